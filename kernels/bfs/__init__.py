@@ -1,0 +1,72 @@
+"""Breadth-first search: `prepare` a graph once, `run` it from many sources; `bfs` does both for one.
+
+Each strategy is a thin module of this package with its `.cu` file beside it; see `kernels.strategy`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernels.bfs.result import BFSResult, Search
+from kernels.strategy import backend_of, strategies_in
+
+__all__ = ["BFSResult", "Search", "bfs", "choose", "prepare"]
+
+
+def choose(backend: str, *, symmetric: bool, strategy: str = "auto") -> tuple[str, str]:
+    """Name the strategy that `auto` stands for, and why; a given name is checked and kept.
+
+    Raises ValueError for a name that does not exist or cannot run here.
+    """
+    known = strategies_in("kernels.bfs")
+    if strategy != "auto":
+        if strategy not in known:
+            raise ValueError(f"unknown BFS strategy {strategy!r}; there are {', '.join(sorted(known))}")
+        known[strategy].load(backend)
+        if not symmetric and not known[strategy].directed:
+            raise ValueError(f"strategy {strategy!r} needs a symmetric graph")
+        return strategy, "asked for"
+    if symmetric:
+        return "direction_optimizing", "the graph is symmetric, so levels may be searched bottom-up"
+    return (
+        ("two_phase", "the graph is directed, so only out-neighbours are known")
+        if backend == "cuda"
+        else ("top_down", "the graph is directed, so only out-neighbours are known")
+    )
+
+
+def prepare(
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    strategy: str = "auto",
+    output: str = "both",
+    symmetric: bool,
+    max_depth: int | None = None,
+    **tuning: Any,
+) -> Search:
+    """Make a CSR graph ready for searches with one strategy.
+
+    Parameters
+    ----------
+    row_offsets : int64 (vertices + 1,), NumPy or CuPy; the result lives on the same side.
+    column_indices : uint32 or uint64 (arcs,); lists must be sorted ascending.
+    output : "distance", "predecessor" or "both".
+    symmetric : whether every arc has its reverse.
+    max_depth : do not expand beyond this distance.
+    tuning : the strategy's own constants, for example `alpha` and `beta`.
+    """
+    if output not in ("distance", "predecessor", "both"):
+        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
+    backend = backend_of(row_offsets)
+    name, reason = choose(backend, symmetric=symmetric, strategy=strategy)
+    search: Search = strategies_in("kernels.bfs")[name].load(backend)(
+        row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
+    )
+    search.strategy, search.reason = name, reason
+    return search
+
+
+def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
+    """Search a CSR graph from one vertex; see `prepare` for the options."""
+    return prepare(row_offsets, column_indices, symmetric=symmetric, **options).run(source)

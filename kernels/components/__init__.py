@@ -1,0 +1,43 @@
+"""Connected components: the label of a vertex is the smallest vertex of its component.
+
+Arcs are taken as undirected, so a directed graph yields its weakly connected components.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.strategy import backend_of, strategies_in
+
+__all__ = ["ComponentsResult", "components"]
+
+
+@dataclass(frozen=True)
+class ComponentsResult:
+    """Labels (vertices,) of the dtype of `column_indices`, where the graph lives, and the time they took."""
+
+    component: Any
+    milliseconds: float
+    strategy: str
+
+
+def components(
+    row_offsets: Any, column_indices: Any, *, symmetric: bool, strategy: str = "auto", **tuning: Any
+) -> ComponentsResult:
+    """Label every vertex of a CSR graph with the smallest vertex of its component.
+
+    Parameters
+    ----------
+    row_offsets : int64 (vertices + 1,), NumPy or CuPy.
+    column_indices : uint32 or uint64 (arcs,).
+    symmetric : whether every arc has its reverse, which lets a strategy skip half of the work.
+    strategy : a name from this package, or "auto" (Afforest).
+    """
+    known = strategies_in("kernels.components")
+    name = "afforest" if strategy == "auto" else strategy
+    if name not in known:
+        raise ValueError(f"unknown components strategy {name!r}; there are {', '.join(sorted(known))}")
+    run = known[name].load(backend_of(row_offsets))
+    result: ComponentsResult = run(row_offsets, column_indices, symmetric=symmetric, **tuning)
+    return result

@@ -1,0 +1,55 @@
+"""Named ways of doing one job (searching, finding components), each on the CPU, on CUDA or on both.
+
+A package of strategies holds one thin module per strategy that defines `STRATEGY`. Such a module imports
+nothing heavy: the implementations are named as `module:function` and loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One strategy; `cpu` and `cuda` name its `prepare` function, or are None where there is none."""
+
+    name: str
+    about: str
+    source: str  # paper and section, or "gravel"
+    cpu: str | None = None
+    cuda: str | None = None
+    directed: bool = True  # whether it accepts graphs that are not symmetric
+    outputs: Sequence[str] = ("distance", "predecessor", "both")
+
+    def load(self, backend: str) -> Callable[..., Any]:
+        """Import the implementation for `cpu` or `cuda`; raises ValueError where there is none."""
+        target = self.cuda if backend == "cuda" else self.cpu
+        if target is None:
+            raise ValueError(f"strategy {self.name!r} has no {backend} implementation")
+        module, function = target.split(":")
+        loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
+        return loaded
+
+
+@cache
+def strategies_in(package: str) -> dict[str, Strategy]:
+    """All strategies of a package by name, for example `strategies_in("kernels.bfs")`."""
+    path = importlib.import_module(package).__path__
+    found = {}
+    for module in pkgutil.iter_modules(path):
+        if module.ispkg or module.name.startswith("_"):
+            continue
+        strategy = getattr(importlib.import_module(f"{package}.{module.name}"), "STRATEGY", None)
+        if isinstance(strategy, Strategy):
+            found[strategy.name] = strategy
+    return found
+
+
+def backend_of(array: Any) -> str:
+    """`cuda` for a CuPy array, else `cpu`, without importing CuPy."""
+    return "cuda" if type(array).__module__.split(".")[0] == "cupy" else "cpu"

@@ -1,0 +1,188 @@
+"""The typed values that stages exchange: frozen dataclasses of named arrays and plain attributes.
+
+An array field holds anything with `shape`, `dtype`, slicing and `__array__`: a NumPy array in a notebook, a
+lazily read stored array in a workflow. Every other field is plain data (JSON). A field of type `ArrayGroup`
+holds arrays under names, which may contain `/`. `None` marks an array that is absent.
+
+Vertices are internal indices (the rank of the file's id, ascending) everywhere but in `VertexIds`. Index
+arrays are uint32 below 2^32 vertices, else uint64; offsets are int64; distances int32 with -1 for
+unreached; predecessors int32 below 2^31 vertices, else int64, with -1 for none.
+
+This module imports neither NumPy nor Zarr, so that planning a cached run stays cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+Json: TypeAlias = Any
+"""None, bool, int, float, str, and lists and string-keyed dicts of those."""
+
+
+class Array(Protocol):
+    """What a stage may assume of an array field: slices read only what they need."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> numpy.dtype[Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
+
+
+ArrayGroup: TypeAlias = Mapping[str, Array]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """Base of everything a stage reads or writes."""
+
+    kinds: ClassVar[dict[str, type[Artifact]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        Artifact.kinds[cls.__name__] = cls
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgeList(Artifact):
+    """Edges in the order of their source; `undirected` when the file or generator declares it."""
+
+    source: Array  # (edges,) vertex index
+    target: Array  # (edges,) vertex index
+    weight: Array | None = None  # (edges,) float64
+    vertex_count: int
+    undirected: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class VertexIds(Artifact):
+    """The file's ids, ascending: `ids[i]` is the id of internal vertex i.
+
+    Consecutive ids are stored as `first` alone (`ids` is None and vertex i has id `first + i`).
+    """
+
+    ids: Array | None = None  # (vertex_count,) int64
+    first: int = 0
+    vertex_count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph(Artifact):
+    """Compressed sparse rows: the neighbours of v are column_indices[row_offsets[v]:row_offsets[v + 1]]."""
+
+    row_offsets: Array  # (vertex_count + 1,) int64
+    column_indices: Array  # (arc_count,) vertex index
+    vertex_count: int
+    arc_count: int
+    symmetric: bool
+    sorted: bool = True
+    deduplicated: bool
+    loop_count: int = 0  # arcs v -> v that were kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordering(Graph):
+    """A `Graph` renumbered; `permutation[old] = new` leads from `symmetrize`'s numbering to this one."""
+
+    permutation: Array  # (vertex_count,) vertex index
+    method: str
+    statistics: Json = field(default_factory=dict)  # bandwidth, mean gap, varint bits per arc
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition(Artifact):
+    """A graph split over ranks by degree separation (Pan, Pearce, Owens, IPDPS 2018, section III).
+
+    `arrays["rank3/nd/row_offsets"]` and `.../column_indices` hold rank 3's normal-to-delegate rows; the
+    names of the rest are listed in `kernels.partition`. Local ids are 32-bit.
+    """
+
+    arrays: ArrayGroup
+    delegates: Array  # (delegate_count,) vertex index, ascending
+    permutation: Array | None = None  # of the `Ordering` that was partitioned, if it was one
+    ranks: int
+    threshold: int
+    vertex_count: int
+    arc_count: int
+    symmetric: bool
+    loop_count: int = 0
+    statistics: Json = field(default_factory=dict)  # arcs per class and rank, bytes against table I
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressedGraph(Artifact):
+    """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]] (codec `varint`)."""
+
+    byte_offsets: Array  # (vertex_count + 1,) int64
+    stream: Array  # (bytes,) uint8
+    codec: str
+    permutation: Array | None = None  # of the `Ordering` that was compressed, if it was one
+    vertex_count: int
+    arc_count: int
+    symmetric: bool
+    sorted: bool = True
+    deduplicated: bool
+    loop_count: int = 0
+    statistics: Json = field(default_factory=dict)  # bits per arc, ratio against 32-bit columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traversal(Artifact):
+    """Labels in `symmetrize`'s numbering, whatever order or layout was searched.
+
+    BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. Components: `component[v]` is the
+    smallest vertex of v's component.
+    """
+
+    algorithm: str  # "bfs" or "components"
+    sources: Array | None = None  # (searches,) int64
+    distance: Array | None = None  # (searches, vertex_count) int32
+    predecessor: Array | None = None  # (searches, vertex_count) int32 or int64
+    component: Array | None = None  # (vertex_count,) vertex index
+    vertex_count: int
+    max_depth: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Artifact):
+    """What a traversal cost. Kept apart from its labels, so that measuring again verifies nothing again.
+
+    `searches` holds one record per search: `source` (internal index), `milliseconds`,
+    `map_back_milliseconds`, `reached` (vertices), `arcs` (stored arcs of the reached vertices), `edges`
+    (distinct undirected edges among them), `depth`, and `levels`: records of `vertices`, `arcs`,
+    `direction` ("push" or "pull") and, where taken, `milliseconds`.
+    """
+
+    algorithm: str
+    strategy: str
+    reason: str
+    backend: str
+    hardware: str
+    prepare_milliseconds: float
+    searches: Json
+    notes: Json = field(default_factory=list)  # sentences for the report, such as "decoded before the search"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification(Artifact):
+    """The checks that a traversal passed: records of `check`, `passed`, `searches` and `detail`."""
+
+    algorithm: str
+    checks: Json
+    skipped: Json = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Artifact):
+    """Figures (inline SVG by name), tables (records by name) and the prose that goes with them."""
+
+    title: str
+    sections: Json

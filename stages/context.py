@@ -1,0 +1,112 @@
+"""What a running stage may ask of the world around it, and the plain version for notebooks and tests."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from stages.stage import Machine
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    from stages.artifacts import Array
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Sink(Protocol):
+    """An array that grows by appending, so that a stage never holds all of its output."""
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Add rows at the end; they are copied or written before this returns."""
+        ...
+
+    def close(self) -> Array:
+        """End the array and hand it out, ready for an artifact's field."""
+        ...
+
+
+class Context(Protocol):
+    """The only door from a stage to its surroundings."""
+
+    machine: Machine
+    scratch: Path  # an empty folder that is removed when the stage ends
+
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Sink:
+        """Start an output array of rows with this shape."""
+        ...
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Apply a module-level function to each item, in parallel, yielding results in order."""
+        ...
+
+    def gang(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
+        """Run `function(rank_context, item)` for all items at the same time, one per worker."""
+        ...
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Report how far the stage is; cheap enough to call once a chunk."""
+        ...
+
+    def log(self, message: str) -> None:
+        """Add a line to the stage's log."""
+        ...
+
+
+class MemorySink:
+    """A sink that keeps its rows in memory."""
+
+    def __init__(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> None:
+        self._dtype = dtype
+        self._row_shape = row_shape
+        self._parts: list[NDArray[Any]] = []
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Keep a copy of the rows."""
+        import numpy
+
+        self._parts.append(numpy.array(rows, dtype=self._dtype).reshape(-1, *self._row_shape))
+
+    def close(self) -> NDArray[Any]:
+        """Join the parts into one array."""
+        import numpy
+
+        if not self._parts:
+            return numpy.empty((0, *self._row_shape), dtype=self._dtype)
+        return self._parts[0] if len(self._parts) == 1 else numpy.concatenate(self._parts)
+
+
+class PlainContext:
+    """A context without workers, cache or progress: everything in this process, in order."""
+
+    def __init__(self, machine: Machine | None = None, scratch: Path | None = None) -> None:
+        self.machine = machine or Machine(backend="cpu", threads=os.cpu_count() or 1, host_memory=1 << 32)
+        self._folder = None if scratch else tempfile.TemporaryDirectory(prefix="gravel-")
+        self.scratch = scratch or Path(self._folder.name if self._folder else ".")
+        self.messages: list[str] = []
+
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> MemorySink:
+        """Start an array in memory."""
+        return MemorySink(dtype, row_shape)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Apply the function in this process."""
+        return map(function, items)
+
+    def gang(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
+        """Run the ranks as threads of this process."""
+        from stages.gang import run_in_threads
+
+        return run_in_threads(function, ranks)
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Ignore it."""
+
+    def log(self, message: str) -> None:
+        """Keep the line in `messages`."""
+        self.messages.append(message)

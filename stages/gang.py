@@ -1,0 +1,88 @@
+"""What the ranks of a gang see of each other, and the version in which they are threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+Result = TypeVar("Result")
+
+
+class RankContext(Protocol):
+    """One rank's view of its gang. Values that are exchanged are plain data or small arrays."""
+
+    rank: int
+    size: int
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Give every rank the values of all ranks, in rank order; raises `GangBroken` if one is gone."""
+        ...
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        ...
+
+
+class GangBroken(RuntimeError):
+    """A rank died or timed out while others waited for it."""
+
+
+class _Meeting:
+    def __init__(self, size: int) -> None:
+        self.barrier = threading.Barrier(size)
+        self.values: list[Any] = [None] * size
+
+
+class ThreadRank:
+    """A rank that is a thread of this process."""
+
+    def __init__(self, rank: int, meeting: _Meeting, time_limit: float) -> None:
+        self.rank = rank
+        self.size = len(meeting.values)
+        self._meeting = meeting
+        self._time_limit = time_limit
+
+    def _wait(self) -> None:
+        try:
+            self._meeting.barrier.wait(self._time_limit)
+        except threading.BrokenBarrierError:
+            raise GangBroken(f"rank {self.rank} waited in vain: another rank failed or is late") from None
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Exchange through shared memory; two barriers keep a fast rank from overtaking a slow one."""
+        self._meeting.values[self.rank] = value
+        self._wait()
+        values = list(self._meeting.values)
+        self._wait()
+        return values
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        self._wait()
+
+
+def run_in_threads(
+    function: Callable[..., Result], ranks: Sequence[Any], *, time_limit: float = 600.0
+) -> list[Result]:
+    """Run `function(rank_context, item)` for every item at once; the first failure is raised."""
+    meeting = _Meeting(len(ranks))
+
+    def run(rank: int) -> Result:
+        try:
+            return function(ThreadRank(rank, meeting, time_limit), ranks[rank])
+        except BaseException:
+            meeting.barrier.abort()
+            raise
+
+    with ThreadPoolExecutor(max_workers=max(1, len(ranks))) as pool:
+        futures = [pool.submit(run, rank) for rank in range(len(ranks))]
+        failures = [future.exception() for future in futures]
+    failed = [failure for failure in failures if failure is not None]
+    for failure in failed:
+        if not isinstance(failure, GangBroken):
+            raise failure
+    if failed:
+        raise failed[0]
+    return [future.result() for future in futures]

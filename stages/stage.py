@@ -1,0 +1,130 @@
+"""What a stage declares about itself, and the list of all stages.
+
+A stage is one module of this package that ends in `STAGE = Stage(...)`. The module imports nothing heavy at
+its top (no NumPy, Zarr, Dask, Numba or CuPy), because planning a fully cached run imports all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from stages.artifacts import Artifact
+
+
+class Parameters(BaseModel):
+    """Base of every stage's parameters: frozen, unknown names refused, each field documented."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One input of a stage: which kinds of artifact fit, and whether it takes several."""
+
+    kinds: tuple[str, ...]
+    about: str
+    many: bool = False
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large an artifact is, or at most will be: enough to state what the next stage needs.
+
+    `arcs` counts edges for an `EdgeList`; `bytes` is the sum of its arrays, uncompressed. `kind` is the
+    artifact's type name. `searches` counts rows of a BFS `Traversal`.
+    """
+
+    kind: str
+    vertices: int = 0
+    arcs: int = 0
+    bytes: int = 0
+    searches: int = 0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The part of the machine that a stage run may plan with."""
+
+    backend: str  # "cpu" or "cuda"
+    threads: int
+    host_memory: int  # bytes that this stage run may use
+    device_memory: int = 0  # bytes, 0 without a GPU
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a stage run takes at its peak, above an idle worker, and what it will put out."""
+
+    host_bytes: int
+    device_bytes: int
+    outputs: tuple[Extent, ...]
+
+
+@dataclass(frozen=True)
+class FileInput:
+    """A file or URL that the parameters name; its content is part of the recipe."""
+
+    location: str
+    sha256: str | None = None
+
+
+def _no_files(parameters: Any) -> tuple[FileInput, ...]:
+    return ()
+
+
+def _no_ids(parameters: Any) -> tuple[int, ...]:
+    return ()
+
+
+def _same(parameters: Any, vertices: Sequence[int]) -> Any:
+    return parameters
+
+
+def _never(parameters: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage: a pure function from artifacts to artifacts, with everything the planner asks about it.
+
+    `run(context, parameters, **inputs)` returns the artifacts of `outputs`, a tuple when there are several.
+    An input of a `many` slot arrives as a tuple. `version` is an integer that changes when results may.
+    """
+
+    name: str
+    version: int
+    about: str
+    parameters: type[Parameters]
+    inputs: Mapping[str, Slot]
+    outputs: tuple[str, ...]
+    run: Callable[..., Artifact | tuple[Artifact, ...]]
+    estimate: Callable[[Any, Mapping[str, tuple[Extent, ...]], Machine], Need]
+    measures: bool = False  # result contains timings: the hardware is part of the recipe
+    cuda: bool = False  # has a CUDA implementation
+    ranks: Callable[[Any], int] | None = None  # workers that `context.gang` needs at once
+    files: Callable[[Any], tuple[FileInput, ...]] = _no_files
+    source_ids: Callable[[Any], tuple[int, ...]] = _no_ids  # file ids named by the parameters
+    with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
+    hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
+
+
+@cache
+def all_stages() -> dict[str, Stage]:
+    """Every stage by name: each module of this package that defines `STAGE`."""
+    import stages
+
+    found: dict[str, Stage] = {}
+    for module in pkgutil.iter_modules(stages.__path__):
+        stage = getattr(importlib.import_module(f"stages.{module.name}"), "STAGE", None)
+        if isinstance(stage, Stage):
+            found[stage.name] = stage
+    return found
