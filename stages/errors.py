@@ -16,6 +16,7 @@ class StageError(Exception):
     hint : what to do about it, if there is something to say.
     file, line : where the fault lies in an input file (lines count from 1).
     vertices : offending vertices as internal indices; whoever prints the error maps them to file ids.
+
     """
 
     def __init__(

@@ -88,10 +88,6 @@ def _same(parameters: Any, vertices: Sequence[int]) -> Any:
     return parameters
 
 
-def _never(parameters: Any) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Stage:
     """A stage: a pure function from artifacts to artifacts, with everything the planner asks about it.

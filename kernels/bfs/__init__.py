@@ -55,6 +55,7 @@ def prepare(
     symmetric : whether every arc has its reverse.
     max_depth : do not expand beyond this distance.
     tuning : the strategy's own constants, for example `alpha` and `beta`.
+
     """
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")

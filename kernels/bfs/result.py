@@ -11,7 +11,7 @@ class BFSResult:
     """One search. The arrays live where the graph lives, in the graph's numbering.
 
     `distance` is int32 (vertices,) with -1 for unreached; `predecessor` is int32 below 2^31 vertices, else
-    int64, with -1 for none and the source as its own predecessor. Among the possible predecessors it is the
+    int64, with -1 for none (unreached vertices and the source). Among the possible predecessors it is the
     smallest, so results do not differ between runs. Both are views of the search's workspace, valid until
     the next `run`. `directions` names each level's direction, "push" or "pull".
     """

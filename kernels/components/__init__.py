@@ -33,6 +33,7 @@ def components(
     column_indices : uint32 or uint64 (arcs,).
     symmetric : whether every arc has its reverse, which lets a strategy skip half of the work.
     strategy : a name from this package, or "auto" (Afforest).
+
     """
     known = strategies_in("kernels.components")
     name = "afforest" if strategy == "auto" else strategy
