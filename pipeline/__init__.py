@@ -1,0 +1,1 @@
+"""Workflow file -> plan -> cached runs on Dask. Knows no graph algorithm."""
