@@ -1,1 +1,1 @@
-"""One module per stage: what goes in, what comes out, its parameters. Knows no cache, no Dask, no command line."""
+"""One module per stage: what goes in, what comes out, its parameters. Knows no cache, Dask or CLI."""
