@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -86,8 +88,9 @@ class PlainContext:
 
     def __init__(self, machine: Machine | None = None, scratch: Path | None = None) -> None:
         self.machine = machine or Machine(backend="cpu", threads=os.cpu_count() or 1, host_memory=1 << 32)
-        self._folder = None if scratch else tempfile.TemporaryDirectory(prefix="gravel-")
-        self.scratch = scratch or Path(self._folder.name if self._folder else ".")
+        self.scratch = scratch or Path(tempfile.mkdtemp(prefix="gravel-"))
+        if scratch is None:
+            weakref.finalize(self, shutil.rmtree, self.scratch, True)
         self.messages: list[str] = []
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> MemorySink:

@@ -1,0 +1,70 @@
+"""report: figures and tables made from any artifacts, as data that a page can show and a program can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from stages.artifacts import Artifact
+from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+
+if TYPE_CHECKING:
+    from stages.artifacts import Report
+    from stages.context import Context
+
+
+class ReportParameters(Parameters):
+    """What the report is called."""
+
+    title: str = "Report"
+    """Heading of the report."""
+    labels: tuple[str, ...] = ()
+    """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
+
+
+def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
+    """Make the sections of a report: one for the whole of each kind of artifact, in the order of a pipeline.
+
+    Artifacts of one kind share a section, so that the experiments of a matrix stand in one table.
+    """
+    from stages.artifacts import Report
+    from stages.sections import SECTIONS
+
+    labels = parameters.labels
+    if len(labels) != len(inputs):
+        labels = tuple(f"input {position + 1}" for position in range(len(inputs)))
+    sections: list[dict[str, Any]] = []
+    for done, (kind, make) in enumerate(SECTIONS.items()):
+        members = [
+            (label, artifact)
+            for label, artifact in zip(labels, inputs, strict=True)
+            if type(artifact).__name__ == kind
+        ]
+        if members:
+            sections += make(members)
+        context.progress(done + 1, len(SECTIONS), "sections")
+    return Report(title=parameters.title, sections=sections)
+
+
+def _estimate(
+    parameters: ReportParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    # Degree and component histograms read one array of the vertices at a time; matplotlib takes the rest.
+    widest = max((extent.vertices for extent in inputs["inputs"]), default=0)
+    return Need(
+        host_bytes=150_000_000 + 24 * widest,
+        device_bytes=0,
+        outputs=(Extent(kind="Report", bytes=200_000),),
+    )
+
+
+STAGE = Stage(
+    name="report",
+    version=1,
+    about="Figures and tables from any artifacts, for the page that a run ends with.",
+    parameters=ReportParameters,
+    inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},
+    outputs=("Report",),
+    run=report,
+    estimate=_estimate,
+)

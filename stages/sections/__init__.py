@@ -1,0 +1,30 @@
+"""What a report says of each kind of artifact: one module per kind, each a function from labelled artifacts.
+
+A section is plain data: `{"kind": "table", "title", "about", "columns", "rows"}` or
+`{"kind": "figure", "title", "about", "svg", "data"}`. A cell is a string, a number, None, or
+`{"vertex": i}`, which whoever shows it replaces by the id that the input file uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stages.sections.components import component_sections
+from stages.sections.graphs import edge_list_sections, graph_sections, ordering_sections
+from stages.sections.layouts import compressed_sections, partition_sections
+from stages.sections.measurement import measurement_sections
+from stages.sections.verification import verification_sections
+
+Section = dict[str, Any]
+
+SECTIONS: dict[str, Callable[[Sequence[tuple[str, Any]]], list[Section]]] = {
+    "EdgeList": edge_list_sections,
+    "Graph": graph_sections,
+    "Ordering": ordering_sections,
+    "Partition": partition_sections,
+    "CompressedGraph": compressed_sections,
+    "Measurement": measurement_sections,
+    "Traversal": component_sections,
+    "Verification": verification_sections,
+}

@@ -1,0 +1,94 @@
+"""Sizes of edge lists, graphs and orders, and the degrees of a graph's vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import PALETTE, draw
+
+if TYPE_CHECKING:
+    from stages.artifacts import EdgeList, Graph, Ordering
+
+MAX_DEGREE_PLOTS = 4
+"""Degree plots drawn at most: the graphs of one study rarely differ."""
+
+
+def edge_list_sections(members: Sequence[tuple[str, EdgeList]]) -> list[dict[str, Any]]:
+    """Make the table of what was read."""
+    rows = [
+        [label, one.vertex_count, len(one.source), "undirected" if one.undirected else "as listed"]
+        for label, one in members
+    ]
+    return [
+        {
+            "kind": "table",
+            "title": "Edges read",
+            "about": "",
+            "columns": ["run", "vertices", "edges", "direction declared"],
+            "rows": rows,
+        }
+    ]
+
+
+def _graph_row(label: str, one: Graph) -> list[Any]:
+    mean = one.arc_count / one.vertex_count if one.vertex_count else None
+    shape = "symmetric" if one.symmetric else "directed"
+    return [label, one.vertex_count, one.arc_count, mean, shape, one.loop_count]
+
+
+def graph_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:
+    """Make the table of graphs and the degree distribution of the first few."""
+    table = {
+        "kind": "table",
+        "title": "Graphs",
+        "about": "Arcs are directed and stored: an undirected edge is two.",
+        "columns": ["run", "vertices", "arcs", "mean degree", "direction", "self-loops kept"],
+        "rows": [_graph_row(label, one) for label, one in members],
+    }
+    drawn = [(label, one) for label, one in members if one.arc_count][:MAX_DEGREE_PLOTS]
+    return [table, *(_degrees(label, one) for label, one in drawn)]
+
+
+def _degrees(label: str, one: Graph) -> dict[str, Any]:
+    import numpy
+
+    degree = numpy.diff(numpy.asarray(one.row_offsets))
+    isolated = int((degree == 0).sum())
+    degree = degree[degree > 0]
+    # Bins that double: a Kronecker graph has thousands of distinct degrees, a page needs dozens.
+    edges = 2 ** numpy.arange(0, int(degree.max()).bit_length() + 1)
+    count, _ = numpy.histogram(degree, bins=edges)
+
+    def paint(axes: Any) -> None:
+        axes.bar(edges[:-1], count, width=numpy.diff(edges), align="edge", color=PALETTE[0], alpha=0.85)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xlabel("degree")
+        axes.set_ylabel("vertices")
+
+    return {
+        "kind": "figure",
+        "title": f"Degrees of {label}",
+        "about": f"{isolated:,} vertices have no neighbour; the largest degree is {int(degree.max()):,}.",
+        "svg": draw(paint, height=2.4, alt=f"Number of vertices by degree, {label}"),
+        "data": {"degree_from": edges[:-1].tolist(), "vertices": count.tolist(), "isolated": isolated},
+    }
+
+
+def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[dict[str, Any]]:
+    """Make the table of orders with the statistics that each recorded."""
+    names = list(dict.fromkeys(name for _, one in members for name in one.statistics))
+    rows = [
+        [label, one.method, one.vertex_count, one.arc_count, *(one.statistics.get(name) for name in names)]
+        for label, one in members
+    ]
+    return [
+        {
+            "kind": "table",
+            "title": "Vertex orders",
+            "about": "",
+            "columns": ["run", "method", "vertices", "arcs", *(name.replace("_", " ") for name in names)],
+            "rows": rows,
+        }
+    ]
