@@ -1,0 +1,19 @@
+"""From a workflow to stage runs, their recipes, what they need, and what will happen to each."""
+
+from pipeline.plan.building import build_plan
+from pipeline.plan.extents import plan_extents
+from pipeline.plan.model import InputRef, Plan, RunStatus, StageRun
+from pipeline.plan.recipes import RecipeMaker, pseudo_ids
+from pipeline.plan.status import plan_status
+
+__all__ = [
+    "InputRef",
+    "Plan",
+    "RecipeMaker",
+    "RunStatus",
+    "StageRun",
+    "build_plan",
+    "plan_extents",
+    "plan_status",
+    "pseudo_ids",
+]

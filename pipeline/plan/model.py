@@ -1,0 +1,90 @@
+"""The plan: a frozen graph of stage runs, each with its key, and what is known about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipeline.errors import Location
+from pipeline.workflow.model import Workflow
+from stages.artifacts import Json
+from stages.stage import Need, Parameters, Stage
+
+
+@dataclass(frozen=True)
+class InputRef:
+    """An output of another run: the run's key and the position among its stage's outputs."""
+
+    run: str
+    output: int
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """One stage, with its parameters and inputs decided.
+
+    `key` reads like `bfs[order=rcm,layout=csr]`, or `edges` when no axis reaches it. `entry` is the name
+    in the workflow file. `coordinates` are the axes that reach the run, in the order of the matrix.
+    `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for.
+    """
+
+    key: str
+    entry: str
+    stage: Stage
+    parameters: Parameters
+    inputs: Mapping[str, tuple[InputRef, ...]]
+    coordinates: Mapping[str, Json]
+    keep: bool
+    forced: bool
+    location: Location
+    files: Mapping[str, Location] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def upstream(self) -> tuple[str, ...]:
+        """The keys of the runs whose outputs this one reads, each once."""
+        return tuple(dict.fromkeys(ref.run for refs in self.inputs.values() for ref in refs))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Stage runs by key, each after everything that it reads; `wanted` are those that were asked for."""
+
+    workflow: Workflow
+    runs: Mapping[str, StageRun]
+    wanted: frozenset[str]
+
+    def find(self, key: str) -> StageRun | None:
+        """Return the run with this key or alias."""
+        if key in self.runs:
+            return self.runs[key]
+        return next((run for run in self.runs.values() if key in run.aliases), None)
+
+    def lineage(self, key: str) -> list[StageRun]:
+        """Everything that a run rests on, nearest first, without the run itself."""
+        found: dict[str, StageRun] = {}
+        waiting = list(self.runs[key].upstream)
+        for name in waiting:
+            if name not in found:
+                found[name] = self.runs[name]
+                waiting.extend(self.runs[name].upstream)
+        return list(found.values())
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """What will happen to one run, and why.
+
+    `state` is "cached", "will run", "waits" (on the runs in `waits_on`, whose results decide), "not
+    needed" (a result that is not kept and that nothing asks for) or "cannot run". `reasons` say why, as
+    old value -> new value. `outputs` are the artifact ids, where they are known before the run.
+    """
+
+    key: str
+    state: str
+    reasons: tuple[str, ...] = ()
+    waits_on: tuple[str, ...] = ()
+    recipe: str | None = None
+    outputs: tuple[str, ...] | None = None
+    need: Need | None = None
+    only_hardware: bool = False

@@ -1,0 +1,62 @@
+"""A workflow file once it is read, checked and located: what the planner expands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import Location
+from stages.artifacts import Json
+from stages.stage import Parameters, Stage
+
+
+@dataclass(frozen=True)
+class EntryOutput:
+    """One output of another entry: its name in the file and the position among its stage's outputs."""
+
+    entry: str
+    output: int
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An entry's parameters under one choice of the axes that they name.
+
+    `files` leads from each file location in the parameters to the place in the workflow that names it.
+    """
+
+    parameters: Parameters
+    files: Mapping[str, Location]
+
+
+@dataclass(frozen=True)
+class StageEntry:
+    """One entry of `stages:`.
+
+    `axes` are the matrix axes that its own parameters name, in the order of the matrix; `variants` leads
+    from a choice of them (positions of the values, in that order) to the validated parameters. `gathers`
+    are the axes whose combinations meet in this entry, so that they do not reach beyond it.
+    """
+
+    name: str
+    stage: Stage
+    about: str
+    inputs: Mapping[str, tuple[EntryOutput, ...]]
+    keep: bool
+    gathers: frozenset[str]
+    axes: tuple[str, ...]
+    variants: Mapping[tuple[int, ...], Variant]
+    location: Location
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A workflow: parameters with their final values, matrix axes with theirs, entries in order of need."""
+
+    name: str
+    about: str
+    path: Path
+    parameters: Mapping[str, Json]
+    matrix: Mapping[str, tuple[Json, ...]]
+    stages: Mapping[str, StageEntry]
