@@ -1,0 +1,107 @@
+"""Recipes: what a stage run is made from, hashed so that equal runs have equal digests.
+
+Every part is tagged with its type and length before it is hashed, so that 1, 1.0, True and "1" differ, and
+so do ["ab"] and ["a", "b"]. What cannot be hashed is an error, never a weaker key.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blake3 import blake3
+
+if TYPE_CHECKING:
+    from stages.stage import Parameters, Stage
+
+Json: TypeAlias = Any
+
+RECIPE_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A stage run's digest and, in plain data, the parts that it was made from.
+
+    `parts` has `stage`, `version`, `parameters`, `inputs` (slot -> artifact ids), `files` (location ->
+    content digest) and `hardware` (None unless the stage measures).
+    """
+
+    digest: str
+    parts: dict[str, Json]
+
+
+def _encode(value: Json, into: bytearray) -> None:
+    kind = type(value)
+    if value is None:
+        into += b"n"
+    elif kind is bool:
+        into += b"t" if value else b"f"
+    elif kind is int:
+        into += b"i%d;" % value
+    elif kind is float:
+        into += b"d" + struct.pack("<d", value)
+    elif kind is str:
+        text = value.encode()
+        into += b"s%d:" % len(text) + text
+    elif kind is bytes:
+        into += b"b%d:" % len(value) + value
+    elif kind is list or kind is tuple:
+        into += b"l%d:" % len(value)
+        for item in value:
+            _encode(item, into)
+    elif kind is dict:
+        into += b"m%d:" % len(value)
+        for key in sorted(value, key=_sort_key):
+            _encode(key, into)
+            _encode(value[key], into)
+    else:
+        raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be part of a digest: {value!r:.80}")
+
+
+def _sort_key(key: Any) -> bytes:
+    if type(key) is not str:
+        raise TypeError(f"a key of a hashed mapping must be a str, not {type(key).__qualname__}: {key!r:.80}")
+    return key.encode()
+
+
+def digest(value: Json) -> str:
+    """Hash plain data: None, bool, int, float, str, bytes, lists (tuples count as lists), str-keyed dicts.
+
+    Returns 64 hexadecimal digits (BLAKE3). Raises TypeError for anything else, subclasses included.
+    """
+    encoded = bytearray()
+    _encode(value, encoded)
+    return blake3(encoded).hexdigest()
+
+
+def make_recipe(
+    stage: Stage,
+    parameters: Parameters,
+    inputs: Mapping[str, tuple[str, ...]],
+    files: Mapping[str, str],
+    hardware: str | None,
+) -> Recipe:
+    """Combine everything that a stage run's result depends on.
+
+    Parameters
+    ----------
+    stage, parameters : the stage and its validated parameters; those in `stage.hidden` are left out.
+    inputs : slot -> artifact ids, in declared order.
+    files : location -> content digest. Where a file lies is not hashed, only what it holds.
+    hardware : the machine's description for a stage that measures time, else None.
+
+    """
+    plain = parameters.model_dump(mode="json", exclude=set(stage.hidden))
+    parts: dict[str, Json] = {
+        "stage": stage.name,
+        "version": stage.version,
+        "parameters": plain,
+        "inputs": {slot: list(ids) for slot, ids in inputs.items()},
+        "files": dict(files),
+        "hardware": hardware,
+    }
+    hashed = {**parts, "files": list(files.values()), "format": RECIPE_FORMAT}
+    return Recipe(digest(hashed), parts)

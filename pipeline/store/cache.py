@@ -1,0 +1,195 @@
+"""The cache: what recipes led to, where artifacts lie, and whether they are whole.
+
+Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
+`data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`. A record is created atomically and
+after everything that it points to, so whatever dies, a record never leads to half an artifact.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import DamagedArtifact
+from pipeline.store.files import LocalFiles
+from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+
+if TYPE_CHECKING:
+    from pipeline.recipe import Recipe
+    from pipeline.store.collect import Collection
+    from pipeline.store.damage import Verified
+    from pipeline.store.listing import Entry
+    from pipeline.store.writer import ArtifactWriter
+    from stages.artifacts import Artifact
+
+
+def say_on_stderr(message: str) -> None:
+    """Print a line where it does not mix with output."""
+    print(message, file=sys.stderr)
+
+
+class Cache:
+    """One cache folder. Cheap to make, safe to use from many threads and processes at once.
+
+    Parameters
+    ----------
+    root : the folder; it is created when something is first written.
+    say : is told, in a sentence, of damage that was met and what follows from it.
+
+    """
+
+    def __init__(self, root: Path, say: Callable[[str], None] = say_on_stderr) -> None:
+        self.root = Path(root)
+        self.files = LocalFiles(self.root)
+        self.say = say
+
+    def __reduce__(self) -> tuple[type[Cache], tuple[Path]]:
+        return (Cache, (self.root,))
+
+    def recall(self, recipe_digest: str) -> RecipeRecord | None:
+        """Return what a recipe led to, or None. A damaged record is set aside, said and forgotten."""
+        name = f"recipes/{recipe_digest}.json"
+        found = self.files.read(name)
+        if found is None:
+            return None
+        try:
+            record = RecipeRecord.from_json(unseal(found[0]))
+            if record.digest != recipe_digest:
+                raise BrokenRecord("it is the record of another recipe")
+        except (BrokenRecord, KeyError, TypeError, ValueError) as error:
+            self._set_aside(name, f"the record of recipe {recipe_digest[:12]} is damaged ({error})")
+            return None
+        return record
+
+    def check(self, artifact_id: str) -> str | None:
+        """Say why an artifact cannot be relied on, or None if each of its files is there in full size.
+
+        Reads one record and the sizes of the files, none of the data; marks the artifact as used.
+        """
+        record = self._find(artifact_id)
+        if record is None:
+            return "it has no record in the cache"
+        for file in record.files:
+            try:
+                size = os.stat(f"{record.path}/{file.path}").st_size  # noqa: PTH116 (hundreds of files)
+            except OSError as error:
+                return f"{file.path} cannot be read ({error.strerror})"
+            if size != file.size:
+                return f"{file.path} has {size:,} bytes and should have {file.size:,}"
+        self.files.touch(f"artifacts/{artifact_id}.json")
+        return None
+
+    def describe(self, artifact_id: str) -> ArtifactRecord:
+        """Return the record of an artifact; raises `DamagedArtifact` if there is none."""
+        record = self._find(artifact_id)
+        if record is None:
+            raise DamagedArtifact(artifact_id, "it has no record in the cache")
+        return record
+
+    def _find(self, artifact_id: str) -> ArtifactRecord | None:
+        name = f"artifacts/{artifact_id}.json"
+        found = self.files.read(name)
+        if found is None:
+            return None
+        try:
+            record = ArtifactRecord.from_json(unseal(found[0]), self.root / "data", found[1])
+            if record.id != artifact_id:
+                raise BrokenRecord("it is the record of another artifact")
+        except (BrokenRecord, KeyError, TypeError, ValueError) as error:
+            self._set_aside(name, f"the record of artifact {artifact_id[:12]} is damaged ({error})")
+            return None
+        return record
+
+    def _set_aside(self, name: str, problem: str) -> None:
+        self.say(f"{problem}; what it stands for is computed again")
+        self.files.move(name, f"quarantine/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
+
+    def remember(self, recipe: Recipe, outputs: Sequence[str], provenance: Mapping[str, Any]) -> RecipeRecord:
+        """Record what a recipe led to; call it after the outputs are published. The newest answer wins."""
+        record = RecipeRecord(recipe.digest, tuple(outputs), dict(provenance), recipe.parts, time.time())
+        self.files.replace(f"recipes/{recipe.digest}.json", seal(record.to_json()))
+        return record
+
+    @contextmanager
+    def lock(self, recipe_digest: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+        """Hold a recipe, so that two runs do not compute it at the same time.
+
+        `waiting` is called once if another holds it. The lock of a process that died is free. Where the
+        place cannot lock, nothing is held: at worst the work is done twice.
+        """
+        from pipeline.store.leases import recipe_lock
+
+        with recipe_lock(self.root, recipe_digest, waiting):
+            yield
+
+    @contextmanager
+    def lease(self, run_id: str) -> Iterator[None]:
+        """While held by a living process, gc spares all that was made or checked since it was taken."""
+        from pipeline.store.leases import hold
+
+        with hold(self.root / "leases" / f"{run_id}.lock", f"run {run_id}"):
+            yield
+
+    def open(self, artifact_id: str) -> Artifact:
+        """Return an artifact whose arrays are read, and checked, when they are sliced.
+
+        Raises `DamagedArtifact` if its record or metadata are missing or damaged; so does reading a chunk
+        that is missing or fails its checksum.
+        """
+        from pipeline.store.reader import open_artifact
+
+        return open_artifact(self.describe(artifact_id))
+
+    def writer(self) -> AbstractContextManager[ArtifactWriter]:
+        """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each."""
+        from pipeline.store.writer import ArtifactWriter
+
+        return ArtifactWriter(self)
+
+    def quarantine(self, artifact_id: str, reason: str) -> None:
+        """Move a damaged artifact aside with the reason, so that it is computed again."""
+        from pipeline.store.damage import quarantine
+
+        quarantine(self, artifact_id, reason)
+
+    def sweep(self) -> int:
+        """Remove what dead writers left; returns the bytes freed. Cheap when nothing was left."""
+        from pipeline.store.collect import sweep
+
+        return sweep(self)
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verified:
+        """Digest every file of every artifact and quarantine what is damaged.
+
+        `progress` is called with bytes done and bytes in all.
+        """
+        from pipeline.store.damage import verify
+
+        return verify(self, progress)
+
+    def gc(
+        self, *, delete: bool = False, max_size: int | None = None, older_than: float | None = None
+    ) -> Collection:
+        """Find, and with `delete` remove, what no kept run reaches.
+
+        Parameters
+        ----------
+        delete : remove it; otherwise only say what would go.
+        max_size : bytes that may stay; the longest unused go first, reached or not.
+        older_than : seconds; runs that ended before keep nothing, and what was used since stays.
+
+        """
+        from pipeline.store.collect import collect
+
+        return collect(self, delete=delete, max_size=max_size, older_than=older_than)
+
+    def list(self) -> list[Entry]:
+        """Return every artifact with the recipe that made it first, in order of creation."""
+        from pipeline.store.listing import entries
+
+        return entries(self)

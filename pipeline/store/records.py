@@ -1,0 +1,150 @@
+"""The two kinds of JSON record of the cache, and the seal that tells a damaged one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from blake3 import blake3
+
+from stages.stage import Extent
+
+Json: TypeAlias = Any
+
+RECORD_FORMAT = 1
+_SEAL = ', "seal": "'
+_SEAL_LENGTH = len(_SEAL) + 64 + len('"}')
+
+
+class BrokenRecord(ValueError):
+    """A record that cannot be read or whose seal does not fit its text."""
+
+
+def seal(body: dict[str, Json]) -> bytes:
+    """Write a record as JSON whose last key, `seal`, is the BLAKE3 of everything before it."""
+    text = json.dumps(body, allow_nan=False, ensure_ascii=False)[:-1]
+    return f'{text}{_SEAL}{blake3(text.encode()).hexdigest()}"}}\n'.encode()
+
+
+def unseal(text: bytes) -> dict[str, Json]:
+    """Read a sealed record; raises `BrokenRecord`."""
+    stripped = text.rstrip(b"\n")
+    head, tail = stripped[:-_SEAL_LENGTH], stripped[-_SEAL_LENGTH:]
+    expected = f'{_SEAL}{blake3(head).hexdigest()}"}}'.encode()
+    if tail != expected:
+        raise BrokenRecord("its seal does not fit its text")
+    record: dict[str, Json] = json.loads(head + b"}")
+    if record.get("format") != RECORD_FORMAT:
+        raise BrokenRecord(f"its format is {record.get('format')!r}, and {RECORD_FORMAT} is read here")
+    return record
+
+
+@dataclass(frozen=True)
+class RecipeRecord:
+    """What a recipe led to: artifact ids in the stage's output order, and who made them how.
+
+    `parts` are those of `pipeline.recipe.Recipe`. `provenance` has stage, key, workflow, run, recipe,
+    inputs, started, seconds, host, user, hardware, versions, peak_host_bytes and need.
+    """
+
+    digest: str
+    outputs: tuple[str, ...]
+    provenance: dict[str, Json]
+    parts: dict[str, Json]
+    created: float  # seconds since the epoch
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the record's body."""
+        return {
+            "format": RECORD_FORMAT,
+            "recipe": self.digest,
+            "outputs": list(self.outputs),
+            "created": self.created,
+            "parts": self.parts,
+            "provenance": self.provenance,
+        }
+
+    @staticmethod
+    def from_json(body: dict[str, Json]) -> RecipeRecord:
+        """Read the body back."""
+        return RecipeRecord(
+            digest=body["recipe"],
+            outputs=tuple(body["outputs"]),
+            provenance=body["provenance"],
+            parts=body["parts"],
+            created=body["created"],
+        )
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of an artifact: its path inside the artifact's folder, its bytes and their BLAKE3."""
+
+    path: str
+    size: int
+    blake3: str
+
+
+@dataclass(frozen=True)
+class ArtifactRecord:
+    """What is known of a stored artifact without opening its arrays.
+
+    `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
+    shape; `absent` lists the array fields that are None. `bytes` counts the arrays uncompressed,
+    `bytes_on_disk` the files. `path` is the Zarr group's folder. `used` is when a run last relied on it.
+    """
+
+    id: str
+    kind: str
+    path: Path
+    arrays: dict[str, tuple[str, tuple[int, ...]]]
+    absent: tuple[str, ...]
+    bytes: int
+    bytes_on_disk: int
+    extent: Extent
+    created: float  # seconds since the epoch
+    files: tuple[StoredFile, ...] = field(repr=False)
+    used: float = 0.0
+
+    @cached_property
+    def attributes(self) -> dict[str, Json]:
+        """The fields that are not arrays, read from the group's metadata; raises `DamagedArtifact`."""
+        from pipeline.store.metadata import read_attributes
+
+        return read_attributes(self)
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the record's body; the folder is named by its last part."""
+        return {
+            "format": RECORD_FORMAT,
+            "id": self.id,
+            "kind": self.kind,
+            "data": self.path.name,
+            "created": self.created,
+            "bytes": self.bytes,
+            "extent": vars(self.extent),
+            "arrays": {name: [dtype, list(shape)] for name, (dtype, shape) in self.arrays.items()},
+            "absent": list(self.absent),
+            "files": [[file.path, file.size, file.blake3] for file in self.files],
+        }
+
+    @staticmethod
+    def from_json(body: dict[str, Json], data: Path, used: float) -> ArtifactRecord:
+        """Read the body back; `data` is the folder of all artifacts."""
+        files = tuple(StoredFile(*file) for file in body["files"])
+        return ArtifactRecord(
+            id=body["id"],
+            kind=body["kind"],
+            path=data / body["data"],
+            arrays={name: (dtype, tuple(shape)) for name, (dtype, shape) in body["arrays"].items()},
+            absent=tuple(body["absent"]),
+            bytes=body["bytes"],
+            bytes_on_disk=sum(file.size for file in files),
+            extent=Extent(**body["extent"]),
+            created=body["created"],
+            files=files,
+            used=used,
+        )
