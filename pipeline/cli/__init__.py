@@ -1,0 +1,111 @@
+"""The `gravel` command: one module per verb, imported only when that verb is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["VERBS", "main"]
+
+VERBS = {
+    "run": "Run a workflow: compute what is not cached, verify, report.",
+    "plan": "Say what a run would do, and why.",
+    "dag": "Draw a workflow as a tree, SVG or DOT.",
+    "status": "Show what runs now and what each stage is doing.",
+    "show": "Show a result: what it is and who made it from what.",
+    "logs": "Print the log of a stage of a run.",
+    "export": "Write a traversal as Parquet, CSV or npz, under the file's ids.",
+    "runs": "List the runs of this cache.",
+    "diff": "Compare two runs.",
+    "report": "Open or write the report of a run.",
+    "cache": "List, verify or collect what is cached.",
+    "schedule": "Run workflows at set times.",
+    "stages": "List the stages, their slots, parameters and strategies.",
+    "schema": "Print the JSON schema of workflow files, for editors.",
+    "doctor": "Check this machine: GPUs, memory, versions, cache.",
+}
+"""Each verb and its one line of help, known without importing the verb."""
+
+
+class Verbs(click.Group):
+    """A group that finds `command` in `pipeline/cli/<verb>.py` and lists what is there."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the verbs whose modules exist, in the order of `VERBS`."""
+        here = Path(__file__).parent
+        return [verb for verb in VERBS if (here / f"{verb}.py").exists()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and return its command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"pipeline.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; an unknown one is answered with the nearest that exists."""
+        from pipeline.workflow.names import nearest
+
+        known = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in known:
+            meant = nearest(args[0], known)
+            hint = f"; did you mean {meant!r}?" if meant else "; `gravel --help` lists them"
+            raise click.UsageError(f"there is no verb {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs with their help, importing none of them."""
+        rows = [(verb, VERBS[verb]) for verb in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Verbs"):
+                formatter.write_dl(rows)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = "gravel",
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command and turn whatever goes wrong into a message and an exit code."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        from pipeline.cli.errors import run_command
+
+        run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("gravel")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        click.echo(f"gravel {number}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Each verb has its own --help. Start with: gravel run workflows/quickstart.yaml",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Print the version and exit.",
+)
+def main() -> None:
+    """Workflows that traverse very large graphs: cached, verified, reported."""

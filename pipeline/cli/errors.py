@@ -1,0 +1,131 @@
+"""What goes wrong, as a message and an exit code; a traceback is never printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from pipeline.errors import GravelError, Location, Problem
+from stages.errors import StageError
+
+__all__ = ["echo", "exit_code", "render", "run_command"]
+
+INTERRUPTED = 130
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print text whose colours are dropped without a terminal and under NO_COLOR."""
+    click.echo(text, err=err, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the command's exit code for an error."""
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED
+    if isinstance(error, GravelError | click.ClickException):
+        return error.exit_code
+    return 1
+
+
+def render(error: BaseException) -> str:
+    """Write an error for people: place, message, the line with a caret, and what to do."""
+    if isinstance(error, GravelError):
+        return "\n".join(line for problem in error.problems for line in _problem_lines(problem))
+    if isinstance(error, StageError):
+        return "\n".join(_problem_lines(Problem(str(error), error.hint)))
+    return "\n".join(_problem_lines(Problem(str(error) or type(error).__name__)))
+
+
+def _problem_lines(problem: Problem) -> Iterator[str]:
+    place = problem.location
+    head = click.style("error:", fg="red", bold=True)
+    if place is None:
+        yield f"{head} {problem.message}"
+    else:
+        where = click.style(f"{place.file}:{place.line}:{place.column}:", bold=True)
+        yield f"{where} {head} {problem.message}"
+        yield from _snippet_lines(place)
+    if problem.hint:
+        yield f"  {click.style('hint:', fg='cyan')} {problem.hint}"
+
+
+WIDTH = 100  # columns of a snippet; a longer line is cut around the caret
+
+
+def _snippet_lines(place: Location) -> Iterator[str]:
+    text = "".join(character if character.isprintable() else " " for character in place.snippet)
+    if not text.strip():
+        return
+    column = min(place.column, len(text) + 1)
+    start = max(0, column - WIDTH // 2) if len(text) > WIDTH else 0
+    margin = f"{place.line:>5} | "
+    yield margin + text[start : start + WIDTH]
+    yield " " * (len(margin) - 2) + "| " + " " * (column - 1 - start) + click.style("^", fg="red", bold=True)
+
+
+def run_command(command: Callable[[], Any]) -> NoReturn:
+    """Run a command to its exit; a click command's own exit codes are kept."""
+    try:
+        result = command()
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read the output has had enough; point stdout elsewhere, or Python complains at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except (GravelError, StageError) as error:
+        echo(render(error), err=True)
+        sys.exit(exit_code(error))
+    except OSError as error:
+        echo(render(_as_gravel_error(error)), err=True)
+        sys.exit(1)
+    except Exception as error:
+        _report_defect(error)
+        sys.exit(1)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _as_gravel_error(error: OSError) -> GravelError:
+    reason = (error.strerror or str(error)).lower()
+    subject = f"{error.filename}: " if error.filename is not None else ""
+    return GravelError(f"{subject}{reason}", hint=_saved_hint(error))
+
+
+def _saved_hint(error: BaseException) -> str | None:
+    path = _save_traceback(error)
+    return f"details are in {path}" if path else None
+
+
+def _report_defect(error: Exception) -> None:
+    head = click.style("error:", fg="red", bold=True)
+    path = _save_traceback(error)
+    where = f"; the traceback is in {path}" if path else ""
+    summary = " ".join(str(error).split())[:200]
+    echo(f"{head} gravel failed ({type(error).__name__}: {summary}){where}", err=True)
+    echo("  this is a defect of gravel; please report it with that file", err=True)
+
+
+def _save_traceback(error: BaseException) -> Path | None:
+    """Keep the traceback in a file; the disk may be what failed, so this may not work."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        handle, name = tempfile.mkstemp(prefix="gravel-traceback-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(" ".join(sys.argv) + "\n\n" + text)
+    except OSError:
+        return None
+    return Path(name)
