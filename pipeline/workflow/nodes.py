@@ -1,0 +1,240 @@
+"""YAML as a tree in which every node knows its line and column.
+
+The tree is built from ruamel's parse events, so limits apply while reading and no tag is ever acted upon.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from pipeline.errors import Location, Problem, WorkflowError
+from pipeline.workflow.scalars import plain_value
+from stages.artifacts import Json
+
+__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "parse"]
+
+MOST_DEPTH = 32  # an entry's parameters nest four or five deep
+MOST_NODES = 50_000  # counted with every alias written out; a file of 2,000 entries has 20,000
+MOST_PROBLEMS = 20  # told at once; more than a screen helps nobody
+
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # where YAML readers count lines
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarNode:
+    """A scalar: its text, and its value by YAML 1.2 (the text itself where it was quoted)."""
+
+    line: int
+    column: int
+    text: str
+    value: Json
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ListNode:
+    """A sequence; `size` counts its nodes with aliases written out."""
+
+    line: int
+    column: int
+    items: tuple[Node, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MapNode:
+    """A mapping; `keys` holds the nodes of the keys."""
+
+    line: int
+    column: int
+    items: dict[str, Node]
+    keys: dict[str, ScalarNode]
+    size: int
+
+
+Node: TypeAlias = ScalarNode | ListNode | MapNode
+
+
+@dataclass(frozen=True)
+class Text:
+    """A YAML text and what it is called in messages."""
+
+    name: str
+    text: str
+
+    def at(self, node: Node) -> Location:
+        """Return the place of a node."""
+        return self.place(node.line, node.column)
+
+    def place(self, line: int, column: int) -> Location:
+        """Return a place; lines and columns count from 1."""
+        lines = self._lines
+        return Location(self.name, line, column, lines[line - 1] if 0 < line <= len(lines) else "")
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return _LINE_END.split(self.text)
+
+
+def parse(source: Text) -> tuple[Node | None, list[Problem]]:
+    """Read a text as one YAML document.
+
+    Returns the tree (None for an empty text) and faults that leave it readable: repeated keys, tags, keys
+    that are not plain words. Raises WorkflowError for what cannot be read.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.reader import ReaderError
+
+    builder = _Builder(source)
+    try:
+        return builder.document(YAML(typ="safe", pure=True).parse(source.text)), builder.problems
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = source.place(mark.line + 1, mark.column + 1) if mark is not None else None
+        raise WorkflowError([_syntax_problem(error, place), *builder.problems]) from None
+    except ReaderError as error:
+        before = source.text[: error.position]
+        place = source.place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        message = f"character {error.character!r} cannot stand in a workflow file"
+        if isinstance(error.character, int):
+            message = f"character U+{error.character:04X} cannot stand in a workflow file"
+        raise WorkflowError([Problem(message, "remove it, or write it as an escape", place)]) from None
+    except (YAMLError, ValueError, IndexError, AttributeError, TypeError, AssertionError) as error:
+        # ruamel's scanner has corners where malformed text trips it; the text is at fault all the same.
+        place = source.place(builder.line, builder.column)
+        raise WorkflowError([Problem(f"this is not YAML: {error}", None, place)]) from None
+
+
+def _syntax_problem(error: Any, place: Location | None) -> Problem:
+    problem = str(error.problem or "malformed")
+    context = f" {error.context}" if error.context else ""
+    hint = None
+    if "'\\t'" in problem:
+        problem, context, hint = "a tab where only spaces are allowed", "", "indent with spaces"
+    elif "mapping values are not allowed" in problem:
+        hint = "quote a text that contains ': ', or check the indentation"
+    elif "<stream end>" in problem or "end of stream" in problem:
+        hint = "a bracket or quote that was opened is not closed"
+    elif "expected <block end>" in problem:
+        hint = "check the indentation of this line"
+    return Problem(f"this is not YAML: {problem}{context}", hint, place)
+
+
+class _Builder:
+    """Turns events into nodes and keeps to the limits."""
+
+    def __init__(self, source: Text) -> None:
+        self.source = source
+        self.problems: list[Problem] = []
+        self.anchors: dict[str, Node | None] = {}  # None while the anchored node is still open
+        self.line = self.column = 1
+        self.count = 0
+
+    def fail(self, message: str, hint: str | None = None) -> WorkflowError:
+        place = self.source.place(self.line, self.column)
+        return WorkflowError([*self.problems, Problem(message, hint, place)])
+
+    def found(self, message: str, hint: str | None, line: int, column: int) -> None:
+        self.problems.append(Problem(message, hint, self.source.place(line, column)))
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise WorkflowError(self.problems)
+
+    def document(self, events: Iterator[Any]) -> Node | None:
+        from ruamel.yaml.events import DocumentStartEvent, StreamEndEvent
+
+        root: Node | None = None
+        seen = False
+        for event in events:
+            if isinstance(event, DocumentStartEvent):
+                if seen:
+                    self.line, self.column = event.start_mark.line + 1, 1
+                    raise self.fail("a second document starts here", "keep one workflow per file")
+                seen = True
+                root = self.node(self.next(events), events, 1)
+            elif isinstance(event, StreamEndEvent):
+                break
+        return root
+
+    def next(self, events: Iterator[Any]) -> Any:
+        event = next(events)
+        self.line, self.column = event.start_mark.line + 1, event.start_mark.column + 1
+        return event
+
+    def node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+        from ruamel.yaml.events import AliasEvent, MappingStartEvent, ScalarEvent
+
+        line, column = self.line, self.column
+        if isinstance(event, AliasEvent):
+            return self.alias(event.anchor)
+        self.count += 1
+        if self.count > MOST_NODES:
+            raise self.fail(f"the file has more than {MOST_NODES:,} values")
+        if depth > MOST_DEPTH:
+            raise self.fail(f"values are nested more than {MOST_DEPTH} deep")
+        if event.tag is not None and event.tag != "!":
+            message = f"the tag {event.tag:.60} is not understood"
+            self.found(message, "remove it; values have the types of YAML 1.2", line, column)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+        node: Node
+        if isinstance(event, ScalarEvent):
+            node = self.scalar(event, line, column)
+        elif isinstance(event, MappingStartEvent):
+            node = self.mapping(events, depth, line, column)
+        else:
+            node = self.sequence(events, depth, line, column)
+        if node.size > MOST_NODES:
+            self.line, self.column = line, column
+            raise self.fail(f"with its aliases written out this has more than {MOST_NODES:,} values")
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+        return node
+
+    def alias(self, name: str) -> Node:
+        if name not in self.anchors:
+            raise self.fail(f"the alias *{name} has no anchor &{name} before it")
+        node = self.anchors[name]
+        if node is None:
+            raise self.fail(f"the alias *{name} stands inside its own anchor")
+        return node
+
+    def scalar(self, event: Any, line: int, column: int) -> ScalarNode:
+        value: Json = event.value
+        if event.implicit[0]:
+            try:
+                value = plain_value(event.value)
+            except ValueError as error:
+                raise self.fail(str(error)) from None
+        return ScalarNode(line, column, event.value, value)
+
+    def sequence(self, events: Iterator[Any], depth: int, line: int, column: int) -> ListNode:
+        from ruamel.yaml.events import SequenceEndEvent
+
+        items: list[Node] = []
+        while not isinstance(event := self.next(events), SequenceEndEvent):
+            items.append(self.node(event, events, depth + 1))
+        return ListNode(line, column, tuple(items), 1 + sum(item.size for item in items))
+
+    def mapping(self, events: Iterator[Any], depth: int, line: int, column: int) -> MapNode:
+        from ruamel.yaml.events import MappingEndEvent
+
+        items: dict[str, Node] = {}
+        keys: dict[str, ScalarNode] = {}
+        while not isinstance(event := self.next(events), MappingEndEvent):
+            key_line, key_column = self.line, self.column
+            key = self.node(event, events, depth + 1)
+            value = self.node(self.next(events), events, depth + 1)
+            if not isinstance(key, ScalarNode) or key.text == "":
+                self.found("a key must be a word", None, key_line, key_column)
+            elif key.text in items:
+                message = f"the key {key.text!r} is repeated; it is already on line {keys[key.text].line}"
+                self.found(message, "keep one of the two", key_line, key_column)
+            else:
+                items[key.text], keys[key.text] = value, ScalarNode(key_line, key_column, key.text, key.value)
+        size = 1 + len(keys) + sum(item.size for item in items.values())
+        return MapNode(line, column, items, keys, size)

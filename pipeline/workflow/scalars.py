@@ -1,0 +1,47 @@
+"""Plain scalars by the core schema of YAML 1.2 (section 10.3.2): `yes`, `on` and `010` are not special."""
+
+from __future__ import annotations
+
+import re
+
+from stages.artifacts import Json
+
+_WORDS: dict[str, Json] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+MOST_DIGITS = 40  # longer than any id, seed or size; int() refuses much longer ones by itself
+
+
+def plain_value(text: str) -> Json:
+    """Return what an unquoted scalar means; raises ValueError for a number of absurd length."""
+    if text in _WORDS:
+        return _WORDS[text]
+    for pattern, base in ((_INTEGER, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
+        if pattern.fullmatch(text):
+            if len(text) > MOST_DIGITS:
+                raise ValueError(f"a number of {len(text)} digits; at most {MOST_DIGITS} are read")
+            return int(text[2:] if base != 10 else text, base)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def to_text(value: Json) -> str:
+    """Write a value as it stands in a workflow file, on one line; used in keys, messages and strings."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(to_text, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {to_text(item)}" for key, item in value.items()) + "}"
+    return str(value)
