@@ -1,0 +1,61 @@
+"""A graph split over p ranks by degree separation (Pan, Pearce, Owens, IPDPS 2018, section III).
+
+Vertices with more than `threshold` out-neighbours are *delegates*, known to every rank by their position in
+the ascending list `delegates`; the others are *normal* and belong to one rank, computed from the index
+alone: vertex v lives on rank v mod p under the local index v // p. Every arc lies on exactly one rank, in
+one of four CSR subgraphs, named by the kind of its source and of its destination:
+
+=====  ======================  ==========================  =======================================
+name   rows                    column_indices              rank of an arc u -> v
+=====  ======================  ==========================  =======================================
+nn     local normal vertices   global vertices, uint32     owner of u
+                               (uint64 from 2^32 on)
+nd     local normal vertices   delegates, uint32           owner of u
+dn     delegates               local vertices, uint32      owner of v
+dd     delegates               delegates, uint32           owner of the end of lower out-degree, of
+                                                           the smaller vertex where they are equal
+=====  ======================  ==========================  =======================================
+
+The names in `Partition.arrays` are `rank3/nn/row_offsets`, `rank3/nn/column_indices` and so on for nd, dn
+and dd; `rank3/nd/source_list` (local vertices with nd arcs, uint32, ascending); `rank3/dn/source_mask` and
+`rank3/dd/source_mask` (one bit per delegate, uint64 words, bit d % 64 of word d // 64).
+
+What to call::
+
+    graph = partition(row_offsets, column_indices, ranks=4, threshold=64)     # -> PartitionedGraph
+    graph = from_arrays(arrays, delegates, ranks=..., threshold=..., vertex_count=..., arc_count=...)
+    search = prepare(graph, output="both", max_depth=None)                    # -> kernels.bfs.Search
+    result = search.run(source)                                               # -> kernels.bfs.BFSResult
+    result = components(graph, symmetric=True)                                # -> ComponentsResult
+    row_offsets, column_indices = assemble(graph)                             # the graph again
+
+`stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`. Results
+are in the numbering that was partitioned. Everything here runs on the CPU with NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from kernels.partition.assemble import assemble
+from kernels.partition.components import components
+from kernels.partition.distribute import build_rank, partition, separate
+from kernels.partition.layout import PartitionedGraph, RankGraph, Separation, Subgraph, from_arrays, to_arrays
+from kernels.partition.search import prepare
+from kernels.partition.storage import storage
+from kernels.partition.threshold import suggest_threshold
+
+__all__ = [
+    "PartitionedGraph",
+    "RankGraph",
+    "Separation",
+    "Subgraph",
+    "assemble",
+    "build_rank",
+    "components",
+    "from_arrays",
+    "partition",
+    "prepare",
+    "separate",
+    "storage",
+    "suggest_threshold",
+    "to_arrays",
+]

@@ -1,0 +1,156 @@
+"""The arrays of a partitioned graph and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+SUBGRAPHS = ("nn", "nd", "dn", "dd")
+NORMAL = numpy.uint32(0xFFFFFFFF)
+"""What `Separation.delegate_index` holds for a normal vertex."""
+
+
+class Subgraph(NamedTuple):
+    """One CSR subgraph of one rank; offsets are uint32 where they fit (fewer than 2^32 arcs), else int64."""
+
+    row_offsets: NDArray[Any]
+    column_indices: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class RankGraph:
+    """What one rank holds; see `kernels.partition` for rows, columns and lists."""
+
+    rank: int
+    nn: Subgraph
+    nd: Subgraph
+    dn: Subgraph
+    dd: Subgraph
+    nd_source_list: NDArray[Any]  # uint32, ascending
+    dn_source_mask: NDArray[Any]  # uint64 words
+    dd_source_mask: NDArray[Any]  # uint64 words
+
+    def subgraph(self, name: str) -> Subgraph:
+        """Give the subgraph called nn, nd, dn or dd."""
+        found: Subgraph = getattr(self, name)
+        return found
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Which vertices are delegates: all that is needed to place any arc."""
+
+    ranks: int
+    threshold: int
+    delegates: NDArray[Any]  # vertices, ascending, in the dtype of column_indices
+    delegate_index: NDArray[Any]  # (vertices,) uint32, NORMAL for a normal vertex
+
+
+@dataclass(frozen=True)
+class PartitionedGraph:
+    """A whole graph over `ranks` ranks; `parts[r]` is rank r's share."""
+
+    ranks: int
+    threshold: int
+    vertex_count: int
+    arc_count: int
+    delegates: NDArray[Any]  # (delegates,) vertices, ascending
+    parts: tuple[RankGraph, ...]
+
+
+def local_count(vertex_count: int, ranks: int, rank: int) -> int:
+    """Count the vertices v with v mod ranks == rank, delegates included."""
+    return max(0, (vertex_count - rank + ranks - 1) // ranks)
+
+
+def row_lengths(subgraph: Subgraph) -> NDArray[numpy.int64]:
+    """Count the arcs of each row."""
+    offsets = subgraph.row_offsets.astype(numpy.int64)
+    lengths: NDArray[numpy.int64] = offsets[1:] - offsets[:-1]
+    return lengths
+
+
+def mask_words(delegate_count: int) -> int:
+    """Count the 64-bit words of a mask over the delegates."""
+    return (delegate_count + 63) // 64
+
+
+def source_mask(row_offsets: NDArray[Any]) -> NDArray[Any]:
+    """Set bit d of the mask for every row d that is not empty."""
+    filled = row_offsets[1:] != row_offsets[:-1]
+    padded = numpy.zeros(mask_words(len(filled)) * 64, numpy.bool_)
+    padded[: len(filled)] = filled
+    return numpy.packbits(padded, bitorder="little").view(numpy.dtype("<u8"))
+
+
+def make_rank(rank: int, subgraphs: Mapping[str, Subgraph]) -> RankGraph:
+    """Complete a rank's four subgraphs with its source list and masks."""
+    nd, dn, dd = subgraphs["nd"], subgraphs["dn"], subgraphs["dd"]
+    return RankGraph(
+        rank=rank,
+        nn=subgraphs["nn"],
+        nd=nd,
+        dn=dn,
+        dd=dd,
+        nd_source_list=numpy.flatnonzero(nd.row_offsets[1:] != nd.row_offsets[:-1]).astype(numpy.uint32),
+        dn_source_mask=source_mask(dn.row_offsets),
+        dd_source_mask=source_mask(dd.row_offsets),
+    )
+
+
+def to_arrays(part: RankGraph) -> dict[str, NDArray[Any]]:
+    """Name one rank's arrays as they are stored."""
+    prefix = f"rank{part.rank}"
+    named = {}
+    for name in SUBGRAPHS:
+        named[f"{prefix}/{name}/row_offsets"] = part.subgraph(name).row_offsets
+        named[f"{prefix}/{name}/column_indices"] = part.subgraph(name).column_indices
+    named[f"{prefix}/nd/source_list"] = part.nd_source_list
+    named[f"{prefix}/dn/source_mask"] = part.dn_source_mask
+    named[f"{prefix}/dd/source_mask"] = part.dd_source_mask
+    return named
+
+
+def rank_from_arrays(arrays: Mapping[str, Any], rank: int) -> RankGraph:
+    """Read one rank's arrays by their stored names; raises ValueError when one is missing."""
+
+    def read(name: str) -> NDArray[Any]:
+        key = f"rank{rank}/{name}"
+        if key not in arrays:
+            raise ValueError(f"the partition has no array {key!r}")
+        return numpy.asarray(arrays[key])
+
+    subgraphs = {
+        name: Subgraph(read(f"{name}/row_offsets"), read(f"{name}/column_indices")) for name in SUBGRAPHS
+    }
+    return RankGraph(
+        rank=rank,
+        nd_source_list=read("nd/source_list"),
+        dn_source_mask=read("dn/source_mask"),
+        dd_source_mask=read("dd/source_mask"),
+        **subgraphs,
+    )
+
+
+def from_arrays(
+    arrays: Mapping[str, Any],
+    delegates: Any,
+    *,
+    ranks: int,
+    threshold: int,
+    vertex_count: int,
+    arc_count: int,
+) -> PartitionedGraph:
+    """Read all ranks of a stored partition; raises ValueError when an array is missing."""
+    return PartitionedGraph(
+        ranks=ranks,
+        threshold=threshold,
+        vertex_count=vertex_count,
+        arc_count=arc_count,
+        delegates=numpy.asarray(delegates),
+        parts=tuple(rank_from_arrays(arrays, rank) for rank in range(ranks)),
+    )
