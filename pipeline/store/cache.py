@@ -71,7 +71,7 @@ class Cache:
 
         Reads one record and the sizes of the files, none of the data; marks the artifact as used.
         """
-        record = self._find(artifact_id)
+        record = self.find(artifact_id)
         if record is None:
             return "it has no record in the cache"
         for file in record.files:
@@ -86,12 +86,13 @@ class Cache:
 
     def describe(self, artifact_id: str) -> ArtifactRecord:
         """Return the record of an artifact; raises `DamagedArtifact` if there is none."""
-        record = self._find(artifact_id)
+        record = self.find(artifact_id)
         if record is None:
             raise DamagedArtifact(artifact_id, "it has no record in the cache")
         return record
 
-    def _find(self, artifact_id: str) -> ArtifactRecord | None:
+    def find(self, artifact_id: str) -> ArtifactRecord | None:
+        """Return the record of an artifact, or None. A damaged one is set aside, said and forgotten."""
         name = f"artifacts/{artifact_id}.json"
         found = self.files.read(name)
         if found is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,6 +124,16 @@ class LocalFiles:
             except FileNotFoundError:
                 return False
         return True
+
+    def leavings(self, folder: str, age: float) -> list[str]:
+        """List the temporary files of a folder that are older than `age` seconds."""
+        try:
+            with os.scandir(self.root / folder) as entries:
+                old = [entry for entry in entries if entry.name.startswith(".") and entry.is_file()]
+                limit = time.time() - age
+                return [f"{folder}/{entry.name}" for entry in old if entry.stat().st_mtime < limit]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def names(self, folder: str, suffix: str = "") -> list[str]:
         """List the entries of a folder that end so, without temporary ones, in order; empty without it."""

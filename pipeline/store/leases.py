@@ -1,0 +1,161 @@
+"""Who is alive: locks that the system frees when their holder dies.
+
+A lease is a file that its holder keeps locked (flock) and that says who that is. Where the place cannot
+lock, the process id, its start time and the machine's boot id tell a living holder from a dead one.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import platform
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.store.files import storage_errors
+
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+def _started(pid: int) -> str | None:
+    """Return when a process started, in the kernel's ticks, or None if there is none."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()[19]
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _identity(purpose: str) -> dict[str, Any]:
+    return {
+        "purpose": purpose,
+        "host": platform.node(),
+        "pid": os.getpid(),
+        "started": _started(os.getpid()),
+        "boot": _boot(),
+        "since": time.time(),
+    }
+
+
+class Lease:
+    """A held lease; `end` gives it back."""
+
+    def __init__(self, path: Path, purpose: str) -> None:
+        """Take it; raises FileExistsError if the file is there, whether its holder lives or not."""
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Under its name the file appears locked and written, so that nobody takes it for a dead one's.
+        aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            os.pwrite(self._handle, json.dumps(_identity(purpose)).encode(), 0)
+            try:
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise
+            os.link(aside, path)
+        except BaseException:
+            os.close(self._handle)
+            raise
+        finally:
+            aside.unlink()
+
+    def end(self) -> None:
+        """Remove the file, then free it, so that it is never seen free while its work is unfinished."""
+        self.path.unlink(missing_ok=True)
+        os.close(self._handle)
+
+
+def holder(path: Path) -> dict[str, Any] | None:
+    """Return who holds a lease, or None if nobody does any more."""
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return {"purpose": "unknown", "since": 0.0}
+    try:
+        text = os.pread(handle, 1 << 16, 0)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return _living(text)
+            return _parse(text) or {"purpose": "unknown", "since": 0.0}
+        return None
+    finally:
+        os.close(handle)
+
+
+def _parse(text: bytes) -> dict[str, Any] | None:
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _living(text: bytes) -> dict[str, Any] | None:
+    """Decide without locks. A holder on another machine cannot be asked and counts as alive for a week."""
+    who = _parse(text)
+    if who is None:
+        return None
+    if who.get("host") != platform.node():
+        return who if time.time() - who.get("since", 0.0) < 7 * 86400 else None
+    alive = who.get("boot") == _boot() and _started(who.get("pid", 0)) == who.get("started")
+    return who if alive else None
+
+
+@contextmanager
+def hold(path: Path, purpose: str) -> Iterator[None]:
+    """Hold a lease for as long as the block runs."""
+    with storage_errors(path.parent.parent):
+        if path.exists() and holder(path) is None:
+            path.unlink(missing_ok=True)
+        lease = Lease(path, purpose)
+    try:
+        yield
+    finally:
+        lease.end()
+
+
+@contextmanager
+def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | None) -> Iterator[None]:
+    """Hold the lock of a recipe; see `Cache.lock`."""
+    import filelock
+
+    path = root / "locks" / f"{recipe_digest}.lock"
+    with storage_errors(root):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path)
+        held = True
+        try:
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout:
+                if waiting is not None:
+                    waiting()
+                lock.acquire()
+        except (NotImplementedError, OSError) as error:
+            if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+                raise
+            held = False
+    try:
+        yield
+    finally:
+        if held:
+            lock.release()

@@ -1,0 +1,41 @@
+"""What is in the cache, and who made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipeline.store.cache import Cache
+    from pipeline.store.records import ArtifactRecord, RecipeRecord
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An artifact and the recipe that made it first, if that is still known."""
+
+    record: ArtifactRecord
+    recipe: RecipeRecord | None
+
+
+def recipes(cache: Cache) -> list[RecipeRecord]:
+    """Return every recipe's record, the oldest first; damaged ones are set aside."""
+    names = cache.files.names("recipes", ".json")
+    found = [cache.recall(name.removesuffix(".json")) for name in names]
+    return sorted((record for record in found if record is not None), key=lambda record: record.created)
+
+
+def artifacts(cache: Cache) -> list[ArtifactRecord]:
+    """Return every artifact's record, the oldest first; damaged ones are set aside."""
+    names = cache.files.names("artifacts", ".json")
+    found = [cache.find(name.removesuffix(".json")) for name in names]
+    return sorted((record for record in found if record is not None), key=lambda record: record.created)
+
+
+def entries(cache: Cache) -> list[Entry]:
+    """Return every artifact with its maker, the oldest first."""
+    makers: dict[str, RecipeRecord] = {}
+    for recipe in recipes(cache):
+        for output in recipe.outputs:
+            makers.setdefault(output, recipe)
+    return [Entry(record, makers.get(record.id)) for record in artifacts(cache)]

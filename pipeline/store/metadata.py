@@ -1,0 +1,111 @@
+"""An artifact's fields on disk: which are arrays, and the group metadata that holds the others.
+
+Imports neither NumPy nor Zarr, since attributes are read when a cached run is planned.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import typing
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from blake3 import blake3
+
+from pipeline.errors import DamagedArtifact
+from stages.artifacts import Array, ArrayGroup, Artifact
+from stages.stage import Extent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.store.records import ArtifactRecord
+
+METADATA = "zarr.json"
+ARRAY, GROUP, ATTRIBUTE = "array", "group", "attribute"
+
+
+@cache
+def fields_of(kind: str) -> dict[str, str]:
+    """Map each field of an artifact kind to `array`, `group` or `attribute`; raises KeyError."""
+    hints = typing.get_type_hints(Artifact.kinds[kind])
+    hints = {name: hint for name, hint in hints.items() if typing.get_origin(hint) is not typing.ClassVar}
+    return {name: _role(hint) for name, hint in hints.items()}
+
+
+def _role(hint: Any) -> str:
+    if hint == ArrayGroup:
+        return GROUP
+    return ARRAY if hint is Array or Array in typing.get_args(hint) else ATTRIBUTE
+
+
+def plain(value: Any, where: str) -> Any:
+    """Return a value as JSON holds it: NumPy scalars as numbers, tuples as lists.
+
+    Raises TypeError for what JSON cannot hold and ValueError for NaN and infinities.
+    """
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        if not math.isfinite(value):
+            raise ValueError(f"{where} is {value}, and attributes are JSON, which has no such number")
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, dict):
+        for key in value:
+            if type(key) is not str:
+                raise TypeError(f"{where} has the key {key!r}, and keys of attributes are strings")
+        return {key: plain(item, f"{where}.{key}") for key, item in value.items()}
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return plain(value.item(), where)
+    raise TypeError(f"{where} is a {type(value).__qualname__}, and attributes are plain data")
+
+
+def group_metadata(attributes: dict[str, Any]) -> bytes:
+    """Write the `zarr.json` of a group."""
+    body = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
+    return json.dumps(body, indent=1, allow_nan=False, ensure_ascii=False).encode()
+
+
+def read_metadata(record: ArtifactRecord, name: str) -> bytes:
+    """Read a metadata file of an artifact; raises `DamagedArtifact` unless it is what was written."""
+    expected = next((file for file in record.files if file.path == name), None)
+    if expected is None:
+        raise DamagedArtifact(record.id, f"its manifest does not name {name}")
+    text = read_or_damaged(record.path / name, record.id)
+    if blake3(text).hexdigest() != expected.blake3:
+        raise DamagedArtifact(record.id, f"{name} is not what was written")
+    return text
+
+
+def read_or_damaged(path: Path, artifact_id: str) -> bytes:
+    """Read a small file of an artifact; raises `DamagedArtifact` if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedArtifact(artifact_id, f"{path.name} cannot be read ({error.strerror})") from error
+
+
+def read_attributes(record: ArtifactRecord) -> dict[str, Any]:
+    """Return the fields that are not arrays; raises `DamagedArtifact`."""
+    attributes: dict[str, Any] = json.loads(read_metadata(record, METADATA))["attributes"]
+    return {name: value for name, value in attributes.items() if name != "gravel"}
+
+
+def extent_of(
+    kind: str, attributes: dict[str, Any], arrays: dict[str, tuple[str, tuple[int, ...]]], size: int
+) -> Extent:
+    """Say how large an artifact is, in the words of the stages' estimates."""
+    arcs = attributes.get("arc_count")
+    if arcs is None and "source" in arrays:
+        arcs = arrays["source"][1][0]
+    searches = next((arrays[name][1][0] for name in ("distance", "predecessor") if name in arrays), 0)
+    return Extent(
+        kind=kind,
+        vertices=attributes.get("vertex_count") or 0,
+        arcs=arcs or 0,
+        bytes=size,
+        searches=searches,
+    )

@@ -1,0 +1,47 @@
+"""Opening a stored artifact: metadata are checked now, chunks when they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.errors import DamagedArtifact
+from pipeline.store.layout import read_layout
+from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
+from pipeline.store.records import ArtifactRecord
+from pipeline.store.stored import StoredArray
+from stages.artifacts import Artifact
+
+
+def open_artifact(record: ArtifactRecord) -> Artifact:
+    """Return the artifact of a record; raises `DamagedArtifact`."""
+    if record.kind not in Artifact.kinds:
+        raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
+    values: dict[str, Any] = {}
+    attributes = record.attributes
+    for name, role in fields_of(record.kind).items():
+        if name in record.absent:
+            values[name] = None
+        elif role == GROUP:
+            values[name] = {
+                path[len(name) + 1 :]: open_array(record, path)
+                for path in record.arrays
+                if path.startswith(f"{name}/")
+            }
+        elif role == ATTRIBUTE:
+            if name not in attributes:
+                raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
+            values[name] = attributes[name]
+        else:
+            values[name] = open_array(record, name)
+    return Artifact.kinds[record.kind](**values)
+
+
+def open_array(record: ArtifactRecord, name: str) -> StoredArray:
+    """Return one array of an artifact; raises `DamagedArtifact`."""
+    try:
+        layout = read_layout(read_metadata(record, f"{name}/{METADATA}"))
+    except ValueError as error:
+        raise DamagedArtifact(record.id, f"{name}: {error}") from error
+    if (layout.dtype, layout.shape) != record.arrays.get(name):
+        raise DamagedArtifact(record.id, f"{name} is {layout.dtype} {layout.shape}, unlike its record")
+    return StoredArray(record.path / name, layout, record.id)

@@ -1,0 +1,218 @@
+"""Writing artifacts: arrays first, the group's metadata next, the record last."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from blake3 import blake3
+
+from pipeline.store.content import artifact_id
+from pipeline.store.files import storage_errors, sync_file, sync_folder
+from pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
+from pipeline.store.leases import Lease
+from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, extent_of, fields_of, group_metadata, plain
+from pipeline.store.reader import open_array
+from pipeline.store.records import ArtifactRecord, StoredFile, seal
+from pipeline.store.sink import ArraySink
+from pipeline.store.stored import StoredArray
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pipeline.store.cache import Cache
+    from stages.artifacts import Array, Artifact
+
+WRITE_THREADS = 4
+"""At most; four encode 2 GB/s, about what one stage makes and one disk takes."""
+
+COPY_BYTES = 8 << 20
+"""Rows that are read at a time from an array that is not in memory."""
+
+
+class ArtifactWriter:
+    """A place to write arrays of unknown length, and to publish artifacts that hold them.
+
+    Use it as a context manager: what is not published when it ends is removed. Everything lies in folders
+    whose lock files this process holds, so that a killed writer's leavings are known as such.
+    """
+
+    def __init__(
+        self, cache: Cache, *, chunk_bytes: int = CHUNK_BYTES, shard_bytes: int = SHARD_BYTES
+    ) -> None:
+        self._cache = cache
+        self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
+        self._sinks: dict[int, ArraySink] = {}
+        self._leases: dict[Path, Lease] = {}
+        self._pool = ThreadPoolExecutor(min(WRITE_THREADS, len(os.sched_getaffinity(0))))
+        self._staging = self._folder("arrays of a running stage")
+
+    def _folder(self, purpose: str) -> Path:
+        folder = self._cache.root / "data" / uuid.uuid4().hex
+        with storage_errors(self._cache.root):
+            # The lock comes first and goes last: a folder without one is a published artifact.
+            self._leases[folder] = Lease(folder.with_suffix(".lock"), purpose)
+            folder.mkdir()
+        return folder
+
+    def __enter__(self) -> ArtifactWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for sink in self._sinks.values():
+            sink.abandon()
+        self._pool.shutdown(cancel_futures=True)
+        for folder in list(self._leases):
+            self._drop(folder)
+
+    def _drop(self, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        self._leases.pop(folder).end()
+
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
+        """Start an array that grows by appending rows of this shape."""
+        sink = ArraySink(self._staging / uuid.uuid4().hex, dtype, tuple(row_shape), self._pool, **self._sizes)
+        self._sinks[id(sink)] = sink
+        return sink
+
+    def publish(self, artifact: Artifact) -> ArtifactRecord:
+        """Store an artifact and return its record; if it is stored and whole already, that one's.
+
+        Arrays that came from this writer's sinks are moved into it, others are copied. Raises TypeError or
+        ValueError for fields that cannot be stored, `GravelError` for a full disk.
+        """
+        kind = type(artifact).__name__
+        arrays, attributes = _split(artifact)
+        sinks: dict[str, ArraySink] = {}
+        for name, array in arrays.items():
+            sinks[name] = self._sink_of(array, taken=list(sinks.values()))
+        contents = {name: sink.content for name, sink in sinks.items() if sink.content is not None}
+        identity = artifact_id(kind, attributes, contents)
+        if self._cache.check(identity) is None:
+            return self._hand_over(sinks, self._cache.describe(identity))
+
+        folder = self._folder(f"artifact {identity[:12]}")
+        with storage_errors(self._cache.root):
+            files = self._assemble(folder, artifact, sinks, {"gravel": {"kind": kind}, **attributes})
+        shapes = {name: (content.dtype, content.shape) for name, content in contents.items()}
+        size = sum(array.nbytes for array in (sink.closed for sink in sinks.values()) if array is not None)
+        record = ArtifactRecord(
+            id=identity,
+            kind=kind,
+            path=folder,
+            arrays=shapes,
+            absent=tuple(name for name in fields_of(kind) if getattr(artifact, name) is None),
+            bytes=size,
+            bytes_on_disk=sum(file.size for file in files),
+            extent=extent_of(kind, attributes, shapes, size),
+            created=time.time(),
+            files=tuple(files),
+            used=time.time(),
+        )
+        return self._record(record, sinks)
+
+    def _sink_of(self, array: Array, taken: list[ArraySink]) -> ArraySink:
+        """Return the closed sink that holds an array, copying the array into a new one if need be."""
+        if isinstance(array, StoredArray):
+            for sink in self._sinks.values():
+                if sink.closed is array and sink not in taken:
+                    return sink
+        sink = self.sink(array.dtype, tuple(array.shape[1:]))
+        row_bytes = max(1, sink.dtype.itemsize)
+        for length in sink.row_shape:
+            row_bytes *= max(1, length)
+        step = max(1, COPY_BYTES // row_bytes)
+        for start in range(0, len(array), step):
+            sink.append(array[start : start + step])
+        sink.close()
+        return sink
+
+    def _assemble(
+        self, folder: Path, artifact: Artifact, sinks: dict[str, ArraySink], attributes: dict[str, Any]
+    ) -> list[StoredFile]:
+        files = [_write(folder, METADATA, group_metadata(attributes))]
+        groups = {name for name, role in fields_of(type(artifact).__name__).items() if role == GROUP}
+        for name in sinks:
+            parts = name.split("/")[:-1]
+            groups |= {"/".join(parts[: count + 1]) for count in range(len(parts))}
+        files += [_write(folder, f"{group}/{METADATA}", group_metadata({})) for group in sorted(groups)]
+        for name, sink in sinks.items():
+            sink.wait()
+            sink.folder.rename(folder / name)
+            files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
+        folders = [Path(path) for path, _, _ in os.walk(folder)]
+        for _ in self._pool.map(sync_folder, [*folders, folder.parent]):
+            pass
+        return files
+
+    def _record(self, record: ArtifactRecord, sinks: dict[str, ArraySink]) -> ArtifactRecord:
+        text = seal(record.to_json())
+        name = f"artifacts/{record.id}.json"
+        kept = record
+        while not self._cache.files.create(name, text):
+            # Another writer was faster, or what lies there is damaged.
+            damage = self._cache.check(record.id)
+            if damage is None:
+                kept = self._cache.describe(record.id)
+                break
+            self._cache.quarantine(record.id, damage)
+        if kept is record:
+            self._leases.pop(record.path).end()
+        else:
+            self._drop(record.path)
+        return self._hand_over(sinks, kept)
+
+    def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> ArtifactRecord:
+        """Let the arrays that a stage may still hold read from the published artifact."""
+        for name, sink in sinks.items():
+            if sink.closed is not None:
+                sink.closed.become(open_array(record, name))
+            self._sinks.pop(id(sink), None)
+        return record
+
+
+def _split(artifact: Artifact) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return an artifact's arrays by path and its other fields as plain data."""
+    arrays: dict[str, Array] = {}
+    attributes: dict[str, Any] = {}
+    kind = type(artifact).__name__
+    for name, role in fields_of(kind).items():
+        value = getattr(artifact, name)
+        if role == ATTRIBUTE:
+            attributes[name] = plain(value, f"{kind}.{name}")
+        elif value is None:
+            continue
+        elif role == GROUP:
+            for path, array in value.items():
+                _check_name(path)
+                arrays[f"{name}/{path}"] = array
+        else:
+            arrays[name] = value
+    return arrays, attributes
+
+
+def _check_name(path: str) -> None:
+    for part in path.split("/"):
+        if part in ("", ".", "..", METADATA) or part.startswith("__") or "\\" in part:
+            raise ValueError(f"an array cannot be named {path!r}")
+
+
+def _write(folder: Path, name: str, text: bytes) -> StoredFile:
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as file:
+        file.write(text)
+        sync_file(file)
+    return StoredFile(name, len(text), blake3(text).hexdigest())
