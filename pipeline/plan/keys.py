@@ -1,0 +1,28 @@
+"""The key of a stage run: `bfs[order=rcm,layout=csr]`, or `edges` when no axis reaches it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pipeline.workflow.scalars import to_text
+from stages.artifacts import Json
+
+_PLAIN = re.compile(r"[\w.+/:-]+")
+MOST_VALUE_TEXT = 40  # characters of one value in a key; longer ones end in their digest
+
+
+def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
+    """Write the key of the run of an entry at these values of the axes that reach it."""
+    if not coordinates:
+        return entry
+    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in coordinates.items())}]"
+
+
+def _value_text(value: Json) -> str:
+    text = to_text(value)
+    if len(text) > MOST_VALUE_TEXT:
+        from blake3 import blake3
+
+        return f"{text[: MOST_VALUE_TEXT - 10]!r}~{blake3(text.encode()).hexdigest()[:8]}"
+    return text if _PLAIN.fullmatch(text) else repr(text)

@@ -1,0 +1,42 @@
+"""Faults of a workflow file, collected so that several are told at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipeline.errors import Location, Problem, WorkflowError
+from pipeline.workflow.nodes import MOST_PROBLEMS
+
+
+class Faults:
+    """A list of problems without repetitions, in the order of the file when raised."""
+
+    def __init__(self) -> None:
+        self._problems: dict[Problem, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._problems)
+
+    def add(self, message: str, hint: str | None = None, location: Location | None = None) -> None:
+        """Note a fault."""
+        self.add_problem(Problem(message, hint, location))
+
+    def add_problem(self, problem: Problem) -> None:
+        """Note a fault that is put together already."""
+        self._problems.setdefault(problem)
+
+    def raise_if_any(self) -> None:
+        """Raise WorkflowError with everything that was found, the first `MOST_PROBLEMS` in full."""
+        if not self._problems:
+            return
+        ordered = sorted(self._problems, key=_place)
+        shown = ordered[:MOST_PROBLEMS]
+        if len(ordered) > len(shown):
+            more = f"{len(ordered) - len(shown)} more faults are not shown"
+            shown[-1] = replace(shown[-1], hint="; ".join(filter(None, (shown[-1].hint, more))))
+        raise WorkflowError(shown)
+
+
+def _place(problem: Problem) -> tuple[int, int]:
+    place = problem.location
+    return (place.line, place.column) if place is not None else (0, 0)

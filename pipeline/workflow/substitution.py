@@ -1,0 +1,107 @@
+"""`${name}`: a scalar that is one reference takes the value with its type; inside a text it is written out.
+
+`$${` stands for a literal `${`. Values are measured as they are filled in, because references can multiply
+a small file as aliases can.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pipeline.errors import Location, Problem, WorkflowError
+from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from pipeline.workflow.scalars import to_text
+from stages.artifacts import Json
+
+__all__ = ["Filled", "Reference", "fill", "references"]
+
+MOST_FILLED = 10_000  # values in one filled-in tree
+MOST_TEXT = 10_000  # characters of one filled-in text
+MOST_FILLED_DEPTH = 64
+
+_MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One `${name}` and where it stands; `name` is None where the braces are not closed around a name."""
+
+    name: str | None
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A value with its size in nodes and its depth."""
+
+    value: Json
+    size: int = 1
+    depth: int = 1
+
+
+def references(node: Node, source: Text) -> Iterator[Reference]:
+    """Yield every reference in a tree, in the order of the file."""
+    if isinstance(node, MapNode):
+        for item in node.items.values():
+            yield from references(item, source)
+    elif isinstance(node, ListNode):
+        for item in node.items:
+            yield from references(item, source)
+    elif isinstance(node.value, str) and "${" in node.value:
+        start = node.column - 1
+        place = source.at(node)
+        for match in _MARK.finditer(node.value):
+            if match[0] == "$${":
+                continue
+            found = place.snippet.find(match[0], start)
+            column = found + 1 if found >= 0 else node.column
+            start = found + len(match[0]) if found >= 0 else start
+            name = match[1].strip() if match[1] is not None else ""
+            known = name if _NAME.fullmatch(name) else None
+            yield Reference(known, match[0], Location(place.file, place.line, column, place.snippet))
+
+
+def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
+    """Return a tree as plain data, every reference replaced; `values` holds all names that occur.
+
+    Raises WorkflowError if the result passes the limits on size, depth or length.
+    """
+    if isinstance(node, ScalarNode):
+        filled = _fill_scalar(node, values, source)
+    else:
+        items = node.items.values() if isinstance(node, MapNode) else node.items
+        parts = [fill(item, values, source) for item in items]
+        plain: Json = [part.value for part in parts]
+        if isinstance(node, MapNode):
+            plain = dict(zip(node.items, plain, strict=True))
+        size = 1 + sum(part.size for part in parts)
+        filled = Filled(plain, size, 1 + max((part.depth for part in parts), default=0))
+    if filled.size > MOST_FILLED or filled.depth > MOST_FILLED_DEPTH:
+        message = f"with its references filled in this has more than {MOST_FILLED:,} values"
+        if filled.depth > MOST_FILLED_DEPTH:
+            message = f"with its references filled in this is nested more than {MOST_FILLED_DEPTH} deep"
+        raise WorkflowError([Problem(message, None, source.at(node))])
+    return filled
+
+
+def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -> Filled:
+    if not isinstance(node.value, str) or "${" not in node.value:
+        return Filled(node.value)
+    whole = _MARK.fullmatch(node.value)
+    if whole is not None and whole[1] is not None:
+        return values[whole[1].strip()]
+    parts: list[str] = []
+    length = end = 0
+    for match in _MARK.finditer(node.value):
+        written = "${" if match[1] is None else to_text(values[match[1].strip()].value)
+        parts += [node.value[end : match.start()], written]
+        length += len(parts[-1]) + len(parts[-2])
+        end = match.end()
+        if length > MOST_TEXT:
+            message = f"with its references filled in this text has more than {MOST_TEXT:,} characters"
+            raise WorkflowError([Problem(message, None, source.at(node))])
+    return Filled("".join(parts) + node.value[end:])

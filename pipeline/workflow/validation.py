@@ -1,0 +1,201 @@
+"""Pydantic's word on a stage's parameters, turned into faults with their places in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from pipeline.errors import Location, Problem
+from pipeline.workflow.names import suggest
+from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from pipeline.workflow.scalars import to_text
+from stages.artifacts import Json
+from stages.stage import Parameters, Stage
+
+__all__ = ["models_in", "validate"]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One error of pydantic after its `loc` was followed through the data."""
+
+    path: tuple[str | int, ...]  # keys and positions that exist in the data
+    tags: tuple[tuple[int, str], ...]  # what pydantic put between: union members, at which depth
+    name: str | None  # the key that is unknown or missing
+    kind: str
+    message: str
+    value: Json
+    context: dict[str, Any]
+
+
+def validate(
+    stage: Stage, data: dict[str, Json], node: MapNode, place: Location, source: Text, also: Iterable[str]
+) -> Parameters | list[Problem]:
+    """Validate filled-in parameters against the stage's model.
+
+    `node` is the tree that `data` was filled from, `place` the entry's own, and `also` the other keys that
+    an entry of this stage may have, for hints. Returns the parameters, or what is wrong with them.
+    """
+    try:
+        return stage.parameters.model_validate(data)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    except (RecursionError, OverflowError) as error:
+        return [Problem(f"the parameters of stage {stage.name} cannot be read: {error}", None, place)]
+    steps = _best_members([_follow(detail, data) for detail in details])
+    return [_problem(step, stage, node, place, source, also) for step in steps]
+
+
+def _follow(detail: Any, data: Json) -> _Step:
+    path: list[str | int] = []
+    tags: list[tuple[int, str]] = []
+    loc, kind = list(detail["loc"]), detail["type"]
+    name = str(loc.pop()) if kind in ("missing", "extra_forbidden") and loc else None
+    here = data
+    for part in loc:
+        if (isinstance(here, dict) and part in here) or (
+            isinstance(here, list) and isinstance(part, int) and part < len(here)
+        ):
+            here = here[part]
+            path.append(part)
+        else:
+            tags.append((len(path), str(part)))
+    return _Step(
+        tuple(path), tuple(tags), name, kind, detail["msg"], detail["input"], detail.get("ctx") or {}
+    )
+
+
+def _best_members(steps: Sequence[_Step]) -> list[_Step]:
+    """Where a union's members all failed, keep the errors of the member that was probably meant."""
+    groups: dict[tuple[str | int, ...], dict[str, list[_Step]]] = {}
+    kept: list[_Step] = []
+    for step in steps:
+        if not step.tags:
+            kept.append(step)
+        else:
+            depth, tag = step.tags[0]
+            groups.setdefault(step.path[:depth], {}).setdefault(tag, []).append(step)
+    for path, members in groups.items():
+        shallow = {
+            tag: sum(len(step.path) == len(path) for step in member) for tag, member in members.items()
+        }
+        least = min(shallow.values())
+        best = [members[tag] for tag in members if shallow[tag] == least]
+        if least == 0 or (len(best) == 1 and len(members) == 1):
+            sizes = [len(member) for member in best]
+            kept += best[sizes.index(min(sizes))]
+        else:
+            kept += _merge([step for member in members.values() for step in member], len(path))
+    return kept
+
+
+def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
+    """Tell the failures of several members in one sentence each."""
+    shallow = [step for step in steps if len(step.path) == depth]
+    unknown = {step.name: step for step in shallow if step.kind == "extra_forbidden"}
+    allowed = {step.name for step in shallow if step.kind == "missing"}
+    strange = [step for name, step in unknown.items() if name not in allowed]
+    if strange:
+        return strange
+    missing = [step for step in shallow if step.kind == "missing"]
+    if missing and len(missing) == len(shallow):
+        first = missing[0]
+        names = " or ".join(dict.fromkeys(repr(step.name) for step in missing))
+        return [_Step(first.path, (), None, "one_of", f"one of {names} is needed", first.value, {})]
+    if any(step.kind in _FAR for step in shallow) and any(step.kind not in _FAR for step in shallow):
+        shallow = [step for step in shallow if step.kind not in _FAR]
+    first = shallow[0]
+    wanted = " or ".join(dict.fromkeys(_expectation(step) for step in shallow))
+    return [_Step(first.path, (), None, "one_of", f"{wanted} is expected", first.value, first.context)]
+
+
+_FAR = {"model_type", "model_attributes_type", "dict_type", "list_type", "tuple_type", "none_required"}
+
+
+def _expectation(step: _Step) -> str:
+    text = step.message.removeprefix("Value error, ")
+    text = re.sub(r"^Input should be ", "", text)
+    return re.sub(r", unable to parse .*$|a valid (dictionary or instance of \w+|dictionary)", _plain, text)
+
+
+def _plain(match: re.Match[str]) -> str:
+    return "a mapping" if match[1] else ""
+
+
+def _problem(
+    step: _Step, stage: Stage, node: MapNode, place: Location, source: Text, also: Iterable[str]
+) -> Problem:
+    found, reference = _find(node, step.path)
+    where = place if found is node else source.at(found)
+    dotted = ".".join(str(part) for part in step.path)
+    if step.kind == "extra_forbidden" and step.name is not None:
+        known = [*fields_at(stage.parameters, step.path), *(also if not step.path else ())]
+        if isinstance(found, MapNode) and step.name in found.keys:
+            where = source.at(found.keys[step.name])
+        inside = f" in `{dotted}`" if dotted else ""
+        message = f"stage {stage.name} has no parameter {step.name!r}{inside}"
+        return Problem(message, suggest(step.name, known, "parameter"), where)
+    if step.kind == "missing" and step.name is not None:
+        inside = f" in `{dotted}`" if dotted else ""
+        about = fields_at(stage.parameters, step.path).get(step.name)
+        return Problem(f"stage {stage.name} needs the parameter {step.name!r}{inside}", about, where)
+    written = to_text(step.value)
+    shown = repr(written) if len(written) <= 60 else repr(written[:57] + "...")
+    hint = f"its value comes from {reference}" if reference else None
+    if step.kind == "one_of":
+        told = step.message
+    elif step.message.startswith("Input should be "):
+        told = f"{_expectation(step)} is expected"
+    else:
+        told = _expectation(step)
+    options = re.findall(r"'([^']*)'", str(step.context.get("expected", "")))
+    if options and isinstance(step.value, str):
+        meant = suggest(step.value, options, "value")
+        hint = "; ".join(filter(None, (meant if meant.startswith("did") else None, hint)))
+    subject = f"`{dotted}` of stage {stage.name} is {shown}" if dotted else f"stage {stage.name}"
+    return Problem(f"{subject}{', and ' if dotted else ': '}{told}", hint or None, where)
+
+
+def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:
+    """Follow a path through the file's tree; it ends early at a `${reference}`, which is returned too."""
+    for part in path:
+        if isinstance(node, MapNode) and part in node.items:
+            node = node.items[str(part)]
+        elif isinstance(node, ListNode) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+        else:
+            break
+    text = node.text if isinstance(node, ScalarNode) and "${" in node.text else None
+    return node, text
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models inside a type: of unions, lists, mappings and annotated types."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from models_in(get_args(annotation)[0])
+    elif origin in (Union, UnionType) or origin is not None:
+        for argument in get_args(annotation):
+            yield from models_in(argument)
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+
+
+def fields_at(model: type[BaseModel], path: Sequence[str | int]) -> dict[str, str | None]:
+    """Return the field names that fit at a path inside a model, with what each is about."""
+    here = [model]
+    for part in path:
+        if isinstance(part, int):
+            continue
+        inner = [
+            each.model_fields[part].annotation
+            for each in here
+            if part in each.model_fields and each.model_fields[part].annotation is not None
+        ]
+        here = [found for annotation in inner for found in models_in(annotation)]
+    return {name: field.description for each in here for name, field in each.model_fields.items()}
