@@ -1,0 +1,43 @@
+"""Graphs made from a few numbers, in parts: edge k depends on k and the parameters alone.
+
+`generate(name, ...)` makes edges `first` to `first + count` of a generator, `size(name, ...)` tells how many
+vertices and edges it has without making any. Nothing heavy is imported before edges are made.
+
+| name | parameters | vertices | edges |
+|---|---|---|---|
+| rmat | scale, edge_factor, seed, a, b, c | 2^scale | edge_factor * 2^scale |
+| uniform | vertices, edges, seed | vertices | edges |
+| grid | dims (two or three) | their product | of the lattice |
+| path, star, cycle, complete, empty | vertices | vertices | n-1, n-1, n, n(n-1)/2, 0 |
+
+All of them describe undirected graphs: each edge is listed once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from kernels.generate.sizes import GENERATORS, Size, size
+
+__all__ = ["GENERATORS", "Size", "generate", "size"]
+
+
+def generate(
+    name: str, *, first: int = 0, count: int | None = None, backend: str = "cpu", **parameters: Any
+) -> tuple[Any, Any]:
+    """Make edges `first` to `first + count` (all by default) of the named generator.
+
+    Returns source and target (count,), uint32 below 2^32 vertices, else uint64; CuPy arrays for the backend
+    "cuda", which `rmat` alone has. Raises ValueError for a name or a parameter that cannot be.
+    """
+    total = size(name, **parameters).edges
+    count = total - first if count is None else count
+    if first < 0 or count < 0 or first + count > total:
+        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    if backend != "cpu" and name != "rmat":
+        raise ValueError(f"generator {name!r} has no {backend} implementation; only 'rmat' has")
+    module = importlib.import_module(f"kernels.generate.{GENERATORS[name]}")
+    options = {"backend": backend} if name == "rmat" else {}
+    edges: tuple[Any, Any] = getattr(module, name)(**parameters, first=first, count=count, **options)
+    return edges
