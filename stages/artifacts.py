@@ -40,7 +40,7 @@ class Array(Protocol):
 
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __array__(self, dtype: Any = None, /, *, copy: bool | None = None) -> NDArray[Any]: ...
 
 
 ArrayGroup: TypeAlias = Mapping[str, Array]
@@ -119,15 +119,24 @@ class Partition(Artifact):
     vertex_count: int
     arc_count: int
     symmetric: bool
+    deduplicated: bool = True
     loop_count: int = 0
     statistics: Json = field(default_factory=dict)  # arcs per class and rank, bytes against table I
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompressedGraph(Artifact):
-    """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]] (codec `varint`)."""
+    """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]].
 
-    byte_offsets: Array  # (vertex_count + 1,) int64
+    With codec `varint` rows are as `kernels.varint` writes them; with `csr` they are the columns as
+    little-endian bytes. `stages.compress.decompress` turns either back into what was compressed.
+
+    Of a `Partition`, the rows of all subgraphs stand one after the other, as `subgraphs` lists them: records
+    of `rank`, `name` ("nn", "nd", "dn", "dd"), `rows` and `arcs`, in the order of the rows; `byte_offsets`
+    then has one entry more than all of these rows, and `delegates`, `ranks` and `threshold` are set.
+    """
+
+    byte_offsets: Array  # (vertex_count + 1,) int64, of a partition (all rows + 1,)
     stream: Array  # (bytes,) uint8
     codec: str
     permutation: Array | None = None  # of the `Ordering` that was compressed, if it was one
@@ -137,6 +146,10 @@ class CompressedGraph(Artifact):
     sorted: bool = True
     deduplicated: bool
     loop_count: int = 0
+    delegates: Array | None = None  # of the `Partition` that was compressed, if it was one
+    ranks: int | None = None
+    threshold: int | None = None
+    subgraphs: Json = None
     statistics: Json = field(default_factory=dict)  # bits per arc, ratio against 32-bit columns
 
 

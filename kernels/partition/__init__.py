@@ -40,12 +40,13 @@ from kernels.partition.components import components
 from kernels.partition.distribute import build_rank, partition, separate
 from kernels.partition.layout import PartitionedGraph, RankGraph, Separation, Subgraph, from_arrays, to_arrays
 from kernels.partition.search import prepare
-from kernels.partition.storage import storage
+from kernels.partition.storage import RankSize, rank_size, storage, storage_of
 from kernels.partition.threshold import suggest_threshold
 
 __all__ = [
     "PartitionedGraph",
     "RankGraph",
+    "RankSize",
     "Separation",
     "Subgraph",
     "assemble",
@@ -54,8 +55,10 @@ __all__ = [
     "from_arrays",
     "partition",
     "prepare",
+    "rank_size",
     "separate",
     "storage",
+    "storage_of",
     "suggest_threshold",
     "to_arrays",
 ]

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from kernels.jit import serial
 from kernels.row_blocks import row_blocks, run_blocks
 
+LARGEST = 1 << 16
+"""Degrees above this count as this: no threshold that large keeps any delegate worth having."""
+
 
 @serial
 def _busier_end(first, last, row_offsets, columns, cap):  # type: ignore[no-untyped-def]
@@ -51,7 +54,7 @@ def suggest_threshold(
     if n == 0 or len(column_indices) == 0:
         return 0
     degrees = numpy.diff(row_offsets)
-    cap = int(min(degrees.max(), 1 << 20))
+    cap = int(min(degrees.max(), LARGEST))
     of_degree = numpy.bincount(numpy.minimum(degrees, cap), minlength=cap + 1)
     above = n - numpy.cumsum(of_degree)
     most = min(delegates_per_local * n / ranks, delegate_share * n)

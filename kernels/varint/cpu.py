@@ -1,0 +1,168 @@
+"""Delta-varint rows on the CPU: one pass for the sizes, a prefix sum, one pass that writes."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.jit import serial
+from kernels.row_blocks import row_blocks, run_blocks
+
+TRUNCATED, TOO_LARGE, OUT_OF_RANGE = 1, 2, 3
+
+_REASONS = {
+    TRUNCATED: "ends within a number",
+    TOO_LARGE: "holds a number that is too large",
+    OUT_OF_RANGE: "names a vertex that is not in the graph",
+}
+
+
+@serial
+def _sizes(first, last, row_offsets, columns, sizes):  # type: ignore[no-untyped-def]
+    """Store each row's bytes; return the first row that does not ascend, or -1."""
+    for v in range(first, last):
+        size = 0
+        before = numpy.uint64(0)
+        for arc in range(row_offsets[v], row_offsets[v + 1]):
+            value = numpy.uint64(columns[arc])
+            if value < before:
+                return v
+            gap = value - before
+            before = value
+            size += 1
+            while gap >= numpy.uint64(128):
+                gap >>= numpy.uint64(7)
+                size += 1
+        sizes[v] = size
+    return -1
+
+
+@serial
+def _write(first, last, row_offsets, columns, byte_offsets, stream):  # type: ignore[no-untyped-def]
+    for v in range(first, last):
+        place = byte_offsets[v]
+        before = numpy.uint64(0)
+        for arc in range(row_offsets[v], row_offsets[v + 1]):
+            value = numpy.uint64(columns[arc])
+            gap = value - before
+            before = value
+            while gap >= numpy.uint64(128):
+                stream[place] = numpy.uint8(gap & numpy.uint64(127)) | numpy.uint8(128)
+                gap >>= numpy.uint64(7)
+                place += 1
+            stream[place] = numpy.uint8(gap)
+            place += 1
+
+
+@serial
+def _count(first, last, byte_offsets, stream, degrees):  # type: ignore[no-untyped-def]
+    """Store each row's neighbours; return the first row that ends within a number, or -1."""
+    for v in range(first, last):
+        count = 0
+        for place in range(byte_offsets[v], byte_offsets[v + 1]):
+            count += stream[place] < 128
+        degrees[v] = count
+        if byte_offsets[v] < byte_offsets[v + 1] and stream[byte_offsets[v + 1] - 1] >= 128:
+            return v
+    return -1
+
+
+@serial
+def _read(first, last, byte_offsets, stream, row_offsets, columns, groups, largest):  # type: ignore[no-untyped-def]
+    """Decode rows; return (first bad row, reason), or (-1, 0). `_count` has found every row whole."""
+    for v in range(first, last):
+        place = byte_offsets[v]
+        value = numpy.uint64(0)
+        for arc in range(row_offsets[v], row_offsets[v + 1]):
+            gap = numpy.uint64(0)
+            group = 0
+            while True:
+                byte = numpy.uint64(stream[place])
+                place += 1
+                payload = byte & numpy.uint64(127)
+                if group >= groups or (group == 9 and payload > numpy.uint64(1)):
+                    return v, TOO_LARGE
+                gap |= payload << numpy.uint64(7 * group)
+                group += 1
+                if byte < numpy.uint64(128):
+                    break
+            value += gap
+            if value < gap:
+                return v, TOO_LARGE
+            if value > largest:
+                return v, OUT_OF_RANGE
+            columns[arc] = value
+    return -1, 0
+
+
+def _offsets(counts: NDArray[Any]) -> NDArray[Any]:
+    offsets = numpy.zeros(len(counts) + 1, numpy.int64)
+    numpy.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def _check_offsets(offsets: NDArray[Any], end: int, name: str, what: str) -> None:
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError(f"{name} must ascend from 0 to {end}, the number of {what}")
+
+
+def _row_sizes(row_offsets: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
+    _check_offsets(row_offsets, len(columns), "row_offsets", "arcs")
+    sizes = numpy.empty(len(row_offsets) - 1, numpy.int64)
+    bad = run_blocks(lambda a, b: _sizes(a, b, row_offsets, columns, sizes), row_blocks(row_offsets))
+    if bad := [row for row in bad if row >= 0]:
+        raise ValueError(f"row {min(bad)} does not ascend; delta-varint needs sorted rows")
+    return sizes
+
+
+def encode(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Write rows as bytes; see `kernels.varint.encode`."""
+    byte_offsets = _offsets(_row_sizes(row_offsets, column_indices))
+    stream = numpy.empty(int(byte_offsets[-1]), numpy.uint8)
+    run_blocks(
+        lambda a, b: _write(a, b, row_offsets, column_indices, byte_offsets, stream), row_blocks(row_offsets)
+    )
+    return byte_offsets, stream
+
+
+def encoded_size(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> int:
+    """Count the bytes that `encode` would write."""
+    return int(_row_sizes(row_offsets, column_indices).sum())
+
+
+def _refuse(faults: list[tuple[int, int]]) -> NoReturn:
+    row, reason = min(faults)
+    raise ValueError(f"row {row} of the compressed graph {_REASONS[reason]}")
+
+
+def decode(
+    byte_offsets: NDArray[Any], stream: NDArray[Any], arc_count: int, dtype: Any, *, bound: int | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Read rows back; see `kernels.varint.decode`."""
+    dtype = numpy.dtype(dtype)
+    if dtype not in (numpy.dtype(numpy.uint32), numpy.dtype(numpy.uint64)):
+        raise ValueError(f"columns of {dtype} were asked for; they can be uint32 or uint64")
+    _check_offsets(byte_offsets, len(stream), "byte_offsets", "bytes")
+    rows = len(byte_offsets) - 1
+    blocks = row_blocks(byte_offsets)
+    degrees = numpy.empty(rows, numpy.int64)
+    cut = run_blocks(lambda a, b: _count(a, b, byte_offsets, stream, degrees), blocks)
+    if faults := [(row, TRUNCATED) for row in cut if row >= 0]:
+        _refuse(faults)
+    row_offsets = _offsets(degrees)
+    if row_offsets[-1] != arc_count:
+        raise ValueError(f"the compressed graph holds {row_offsets[-1]} arcs; it should hold {arc_count}")
+    columns = numpy.empty(arc_count, dtype)
+    bound = rows if bound is None else bound
+    if bound < 1 and arc_count:
+        _refuse([(int(numpy.flatnonzero(degrees)[0]), OUT_OF_RANGE)])
+    largest = numpy.uint64(max(0, min(bound - 1, int(numpy.iinfo(dtype).max))))
+    groups = 5 if dtype == numpy.uint32 else 10
+    found = run_blocks(
+        lambda a, b: _read(a, b, byte_offsets, stream, row_offsets, columns, groups, largest), blocks
+    )
+    if faults := [(row, reason) for row, reason in found if row >= 0]:
+        _refuse(faults)
+    return row_offsets, columns

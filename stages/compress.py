@@ -1,0 +1,302 @@
+"""compress: neighbour lists as delta-varint bytes (Moschou, section 2.1), and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from stages.artifacts import Array, Json
+    from stages.context import Context, Sink
+
+ROWS_AT_ONCE = 1 << 20
+ARCS_AT_ONCE = 1 << 23
+"""A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
+
+
+class CompressParameters(Parameters):
+    """How rows are written."""
+
+    codec: Literal["csr", "varint"] = "varint"
+    """`varint` packs gaps between sorted neighbours into 7-bit groups; `csr` leaves the columns alone."""
+
+
+class _Writer:
+    """Appends CSR after CSR to one byte stream, a range of rows at a time."""
+
+    def __init__(self, context: Context, codec: str, total_arcs: int) -> None:
+        import numpy
+
+        self._context = context
+        self._codec = codec
+        self._total = total_arcs
+        self.rows = 0
+        self.arcs = 0
+        self.bytes = 0
+        self.offsets: Sink = context.sink(numpy.int64)
+        self.stream: Sink = context.sink(numpy.uint8)
+        self.offsets.append(numpy.zeros(1, numpy.int64))
+
+    def add(self, row_offsets: Array, columns: Array) -> None:
+        """Write every row; raises ValueError when one does not ascend."""
+        for first, offsets in row_ranges(row_offsets):
+            base, end = int(offsets[0]), int(offsets[-1])
+            try:
+                byte_offsets, stream = self._encode(offsets - base, columns[base:end])
+            except ValueError as error:
+                raise ValueError(f"rows from {first} on: {error}") from None
+            self.offsets.append(byte_offsets[1:] + self.bytes)
+            self.stream.append(stream)
+            self.bytes += len(stream)
+            self.rows += len(offsets) - 1
+            self.arcs += end - base
+            self._context.progress(self.arcs, self._total, "arcs")
+
+    def _encode(self, offsets: NDArray[Any], columns: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        import numpy
+
+        if self._codec == "csr":
+            little = columns.astype(columns.dtype.newbyteorder("<"), copy=False)
+            return offsets * columns.dtype.itemsize, numpy.ascontiguousarray(little).view(numpy.uint8)
+        from kernels.varint import encode
+
+        if self._context.machine.backend == "cuda":
+            import cupy
+
+            on_device = encode(cupy.asarray(offsets), cupy.asarray(columns))
+            return cupy.asnumpy(on_device[0]), cupy.asnumpy(on_device[1])
+        return encode(offsets, columns)
+
+
+def row_ranges(
+    row_offsets: Array, *, rows: int = ROWS_AT_ONCE, arcs: int = ARCS_AT_ONCE
+) -> Iterator[tuple[int, NDArray[numpy.int64]]]:
+    """Yield (first row, its offsets and one more) for ranges of at most `rows` rows.
+
+    A range holds at most `arcs` arcs, or one row that is longer. Only a range's offsets are read.
+    """
+    import numpy
+
+    count = len(row_offsets) - 1
+    first = 0
+    while first < count:
+        offsets = numpy.asarray(row_offsets[first : min(first + rows, count) + 1]).astype(numpy.int64)
+        fitting = int(numpy.searchsorted(offsets, offsets[0] + arcs, side="right")) - 1
+        taken = min(max(fitting, 1), len(offsets) - 1)
+        yield first, offsets[: taken + 1]
+        first += taken
+
+
+def compress(
+    context: Context,
+    parameters: CompressParameters,
+    *,
+    input: Graph | Partition,  # noqa: A002
+) -> CompressedGraph:
+    """Write the rows of a graph, or of every subgraph of a partition, as bytes.
+
+    Memory holds one range of rows at a time. Raises `StageError` when a row does not ascend.
+    """
+    from kernels.jit import set_threads
+    from stages.errors import StageError
+
+    set_threads(context.machine.threads)
+    writer = _Writer(context, parameters.codec, input.arc_count)
+    described: dict[str, Any] = {}
+    try:
+        if isinstance(input, Partition):
+            described = _compress_partition(writer, input)
+        else:
+            writer.add(input.row_offsets, input.column_indices)
+            described = {"permutation": input.permutation if isinstance(input, Ordering) else None}
+    except ValueError as error:
+        raise StageError(str(error), hint="symmetrize sorts lists; use its result") from None
+    return CompressedGraph(
+        byte_offsets=writer.offsets.close(),
+        stream=writer.stream.close(),
+        codec=parameters.codec,
+        vertex_count=input.vertex_count,
+        arc_count=input.arc_count,
+        symmetric=input.symmetric,
+        deduplicated=input.deduplicated,
+        loop_count=input.loop_count,
+        statistics=_statistics(input.vertex_count, input.arc_count, writer.rows, writer.bytes),
+        **described,
+    )
+
+
+def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
+    from kernels.partition.layout import SUBGRAPHS
+
+    subgraphs = []
+    for rank in range(stored.ranks):
+        for name in SUBGRAPHS:
+            offsets = stored.arrays[f"rank{rank}/{name}/row_offsets"]
+            columns = stored.arrays[f"rank{rank}/{name}/column_indices"]
+            writer.add(offsets, columns)
+            rows, arcs = len(offsets) - 1, len(columns)
+            subgraphs.append({"rank": rank, "name": name, "rows": rows, "arcs": arcs})
+    return {
+        "permutation": stored.permutation,
+        "delegates": stored.delegates,
+        "ranks": stored.ranks,
+        "threshold": stored.threshold,
+        "subgraphs": subgraphs,
+    }
+
+
+def _statistics(vertices: int, arcs: int, rows: int, size: int) -> Json:
+    """Compare with 32-bit columns, as the report counts (its tables 1 and 2), and with the whole CSR.
+
+    `offset_bytes` are the byte offsets', the same in both layouts of a graph.
+    """
+    offsets = 8 * (rows + 1)
+    whole = offsets + size
+    return {
+        "stream_bytes": size,
+        "offset_bytes": offsets,
+        "bits_per_arc": 8 * size / arcs if arcs else 0.0,
+        "ratio_of_columns": 4 * arcs / size if size else 1.0,
+        "ratio_of_csr": (8 * (vertices + 1) + 4 * arcs) / whole,
+    }
+
+
+def decompress(compressed: CompressedGraph, *, backend: str = "cpu") -> Graph | Partition:
+    """Give back what was compressed, whole, in its own numbering.
+
+    Parameters
+    ----------
+    backend : with "cuda", the rows of a graph are decoded on the device and its arrays stay there as CuPy
+        arrays; a partition always comes back as NumPy arrays.
+
+    Raises `StageError` when the bytes are not rows of this graph. The permutation of an `Ordering` stays
+    with the compressed graph.
+
+    """
+    from stages.errors import StageError
+
+    try:
+        if compressed.subgraphs is not None:
+            return _decompress_partition(compressed)
+        return _decompress_graph(compressed, backend)
+    except ValueError as error:
+        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
+
+
+def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, bound: int) -> tuple[Any, Any]:
+    if codec == "varint":
+        from kernels.varint import decode
+
+        return decode(byte_offsets, stream, arcs, dtype, bound=bound)
+    if len(stream) != arcs * dtype.itemsize or int(byte_offsets[-1]) != len(stream):
+        raise ValueError(f"the stream has {len(stream)} bytes; {arcs} columns of {dtype} were expected")
+    return byte_offsets // dtype.itemsize, stream.view(dtype)
+
+
+def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
+    from kernels.index import index_dtype
+
+    n = compressed.vertex_count
+    if backend == "cuda":
+        import cupy as module
+    else:
+        import numpy as module
+    row_offsets, columns = _decode(
+        compressed.codec,
+        module.asarray(compressed.byte_offsets),
+        module.asarray(compressed.stream),
+        compressed.arc_count,
+        index_dtype(n),
+        n,
+    )
+    return Graph(
+        row_offsets=row_offsets,
+        column_indices=columns,
+        vertex_count=n,
+        arc_count=compressed.arc_count,
+        symmetric=compressed.symmetric,
+        sorted=compressed.sorted,
+        deduplicated=compressed.deduplicated,
+        loop_count=compressed.loop_count,
+    )
+
+
+def _decompress_partition(compressed: CompressedGraph) -> Partition:
+    import numpy
+
+    from kernels.index import index_dtype
+    from kernels.partition.layout import Subgraph, local_count, make_rank, to_arrays
+
+    if compressed.ranks is None or compressed.threshold is None or compressed.delegates is None:
+        raise ValueError("the compressed partition lacks its ranks, its threshold or its delegates")
+    n, p = compressed.vertex_count, compressed.ranks
+    local_ids = numpy.dtype(numpy.uint32)
+    arrays: dict[str, NDArray[Any]] = {}
+    made: dict[str, Subgraph] = {}
+    row = 0
+    for record in compressed.subgraphs:
+        rank, name, rows, arcs = (record[key] for key in ("rank", "name", "rows", "arcs"))
+        byte_offsets = numpy.asarray(compressed.byte_offsets[row : row + rows + 1])
+        stream = numpy.asarray(compressed.stream[int(byte_offsets[0]) : int(byte_offsets[-1])])
+        local = local_count(n, p, rank)
+        bound = {"nn": n, "dn": local}.get(name, len(compressed.delegates))
+        dtype = index_dtype(n) if name == "nn" else local_ids
+        offsets, columns = _decode(
+            compressed.codec, byte_offsets - byte_offsets[0], stream, arcs, dtype, bound
+        )
+        made[name] = Subgraph(offsets.astype(numpy.uint32) if arcs < 1 << 32 else offsets, columns)
+        if len(made) == 4:
+            arrays |= to_arrays(make_rank(rank, made))
+            made = {}
+        row += rows
+    return Partition(
+        arrays=arrays,
+        delegates=compressed.delegates,
+        permutation=compressed.permutation,
+        ranks=p,
+        threshold=compressed.threshold,
+        vertex_count=n,
+        arc_count=compressed.arc_count,
+        symmetric=compressed.symmetric,
+        deduplicated=compressed.deduplicated,
+        loop_count=compressed.loop_count,
+        statistics={},
+    )
+
+
+def _estimate(
+    parameters: CompressParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    graph = inputs["input"][0]
+    n, m = graph.vertices, graph.arcs
+    width = 4 if n < 1 << 32 else 8
+    # One range of rows: its columns, its bytes (at worst a group more than the columns) and what the sink
+    # copies, and a few int64 values for each row. A range holds ARCS_AT_ONCE arcs or one longer row.
+    arcs, rows = min(m, max(ARCS_AT_ONCE, n)), min(n, ROWS_AT_ONCE)
+    on_host = arcs * (width + 2 * (width + 1)) + 48 * rows
+    on_device = arcs * (2 * width + 1) + 48 * rows
+    most = (width + 1 if parameters.codec == "varint" else width) * m
+    return Need(
+        host_bytes=on_host,
+        device_bytes=on_device if machine.backend == "cuda" and parameters.codec == "varint" else 0,
+        outputs=(Extent(kind="CompressedGraph", vertices=n, arcs=m, bytes=8 * (n + 1) + most),),
+    )
+
+
+STAGE = Stage(
+    name="compress",
+    version=1,
+    about="Packs neighbour lists into delta-varint bytes, or keeps them as CSR.",
+    parameters=CompressParameters,
+    inputs={"input": Slot(kinds=("Graph", "Ordering", "Partition"), about="what to compress")},
+    outputs=("CompressedGraph",),
+    run=compress,
+    estimate=_estimate,
+    cuda=True,
+)
