@@ -194,6 +194,7 @@ def _frontier(label: str, one: Measurement) -> dict[str, Any]:
             name = "level searched bottom-up" if position == 0 else None
             axes.axvspan(depth - 0.5, depth + 0.5, color=PALETTE[2], alpha=0.15, lw=0, label=name)
         axes.set_yscale("log")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("level")
         axes.set_ylabel("frontier size")
         axes.legend(loc="best")

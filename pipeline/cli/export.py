@@ -1,0 +1,125 @@
+"""gravel export: a stage's result as a file, under the ids that the input uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from pipeline.cli.options import cache_option, load_plan, set_option, where_option
+from pipeline.errors import DamagedArtifact, GravelError, RequestError
+
+if TYPE_CHECKING:
+    from pipeline.executor import RunOptions, RunOutcome
+    from pipeline.plan import Plan, StageRun
+    from pipeline.store import Cache
+    from stages.artifacts import VertexIds
+
+ATTEMPTS = 3
+"""How often a result that turns out damaged while it is read is computed again before that is an error."""
+
+
+@click.command()
+@click.argument("file")
+@click.argument("stage")
+@click.option(
+    "--to", "target", required=True, metavar="OUT", help="The file to write: .parquet, .csv or .npz."
+)
+@click.option("--cluster", default="auto", show_default=True, help="Where to compute what is not cached.")
+@click.option("--backend", default="auto", show_default=True, type=click.Choice(["auto", "cuda", "cpu"]))
+@set_option
+@where_option
+@cache_option
+def command(
+    file: str,
+    stage: str,
+    target: str,
+    cluster: str,
+    backend: str,
+    settings: Sequence[str],
+    where: Sequence[str],
+    cache_path: str | None,
+) -> None:
+    """Write the result of STAGE of the workflow FILE, computing whatever is missing first.
+
+    A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
+    the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
+    """
+    from pipeline.executor import RunOptions
+    from pipeline.export.writers import check_target
+    from pipeline.store import Cache, find_cache
+
+    path = Path(target)
+    check_target(path)
+    plan = load_plan(file, settings=settings, where=where, only=[stage])
+    run = _one_run(plan, stage)
+    root = find_cache(cache_path)
+    rows = _export(
+        plan, run, path, RunOptions(cache_root=root, cluster=cluster, backend=backend), Cache(root)
+    )
+    click.echo(f"{rows:,} rows -> {path}")
+
+
+def _one_run(plan: Plan, stage: str) -> StageRun:
+    runs = [plan.runs[key] for key in plan.runs if plan.runs[key].entry == stage and key in plan.wanted]
+    if len(runs) == 1:
+        return runs[0]
+    axes = sorted({axis for run in runs for axis in run.coordinates})
+    names = ", ".join(run.key for run in runs[:6])
+    raise RequestError(
+        f"{stage} has {len(runs)} results: {names}{', ...' if len(runs) > 6 else ''}",
+        hint=f"choose one with --where {' --where '.join(f'{axis}=VALUE' for axis in axes)}",
+    )
+
+
+def _export(plan: Plan, run: StageRun, path: Path, options: RunOptions, cache: Cache) -> int:
+    from pipeline.export import columns_of, write_file
+
+    for attempt in range(ATTEMPTS):
+        outcome = _computed(plan, options)
+        try:
+            result, ids = _result_and_ids(plan, run, outcome, cache)
+            columns = columns_of(cache.open(result), cast("VertexIds", cache.open(ids)))
+            write_file(columns, path)
+        except DamagedArtifact as damage:
+            if attempt + 1 == ATTEMPTS:
+                raise
+            cache.quarantine(damage.artifact_id, damage.reason)
+        else:
+            return columns.rows
+    raise AssertionError("the loop returns or raises")
+
+
+def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
+    from pipeline.executor import execute
+
+    outcome = execute(plan, options)
+    if outcome.exit_code:
+        problems = [f"{one['key']}: {one['error']}" for one in outcome.record["stages"] if one["error"]]
+        raise GravelError("; ".join(problems) or f"the run was {outcome.state}")
+    return outcome
+
+
+def _result_and_ids(plan: Plan, run: StageRun, outcome: RunOutcome, cache: Cache) -> tuple[str, str]:
+    from pipeline.export import EXPORTABLE
+
+    kinds = run.stage.outputs
+    kind = next((kind for kind in EXPORTABLE if kind in kinds), None)
+    if kind is None:
+        raise RequestError(
+            f"{run.entry} makes a {' and a '.join(kinds)}, which has no columns to export",
+            hint=f"stages that make one of {', '.join(EXPORTABLE)} can be exported",
+        )
+    result = outcome.outputs(run.key)[kinds.index(kind)]
+    for one in [run, *plan.lineage(run.key)]:
+        if "VertexIds" in one.stage.outputs:
+            ids = outcome.outputs(one.key)[one.stage.outputs.index("VertexIds")]
+            for name, owner in ((result, run), (ids, one)):
+                if name.startswith("recipe:"):
+                    raise RequestError(
+                        f"{owner.entry} is not kept (keep: false)", hint="set keep: true to export it"
+                    )
+            return result, ids
+    raise RequestError(f"{run.entry} rests on no stage that names vertices", hint="start with ingest")

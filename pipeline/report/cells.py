@@ -1,0 +1,21 @@
+"""Table cells as people read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAMES = ("source", "largest's name")
+"""Columns whose numbers are names of vertices, so that their digits are not grouped."""
+
+
+def cell_text(cell: Any, column: str = "") -> str:
+    """Write a table cell: thousands separated, four significant digits, vertex ids untouched."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return str(cell) if column in NAMES else f"{cell:,}"
+    if isinstance(cell, float):
+        return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.4g}"
+    return str(cell)

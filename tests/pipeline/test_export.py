@@ -1,0 +1,137 @@
+"""Exports: the right columns under the file's ids, in three formats, written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import pipeline.export.columns
+from pipeline.errors import GravelError, RequestError
+from pipeline.export import columns_of, write_file
+from stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
+
+GAPS = VertexIds(ids=numpy.array([3, 7, 1 << 40]), vertex_count=3)
+FROM_ONE = VertexIds(first=1, vertex_count=3)
+
+
+def bfs() -> Traversal:
+    return Traversal(
+        algorithm="bfs",
+        sources=numpy.array([2, 0]),
+        distance=numpy.array([[-1, 1, 0], [0, -1, -1]], numpy.int32),
+        predecessor=numpy.array([[-1, 2, -1], [-1, -1, -1]], numpy.int32),
+        vertex_count=3,
+    )
+
+
+def read(path: Path) -> dict[str, list[int]]:
+    if path.suffix == ".npz":
+        with numpy.load(path) as arrays:
+            return {name: arrays[name].tolist() for name in arrays.files}
+    reader = pyarrow.parquet.read_table if path.suffix == ".parquet" else pyarrow.csv.read_csv
+    return reader(path).to_pydict()
+
+
+@pytest.fixture(params=[".parquet", ".csv", ".npz"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / f"out{request.param}"
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 1000])
+def test_bfs_columns(target: Path, batch_rows: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pipeline.export.columns, "BATCH_ROWS", batch_rows)
+    write_file(columns_of(bfs(), GAPS), target)
+    big = 1 << 40
+    assert read(target) == {
+        "source": [big] * 3 + [3] * 3,
+        "vertex": [3, 7, big] * 2,
+        "distance": [-1, 1, 0, 0, -1, -1],
+        "predecessor": [-1, big, -1, -1, -1, -1],
+    }
+
+
+def test_distance_alone_and_consecutive_ids(target: Path):
+    one = Traversal(
+        algorithm="bfs",
+        sources=numpy.array([1]),
+        distance=numpy.array([[1, 0, -1]], numpy.int32),
+        vertex_count=3,
+    )
+    write_file(columns_of(one, FROM_ONE), target)
+    assert read(target) == {"source": [2, 2, 2], "vertex": [1, 2, 3], "distance": [1, 0, -1]}
+
+
+def test_components(target: Path):
+    one = Traversal(algorithm="components", component=numpy.array([0, 1, 0], numpy.uint32), vertex_count=3)
+    write_file(columns_of(one, GAPS), target)
+    assert read(target) == {"vertex": [3, 7, 1 << 40], "component": [3, 7, 3]}
+
+
+def test_graphs_edges_and_orders(target: Path):
+    csr = {
+        "row_offsets": numpy.array([0, 1, 1, 3]),
+        "column_indices": numpy.array([2, 0, 1], numpy.uint32),
+        "vertex_count": 3,
+        "arc_count": 3,
+        "symmetric": False,
+        "deduplicated": True,
+    }
+    place = numpy.array([2, 0, 1], numpy.uint32)
+    weight = numpy.array([0.5, 2.0, 4.0])
+    expected: list[tuple[Artifact, dict[str, list[float]]]] = [
+        (Graph(**csr), {"source": [1, 3, 3], "target": [3, 1, 2]}),
+        (Ordering(**csr, permutation=place, method="x"), {"vertex": [1, 2, 3], "position": [2, 0, 1]}),
+        (
+            EdgeList(source=place, target=place, weight=weight, vertex_count=3, undirected=True),
+            {"source": [3, 1, 2], "target": [3, 1, 2], "weight": [0.5, 2.0, 4.0]},
+        ),
+        (FROM_ONE, {"vertex": [1, 2, 3]}),
+    ]
+    for artifact, columns in expected:
+        write_file(columns_of(artifact, FROM_ONE), target)
+        assert read(target) == columns
+
+
+def test_measurement(target: Path):
+    search = {"source": 1, "milliseconds": 2.5, "map_back_milliseconds": 0.5}
+    search |= {"reached": 3, "arcs": 4, "edges": 2, "depth": 1, "levels": []}
+    one = Measurement(
+        algorithm="bfs",
+        strategy="x",
+        reason="y",
+        backend="cpu",
+        hardware="z",
+        prepare_milliseconds=0.0,
+        searches=[search],
+    )
+    write_file(columns_of(one, FROM_ONE), target)
+    written = read(target)
+    assert written["source"] == [2]
+    assert written["milliseconds"] == [2.5]
+
+
+def test_unknown_ending_and_folder_are_refused_before_anything_is_written(tmp_path: Path):
+    with pytest.raises(RequestError, match="format"):
+        write_file(columns_of(bfs(), GAPS), tmp_path / "out.xlsx")
+    with pytest.raises(RequestError, match="does not exist"):
+        write_file(columns_of(bfs(), GAPS), tmp_path / "no" / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+
+    def full(columns: object, path: Path) -> None:
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(pipeline.export.FORMATS, ".csv", full)
+    with pytest.raises(GravelError, match="disk is full"):
+        write_file(columns_of(bfs(), GAPS), target)
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]

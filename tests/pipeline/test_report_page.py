@@ -1,0 +1,146 @@
+"""The page of a run: complete, self-contained, safe against what a workflow may be called, small."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy
+import pytest
+
+import pipeline.report.page
+from pipeline.report import write_run_report
+from pipeline.report.cells import cell_text
+from pipeline.store import Cache
+from stages.artifacts import VertexIds
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("href", "src", "xlink:href")]
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.words.append(data.strip())
+
+
+def stage(key: str, **values: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "key": key,
+        "stage": key,
+        "upstream": [],
+        "state": "computed",
+        "seconds": 1.25,
+        "outputs": [],
+        "bytes": 2048,
+        "peak_host_bytes": None,
+        "why": [],
+        "error": None,
+    }
+    return plain | values
+
+
+def record(*stages: dict[str, Any]) -> dict[str, Any]:
+    workflow = {"name": "<b>sly</b>", "about": "a & b", "path": "w.yaml", "parameters": {"scale": 4}}
+    return {
+        "run": "r1",
+        "workflow": workflow,
+        "started": "2026-11-20T10:00:00",
+        "seconds": 3.5,
+        "machine": {"cpu": "a test"},
+        "stages": list(stages),
+    }
+
+
+def cache(sections: list[dict[str, Any]]) -> Cache:
+    kinds = {"ids": "VertexIds", "report": "Report"}
+    attributes = {"title": "Findings", "sections": sections}
+    ids = VertexIds(ids=numpy.array([10, 99]), vertex_count=2)
+    return cast(
+        "Cache",
+        SimpleNamespace(
+            describe=lambda name: SimpleNamespace(kind=kinds[name], attributes=attributes),
+            open=lambda name: ids,
+        ),
+    )
+
+
+def make(tmp_path: Path, sections: list[dict[str, Any]]) -> tuple[Page, dict[str, Any]]:
+    run = record(
+        stage("ingest", outputs=["ids"]),
+        stage("bfs", upstream=["ingest"]),
+        stage("check", state="failed", error="vertex 7 has the wrong level", why=["input changed"]),
+        stage("report", upstream=["bfs"], outputs=["report"], state="cached"),
+    )
+    path = write_run_report(tmp_path, run, cache(sections))
+    page = Page()
+    page.feed(path.read_text())
+    return page, json.loads((tmp_path / "report.json").read_text())
+
+
+TABLE = {
+    "kind": "table",
+    "title": "Searches",
+    "about": "told",
+    "columns": ["run", "source", "ms", "result"],
+    "rows": [["bfs", {"vertex": 1}, 1234.5678, "passed"], ["bfs", {"vertex": 0}, None, "FAILED"]],
+}
+FIGURE = {
+    "kind": "figure",
+    "title": "Picture",
+    "about": "",
+    "svg": "<svg role='img'></svg>",
+    "data": {"x": [1]},
+}
+
+
+def test_everything_is_on_the_page_and_vertices_have_the_inputs_names(tmp_path: Path):
+    page, data = make(tmp_path, [TABLE, FIGURE])
+    for word in (
+        "<b>sly</b>: run r1",
+        "a & b",
+        "scale = 4",
+        "Findings",
+        "Searches",
+        "told",
+        "1,235",
+        "99",
+        "10",
+    ):
+        assert any(word == text or word in text for text in page.words), word
+    assert "vertex 7 has the wrong level" in page.words
+    assert "input changed" in page.words
+    assert "svg" in page.tags
+    assert page.links == []
+    rows = data["reports"][0]["sections"][0]["rows"]
+    assert [row[1] for row in rows] == [99, 10]
+
+
+def test_a_page_that_grows_too_large_drops_pictures_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pipeline.report.page, "SIZE_LIMIT", 60_000)
+    large = FIGURE | {"svg": f"<svg><desc>{'x' * 50_000}</desc></svg>"}
+    make(tmp_path, [TABLE, large, large])
+    text = (tmp_path / "report.html").read_text()
+    assert len(text) < 60_000
+    assert "Left out to keep this page small" in text
+    assert text.count("<desc>") == 1
+
+
+def test_cells():
+    assert cell_text(1234567) == "1,234,567"
+    assert cell_text(1234567, "source") == "1234567"
+    assert cell_text(0.000123456) == "0.0001235"
+    assert cell_text(None) == ""
+    assert cell_text(True) == "yes"
