@@ -67,7 +67,8 @@ def rmat(
     if backend == "cuda":
         from kernels.generate.rmat_cuda import make_edges
 
-        return make_edges(scale, first, count, constants)
+        edges: tuple[Any, Any] = make_edges(scale, first, count, constants)
+        return edges
     dtype = index_dtype(1 << scale)
     source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
 
