@@ -2,18 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from pipeline.errors import DamagedArtifact
 from pipeline.plan.model import Plan
-from stages.stage import Machine, Need
+from pipeline.plan.recipes import PSEUDO
+from stages.errors import StageError
+from stages.stage import Extent, Machine, Need, Stage
 
 if TYPE_CHECKING:
     from pipeline.store import Cache
 
 
 def plan_extents(
-    plan: Plan, cache: Cache | None, machine: Machine, known: Mapping[str, tuple[str, ...]] | None = None
+    plan: Plan,
+    cache: Cache | None,
+    machine: Machine | Callable[[Stage], Machine],
+    known: Mapping[str, tuple[str, ...]] | None = None,
 ) -> dict[str, Need]:
-    """Return each run's need by key; `known` holds the output ids of the runs whose results exist."""
-    raise RuntimeError("being written")
+    """Return each run's need by key.
+
+    `known` holds the output ids of runs whose results exist; their true extents then stand in for
+    estimates. A run whose need cannot be told (its input file cannot be read) is left out, and so is what
+    rests on it.
+    """
+    needs: dict[str, Need] = {}
+    outputs: dict[str, tuple[Extent, ...]] = {}
+    for key, run in plan.runs.items():
+        stored = _stored(cache, (known or {}).get(key, ()))
+        if all(upstream in outputs for upstream in run.upstream):
+            inputs = {
+                slot: tuple(outputs[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
+            }
+            there = machine if isinstance(machine, Machine) else machine(run.stage)
+            try:
+                needs[key] = run.stage.estimate(run.parameters, inputs, there)
+            except (StageError, OSError):
+                pass
+            else:
+                outputs[key] = needs[key].outputs
+        if stored is not None:
+            outputs[key] = stored
+    return needs
+
+
+def _stored(cache: Cache | None, ids: tuple[str, ...]) -> tuple[Extent, ...] | None:
+    if cache is None or not ids or any(each.startswith(PSEUDO) for each in ids):
+        return None
+    try:
+        return tuple(cache.describe(each).extent for each in ids)
+    except DamagedArtifact:
+        return None

@@ -71,13 +71,21 @@ class Plan:
         return list(found.values())
 
 
+CACHED = "cached"
+WILL_RUN = "will run"
+WAITS = "waits"
+NOT_NEEDED = "not needed"
+CANNOT_RUN = "cannot run"
+
+
 @dataclass(frozen=True)
 class RunStatus:
     """What will happen to one run, and why.
 
-    `state` is "cached", "will run", "waits" (on the runs in `waits_on`, whose results decide), "not
-    needed" (a result that is not kept and that nothing asks for) or "cannot run". `reasons` say why, as
-    old value -> new value. `outputs` are the artifact ids, where they are known before the run.
+    `state` is `CACHED`, `WILL_RUN`, `WAITS` (on the runs in `waits_on`, whose results decide),
+    `NOT_NEEDED` (a result that is not kept and that only cached runs would read) or `CANNOT_RUN`.
+    `reasons` say why, as old value -> new value. `outputs` are the artifact ids, where they are known
+    before the run.
     """
 
     key: str

@@ -5,26 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pipeline.errors import RequestError
 from pipeline.plan.model import Plan, StageRun
-from stages.stage import Parameters, Stage
+from pipeline.recipe import Recipe, digest, make_recipe
+from stages.stage import FileInput, Parameters, Stage
 
 if TYPE_CHECKING:
     from pipeline.file_digest import FileDigests
-    from pipeline.recipe import Recipe
     from pipeline.store import Cache
+
+__all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]
+
+PSEUDO = "recipe:"
+"""What the id of a result that is not kept begins with."""
 
 
 def pseudo_ids(run: StageRun, recipe_digest: str) -> tuple[str, ...]:
     """Name the outputs of a run that is not kept: they are known by its recipe only."""
-    return tuple(f"recipe:{recipe_digest}:{position}" for position in range(len(run.stage.outputs)))
+    return tuple(f"{PSEUDO}{recipe_digest}:{position}" for position in range(len(run.stage.outputs)))
+
+
+class NeedsResult(LookupError):
+    """A recipe needs a look into a result that is not kept and not there yet: that of the run `key`."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 class RecipeMaker:
     """Makes recipes for the planner and the executor alike.
 
     `upstream` of each method leads from run keys to output ids and must hold everything that the run rests
-    on (`Plan.lineage`), since given sources are resolved through the `VertexIds` far upstream. `open_ids`
-    opens an artifact by its id; the executor passes its own where results are not kept.
+    on (`Plan.lineage`), since given sources are resolved through the `VertexIds` far upstream. `hardware`
+    is asked for stages that measure. `open_ids` opens an artifact by its id; the executor passes its own,
+    which also knows the results that are not kept.
     """
 
     def __init__(
@@ -36,15 +51,87 @@ class RecipeMaker:
         *,
         open_ids: Callable[[str], Any] | None = None,
     ) -> None:
-        raise RuntimeError("being written")
+        self._plan = plan
+        self._cache = cache
+        self._digests = digests
+        self._hardware = hardware
+        self._open_ids = open_ids
 
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
         """Return the parameters with given source ids replaced by internal indices.
 
-        Raises StageError for an id that is not in the graph.
+        Raises StageError for an id that is not in the graph, and NeedsResult where that cannot be known.
         """
-        raise RuntimeError("being written")
+        ids = run.stage.source_ids(run.parameters)
+        if not ids:
+            return run.parameters
+        giver = self._vertex_ids(run)
+        if giver is None:
+            return run.parameters
+        artifact_id = upstream[giver.key][giver.stage.outputs.index("VertexIds")]
+        vertices = self._recall(artifact_id, ids)
+        if vertices is None:
+            vertices = self._find(giver, artifact_id, ids)
+        resolved: Parameters = run.stage.with_vertices(run.parameters, vertices)
+        return resolved
 
     def recipe(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Recipe:
-        """Return the run's recipe; raises RequestError for a file that cannot be read."""
-        raise RuntimeError("being written")
+        """Return the run's recipe; raises as `resolve` does, and RequestError for a file that is missing."""
+        parameters = self.resolve(run, upstream)
+        inputs = {
+            slot: tuple(upstream[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
+        }
+        files = {each.location: self._digest(run, each) for each in run.stage.files(parameters)}
+        hardware = self._hardware(run.stage) if run.stage.measures else None
+        return make_recipe(run.stage, parameters, inputs, files, hardware)
+
+    def _digest(self, run: StageRun, file: FileInput) -> str:
+        """Digest a file; its suffixes belong to it, because formats are detected from them too."""
+        try:
+            content = self._digests.digest(file)
+        except RequestError as error:
+            problem = error.problems[0]
+            place = problem.location or run.files.get(file.location, run.location)
+            raise RequestError(problem.message, hint=problem.hint, location=place) from None
+        name = file.location.rstrip("/").rpartition("/")[2].split("?")[0].lower()
+        return f"{content} {''.join(f'.{part}' for part in name.split('.')[1:][-2:])}".rstrip()
+
+    def _vertex_ids(self, run: StageRun) -> StageRun | None:
+        givers = [each for each in self._plan.lineage(run.key) if "VertexIds" in each.stage.outputs]
+        if len(givers) > 1:
+            names = ", ".join(each.key for each in givers)
+            raise RequestError(
+                f"the sources of {run.key} are ids, and it rests on several sets of ids: {names}",
+                location=run.location,
+            )
+        return givers[0] if givers else None
+
+    def _memo(self, artifact_id: str, ids: tuple[int, ...]) -> str:
+        return f"resolved/{digest([artifact_id, list(ids)])}.json"
+
+    def _recall(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
+        from pipeline.store.records import BrokenRecord, unseal
+
+        found = self._cache.files.read(self._memo(artifact_id, ids))
+        if found is None:
+            return None
+        try:
+            vertices = unseal(found[0])["vertices"]
+        except (BrokenRecord, KeyError, ValueError):
+            return None
+        return tuple(vertices)
+
+    def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...]:
+        from pipeline.plan.sources import find_vertices
+        from pipeline.store.records import RECORD_FORMAT, seal
+
+        if self._open_ids is not None:
+            vertex_ids = self._open_ids(artifact_id)
+        elif artifact_id.startswith(PSEUDO):
+            raise NeedsResult(giver.key)
+        else:
+            vertex_ids = self._cache.open(artifact_id)
+        vertices = find_vertices(vertex_ids, ids)
+        body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
+        self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
+        return vertices

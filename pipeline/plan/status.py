@@ -2,18 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.plan.model import Plan, RunStatus
-from pipeline.plan.recipes import RecipeMaker
-from stages.stage import Machine
+from pipeline.plan.extents import plan_extents
+from pipeline.plan.model import (
+    CACHED,
+    CANNOT_RUN,
+    NOT_NEEDED,
+    WAITS,
+    WILL_RUN,
+    Plan,
+    RunStatus,
+    StageRun,
+)
+from pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
+from pipeline.plan.why import History
+from stages.errors import StageError
+from stages.stage import Machine, Stage
 
 if TYPE_CHECKING:
     from pipeline.store import Cache
 
 
 def plan_status(
-    plan: Plan, maker: RecipeMaker, cache: Cache, *, machine: Machine | None = None
+    plan: Plan,
+    maker: RecipeMaker,
+    cache: Cache,
+    *,
+    machine: Machine | Callable[[Stage], Machine] | None = None,
 ) -> list[RunStatus]:
-    """Tell the state of each run in the plan's order; with a machine also what it needs."""
-    raise RuntimeError("being written")
+    """Tell the state of each run in the plan's order; with a machine also what it needs.
+
+    Raises RequestError for an input file that cannot be read.
+    """
+    history = History(cache, plan.workflow.name)
+    known: dict[str, tuple[str, ...]] = {}
+    found: dict[str, RunStatus] = {}
+    for key, run in plan.runs.items():
+        status = found[key] = _status(run, maker, cache, history, known, found)
+        if status.outputs is not None and (status.state == CACHED or not run.keep):
+            known[key] = status.outputs
+    _drop_what_nobody_needs(plan, found)
+    if machine is not None:
+        needs = plan_extents(plan, cache, machine, known)
+        found = {key: replace(status, need=needs.get(key)) for key, status in found.items()}
+    return list(found.values())
+
+
+def _status(
+    run: StageRun,
+    maker: RecipeMaker,
+    cache: Cache,
+    history: History,
+    known: dict[str, tuple[str, ...]],
+    found: dict[str, RunStatus],
+) -> RunStatus:
+    stopped = [key for key in run.upstream if found[key].state == CANNOT_RUN]
+    if stopped:
+        return RunStatus(run.key, CANNOT_RUN, (f"it needs {', '.join(stopped)}",))
+    waits_on = tuple(key for key in run.upstream if key not in known)
+    if waits_on:
+        return RunStatus(run.key, WAITS, (), waits_on)
+    try:
+        recipe = maker.recipe(run, known)
+    except NeedsResult as error:
+        return RunStatus(run.key, WAITS, ("its sources are resolved with those ids",), (error.key,))
+    except StageError as error:
+        return RunStatus(run.key, CANNOT_RUN, (str(error),))
+    if not run.keep:
+        unkept = ("its result is not kept (keep: false)",)
+        return RunStatus(run.key, WILL_RUN, unkept, (), recipe.digest, pseudo_ids(run, recipe.digest))
+    if run.forced:
+        return RunStatus(run.key, WILL_RUN, ("--force asks for it",), (), recipe.digest)
+    record = cache.recall(recipe.digest)
+    if record is None:
+        reasons, only_hardware = history.explain(run, recipe)
+        return RunStatus(run.key, WILL_RUN, reasons, (), recipe.digest, only_hardware=only_hardware)
+    damage = [
+        f"its cached {kind} {output[:12]} cannot be used: {reason}"
+        for kind, output in zip(run.stage.outputs, record.outputs, strict=True)
+        if (reason := cache.check(output)) is not None
+    ]
+    if damage:
+        return RunStatus(run.key, WILL_RUN, tuple(damage), (), recipe.digest)
+    return RunStatus(run.key, CACHED, (), (), recipe.digest, record.outputs)
+
+
+def _drop_what_nobody_needs(plan: Plan, found: dict[str, RunStatus]) -> None:
+    """Mark results that are not kept and that only cached runs would read."""
+    read = {upstream for run in plan.runs.values() for upstream in run.upstream}
+    needed: set[str] = set()
+    for key in reversed(list(plan.runs)):
+        run, state = plan.runs[key], found[key].state
+        if not run.keep and state == WILL_RUN and key in read and key not in needed:
+            found[key] = replace(found[key], state=NOT_NEEDED, reasons=("what reads it is cached",))
+        elif state != CACHED:
+            needed.update(run.upstream)

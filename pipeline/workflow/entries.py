@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.errors import Location, WorkflowError
 from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
+from pipeline.workflow.names import either, nearest, suggest
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from pipeline.workflow.scalars import to_text
 from pipeline.workflow.substitution import fill, references
@@ -146,8 +146,8 @@ class _Reader:
 
     def stage(self, stages: Mapping[str, Stage]) -> Stage | None:
         if "stage" not in self.node.items:
-            close = suggest("stage", [key for key in self.node.items if key not in RESERVED], "key")
-            hint = close if close.startswith("did") else f"add stage: {', '.join(stages)}"
+            close = nearest("stage", [key for key in self.node.items if key not in RESERVED])
+            hint = f"write stage instead of {close}" if close else f"add stage: NAME; {', '.join(stages)}"
             self.faults.add(f"the entry {self.name!r} does not say which stage it runs", hint, self.place)
             return None
         before = len(self.faults)
@@ -233,7 +233,7 @@ class _Reader:
         lone = len(stage.inputs) == 1
         for slot in slots:
             kinds = stage.inputs[slot].kinds
-            fit = "anything" if len(kinds) > 5 else " or ".join(kinds)
+            fit = "anything" if len(kinds) > 5 else either(kinds)
             key = ("inputs" if stage.inputs[slot].many else "input") if lone else slot
             self.faults.add(
                 f"the entry {self.name!r} (stage {stage.name}) needs `{key}`: {stage.inputs[slot].about}",

@@ -30,3 +30,9 @@ def suggest(name: str, known: Iterable[str], what: str, *, most: int = 12) -> st
         return f"there is no {what} here"
     shown = ", ".join(names[:most]) + (", ..." if len(names) > most else "")
     return f"there is {shown}" if len(names) == 1 else f"there are {shown}"
+
+
+def either(words: Iterable[str]) -> str:
+    """Join words as `a, b or c`."""
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last

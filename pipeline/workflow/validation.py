@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import Location, Problem
-from pipeline.workflow.names import suggest
+from pipeline.workflow.names import either, nearest, suggest
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from pipeline.workflow.scalars import to_text
 from stages.artifacts import Json
@@ -47,7 +47,7 @@ def validate(
         details = error.errors(include_url=False)
     except (RecursionError, OverflowError) as error:
         return [Problem(f"the parameters of stage {stage.name} cannot be read: {error}", None, place)]
-    steps = _best_members([_follow(detail, data) for detail in details])
+    steps = _without_mistyped(_best_members([_follow(detail, data) for detail in details]))
     return [_problem(step, stage, node, place, source, also) for step in steps]
 
 
@@ -94,6 +94,17 @@ def _best_members(steps: Sequence[_Step]) -> list[_Step]:
     return kept
 
 
+def _without_mistyped(steps: Sequence[_Step]) -> list[_Step]:
+    """Leave out that a name is missing where it stands mistyped beside."""
+    missing = {(step.path, step.name) for step in steps if step.kind == "missing"}
+    meant = {
+        (step.path, nearest(step.name or "", [name for path, name in missing if name and path == step.path]))
+        for step in steps
+        if step.kind == "extra_forbidden"
+    }
+    return [step for step in steps if step.kind != "missing" or (step.path, step.name) not in meant]
+
+
 def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
     """Tell the failures of several members in one sentence each."""
     shallow = [step for step in steps if len(step.path) == depth]
@@ -105,12 +116,12 @@ def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
     missing = [step for step in shallow if step.kind == "missing"]
     if missing and len(missing) == len(shallow):
         first = missing[0]
-        names = " or ".join(dict.fromkeys(repr(step.name) for step in missing))
+        names = either(dict.fromkeys(repr(step.name) for step in missing))
         return [_Step(first.path, (), None, "one_of", f"one of {names} is needed", first.value, {})]
     if any(step.kind in _FAR for step in shallow) and any(step.kind not in _FAR for step in shallow):
         shallow = [step for step in shallow if step.kind not in _FAR]
     first = shallow[0]
-    wanted = " or ".join(dict.fromkeys(_expectation(step) for step in shallow))
+    wanted = either(dict.fromkeys(_expectation(step) for step in shallow))
     return [_Step(first.path, (), None, "one_of", f"{wanted} is expected", first.value, first.context)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pipeline.workflow.entries import Draft
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.model import EntryOutput
-from pipeline.workflow.names import suggest
+from pipeline.workflow.names import either, suggest
 
 __all__ = ["in_order", "wire"]
 
@@ -52,7 +52,7 @@ def _wire_slot(
             ]
             faults.add(
                 f"the slot {slot!r} of {draft.name!r} (stage {draft.stage.name}) takes "
-                f"{' or '.join(declared.kinds)}, and {named.name!r} (stage {giver.stage.name}) gives "
+                f"{either(declared.kinds)}, and {named.name!r} (stage {giver.stage.name}) gives "
                 f"{' and '.join(giver.stage.outputs)}",
                 f"these fit: {', '.join(takers)}" if takers else None,
                 named.location,

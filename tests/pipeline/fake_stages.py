@@ -61,7 +61,9 @@ def _run(*arguments: Any, **inputs: Any) -> Any:
     raise AssertionError("a fake stage does not run")
 
 
-def _stage(name: str, parameters: type[Parameters], inputs: dict[str, Slot], *outputs: str, **more: Any) -> Stage:
+def _stage(
+    name: str, parameters: type[Parameters], inputs: dict[str, Slot], *outputs: str, **more: Any
+) -> Stage:
     def estimate(given: Any, extents: Any, machine: Machine) -> Need:
         size = 1000 + sum(extent.bytes for each in extents.values() for extent in each)
         return Need(2 * size, 0, tuple(Extent(kind=kind, vertices=10, bytes=size) for kind in outputs))
@@ -96,7 +98,9 @@ ANY = ("EdgeList", "VertexIds", *GRAPHS, "Traversal", "Measurement", "Verificati
 FAKES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
-        _stage("ingest", IngestParameters, {}, "EdgeList", "VertexIds", files=_files, hidden=frozenset({"file"})),
+        _stage(
+            "ingest", IngestParameters, {}, "EdgeList", "VertexIds", files=_files, hidden=frozenset({"file"})
+        ),
         _stage("symmetrize", Nothing, {"input": Slot(("EdgeList",), "the edges")}, "Graph"),
         _stage("reorder", ReorderParameters, {"input": Slot(("Graph",), "the graph")}, "Ordering"),
         _stage("compress", CompressParameters, {"input": Slot(GRAPHS[:3], "the graph")}, "CompressedGraph"),
@@ -116,9 +120,7 @@ FAKES: dict[str, Stage] = {
             {"graph": Slot(("Graph",), "the graph"), "traversal": Slot(("Traversal",), "the labels")},
             "Verification",
         ),
-        _stage(
-            "report", ReportParameters, {"inputs": Slot(ANY, "what to report on", many=True)}, "Report"
-        ),
+        _stage("report", ReportParameters, {"inputs": Slot(ANY, "what to report on", many=True)}, "Report"),
     )
 }
 

@@ -1,0 +1,103 @@
+"""Why a run is not cached: what changed since the last run of the same name, or the most similar one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pipeline.plan.model import StageRun
+from pipeline.workflow.scalars import to_text
+from stages.artifacts import Json
+
+if TYPE_CHECKING:
+    from pipeline.recipe import Recipe
+    from pipeline.store import Cache, RecipeRecord
+
+__all__ = ["History"]
+
+MOST_TEXT = 60  # characters of an old or new value
+
+
+class History:
+    """What was computed before, read from the cache when it is first asked."""
+
+    def __init__(self, cache: Cache, workflow: str) -> None:
+        self._cache = cache
+        self._workflow = workflow
+
+    @cached_property
+    def _by_stage(self) -> dict[str, list[RecipeRecord]]:
+        from pipeline.store.listing import recipes
+
+        found: dict[str, list[RecipeRecord]] = {}
+        for record in reversed(recipes(self._cache)):
+            found.setdefault(record.parts.get("stage", ""), []).append(record)
+        return found
+
+    def explain(self, run: StageRun, recipe: Recipe) -> tuple[tuple[str, ...], bool]:
+        """Return the reasons, as old value -> new value, and whether only the hardware differs."""
+        past = self._by_stage.get(run.stage.name, [])
+        same = [
+            record
+            for record in past
+            if record.provenance.get("workflow") == self._workflow
+            and record.provenance.get("key") in (run.key, *run.aliases)
+        ]
+        best: tuple[str, ...] | None = None
+        only_hardware = False
+        for record in same[:1] or past:
+            changes = dict(_changes(record.parts, recipe.parts))
+            if not changes:
+                continue
+            only = set(changes) == {"hardware"}
+            if best is None or len(changes) < len(best):
+                best, only_hardware = tuple(changes.values()), only
+        if best is None:
+            return ("not computed before",), False
+        if not same:
+            best = (f"not computed before; the most similar {run.stage.name} differs in:", *best)
+        elif only_hardware:
+            best = (*best, "only the hardware differs, and this stage measures time")
+        return best, only_hardware
+
+
+def _changes(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, str]]:
+    before, after = dict(_flat(old)), dict(_flat(new))
+    for name in dict.fromkeys([*before, *after]):
+        was, now = before.get(name), after.get(name)
+        if was != now or (name in before) != (name in after):
+            yield name, f"{name}: {_show(name, was)} -> {_show(name, now)}"
+
+
+def _flat(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    """Yield the parts of a recipe under readable names."""
+    yield "version", parts.get("version")
+    yield from _flat_parameters("", parts.get("parameters") or {})
+    for slot, ids in (parts.get("inputs") or {}).items():
+        if len(ids) == 1:
+            yield f"input {slot}", ids[0]
+        else:
+            yield f"inputs {slot}", ids
+    for location, content in (parts.get("files") or {}).items():
+        yield f"file {location}", content
+    yield "hardware", parts.get("hardware")
+
+
+def _flat_parameters(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
+    for name, item in value.items():
+        if isinstance(item, dict) and item:
+            yield from _flat_parameters(f"{prefix}{name}.", item)
+        else:
+            yield f"{prefix}{name}", item
+
+
+def _show(name: str, value: Json) -> str:
+    if value is None:
+        return "none"
+    if name.startswith("input ") or name.startswith("file "):
+        return str(value).removeprefix("recipe:")[:12]
+    if name.startswith("inputs "):
+        return f"{len(value)} artifacts"
+    text = to_text(value)
+    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
