@@ -1,0 +1,114 @@
+"""Where stages run. Every kind of cluster offers the same few verbs to the driver.
+
+The driver decides which stage runs on which place and tells the cluster; the cluster answers with events in
+a queue. Nothing here imports Dask until a cluster starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pipeline.worker import StageOutcome, StageTask
+
+KINDS = ("auto", "inline", "local", "cuda")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somewhere a stage can run: a worker process, by a name that survives its restarts.
+
+    `device` is the name of the worker's GPU (None without one) and `device_bytes` its memory; `cores` are
+    those of its host, 0 for as many as here.
+    """
+
+    name: str
+    host: str = ""
+    device: str | None = None
+    device_bytes: int = 0
+    cores: int = 0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A stage run came to an end, whichever."""
+
+    key: str
+    attempt: int
+    outcome: StageOutcome
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The worker at a place died."""
+
+    place: str
+
+
+@dataclass(frozen=True)
+class Back:
+    """Places that were replaced are ready again, or (with a reason) will not be."""
+
+    places: tuple[str, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a running stage is."""
+
+    key: str
+    done: int
+    total: int | None
+    unit: str
+
+
+ClusterEvent = Finished | Lost | Back | Progress
+
+
+@dataclass
+class Assignment:
+    """Where a task runs: its own place, and those reserved for its gang (its own first)."""
+
+    place: str
+    gang: tuple[str, ...] = field(default_factory=tuple)
+
+
+class Cluster(Protocol):
+    """What the driver asks of a cluster; none of it blocks for long but `close`, and `submit` inline."""
+
+    kind: str
+    events: SimpleQueue[object]
+    """`ClusterEvent`s from other threads, and whatever else the driver waits for."""
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Every place, the order being that in which they are filled."""
+        ...
+
+    def describe(self) -> str:
+        """Say in a few words what the cluster is."""
+        ...
+
+    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
+        """Start a stage run; a `Finished` follows, unless it is cancelled or its place is `Lost`."""
+        ...
+
+    def cancel(self, key: str) -> None:
+        """Forget a stage run; what still runs of it ends when its places are replaced."""
+        ...
+
+    def replace(self, places: Sequence[str]) -> None:
+        """Start the workers of these places anew; a `Back` follows."""
+        ...
+
+    def release(self, place: str, held: tuple[str, ...]) -> None:
+        """Let go of results that are held in memory at a place."""
+        ...
+
+    def close(self, *, hurry: bool = False) -> None:
+        """End every process that was started here; with `hurry` without waiting for running stages."""
+        ...

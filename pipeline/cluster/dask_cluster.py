@@ -1,0 +1,188 @@
+"""What every kind of Dask cluster has in common: tasks pinned to places, lost workers, replacement."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import Any
+
+from pipeline.cluster import (
+    Assignment,
+    Back,
+    Finished,
+    Lost,
+    Place,
+    Progress,
+)
+from pipeline.cluster.on_worker import run_on_worker, topic
+from pipeline.held import release_held
+from pipeline.worker import StageTask
+
+REPLACE_LIMIT = 90.0
+"""Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""
+
+
+class DaskCluster:
+    """Places are workers by name; their addresses change whenever they are replaced.
+
+    Parameters
+    ----------
+    kind : "local", "cuda" or "existing".
+    client : a connected client; it is closed with the cluster.
+    cluster : the cluster that was started here and ends here, or None for one of someone else's.
+    places : the workers, in the order in which they are filled.
+    run : the run's id, which names the channel of its progress.
+
+    """
+
+    def __init__(
+        self, kind: str, client: Any, cluster: Any | None, places: Sequence[Place], run: str
+    ) -> None:
+        self.kind = kind
+        self.events: SimpleQueue[object] = SimpleQueue()
+        self._client = client
+        self._cluster = cluster
+        self._places = tuple(places)
+        self._run = run
+        self._futures: dict[str, tuple[int, Any]] = {}
+        self._lock = threading.Lock()
+        self._address: dict[str, str] = {}
+        self._find_addresses()
+        client.subscribe_topic(topic(run), self._on_progress)
+        client.subscribe_topic("all", self._on_workers)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The workers."""
+        return self._places
+
+    def describe(self) -> str:
+        """Say in a few words what the cluster is."""
+        devices = {place.device for place in self._places if place.device}
+        on = f" on {', '.join(sorted(devices))}" if devices else ""
+        where = f" at {self._client.scheduler.address}" if self._cluster is None else ""
+        return f"{self.kind}, {len(self._places)} workers{on}{where}"
+
+    def address(self, place: str) -> str:
+        """Return where the worker of a place listens now."""
+        return self._address[place]
+
+    def _find_addresses(self) -> set[str]:
+        """Learn the addresses of all places anew and return the places that are there."""
+        workers = self._client.scheduler_info()["workers"]
+        found = {str(worker["name"]): address for address, worker in workers.items()}
+        with self._lock:
+            for place in self._places:
+                if place.name in found:
+                    self._address[place.name] = found[place.name]
+        return set(found)
+
+    def _on_progress(self, event: tuple[float, dict[str, Any]]) -> None:
+        self.events.put(Progress(**event[1]))
+
+    def _on_workers(self, event: tuple[float, Any]) -> None:
+        message = event[1]
+        if not isinstance(message, dict) or message.get("action") != "remove-worker":
+            return
+        gone = message.get("worker")
+        with self._lock:
+            places = [name for name, address in self._address.items() if address == gone]
+        for place in places:
+            self.events.put(Lost(place))
+
+    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
+        """Send a stage to its place."""
+        from dataclasses import replace
+
+        held = {
+            name: None if place in (None, where.place) else self._address[place]
+            for name, place in task.held.items()
+        }
+        task = replace(task, held=held, gang=tuple(self._address[place] for place in where.gang))
+        future = self._client.submit(
+            run_on_worker,
+            task,
+            key=f"{self._run}-{task.key}-{attempt}",
+            workers=[self._address[where.place]],
+            allow_other_workers=False,
+            pure=False,
+        )
+        self._futures[task.key] = (attempt, future)
+        future.add_done_callback(lambda done: self._on_done(task.key, attempt, done))
+
+    def _on_done(self, key: str, attempt: int, future: Any) -> None:
+        from pipeline.worker import Failure, StageOutcome
+
+        if future.status == "cancelled":
+            return
+        if future.status == "finished":
+            outcome = future.result()
+        else:  # the worker died, or the task could not be sent
+            reason = f"{type(future.exception()).__name__}: {future.exception()}"
+            outcome = StageOutcome(key, "lost", failure=Failure("bug", reason))
+        self.events.put(Finished(key, attempt, outcome))
+
+    def cancel(self, key: str) -> None:
+        """Drop the future; a thread that runs cannot be stopped, only its process replaced."""
+        _, future = self._futures.pop(key, (0, None))
+        if future is not None:
+            future.cancel(force=True)
+
+    def release(self, place: str, held: tuple[str, ...]) -> None:
+        """Let go of results held at a place, without waiting."""
+        from distributed import fire_and_forget
+
+        if place in self._find_addresses():
+            future = self._client.submit(
+                release_held, held, workers=[self._address[place]], pure=False, priority=20
+            )
+            fire_and_forget(future)
+
+    def replace(self, places: Sequence[str]) -> None:
+        """Restart the workers of these places in the background and report with a `Back`."""
+        threading.Thread(
+            target=self._replace, args=(tuple(places),), daemon=True, name="gravel-replace"
+        ).start()
+
+    def _replace(self, places: tuple[str, ...]) -> None:
+        try:
+            problem = self._restart(places)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        self.events.put(Back(places, problem))
+
+    def _restart(self, places: tuple[str, ...]) -> str | None:
+        with self._lock:
+            before = {place: self._address.pop(place, "") for place in places}
+        workers = self._client.scheduler_info()["workers"]
+        alive = [address for address in before.values() if address in workers]
+        if alive:
+            self._client.restart_workers(alive, timeout=REPLACE_LIMIT, raise_for_error=False)
+        limit = time.monotonic() + REPLACE_LIMIT
+        while time.monotonic() < limit:
+            here = self._find_addresses()
+            if all(place in here and self._address[place] != before[place] for place in places):
+                return None
+            time.sleep(0.1)
+        return f"the worker did not come back within {REPLACE_LIMIT:g} s"
+
+    def close(self, *, hurry: bool = False) -> None:
+        """Close the client and, if it was started here, the cluster with every process of it."""
+        limit = 2 if hurry else 15
+        try:
+            if self._cluster is not None:
+                self._cluster.close(timeout=limit)
+        except Exception as error:
+            _log(f"closing the cluster: {error}")
+        try:
+            self._client.close(timeout=limit)
+        except Exception as error:
+            _log(f"closing the client: {error}")
+
+
+def _log(message: str) -> None:
+    import logging
+
+    logging.getLogger("distributed.gravel").warning(message)

@@ -1,0 +1,23 @@
+"""Set-up of each worker process: deaf to Ctrl-C, and what it prints goes to the run's log.
+
+`--preload` of Dask: `dask_setup` runs in the worker before its first task.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+LOG = "GRAVEL_WORKER_LOG"
+
+
+def dask_setup(worker: Any) -> None:
+    """Prepare the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    path = os.environ.get(LOG)
+    if path:
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)

@@ -1,0 +1,78 @@
+"""Dask's settings for a run: quiet, local, without its own memory limits."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.cluster.preload import LOG
+
+LOGGERS = ("distributed", "tornado", "asyncio", "bokeh", "dask_cuda")
+
+
+def dask_settings(log: Path, threads: int) -> dict[str, Any]:
+    """Return the settings that hold while a run's cluster lives.
+
+    `log` takes what workers print; `threads` is the most that a stage's kernels may use.
+    """
+    return {
+        "distributed.worker.daemon": True,
+        "distributed.worker.memory.target": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.terminate": False,
+        "distributed.scheduler.work-stealing": True,
+        "distributed.scheduler.active-memory-manager.start": False,
+        "distributed.scheduler.worker-saturation": 1.1,
+        "distributed.comm.timeouts.connect": "30s",
+        # A long kernel that holds the GIL must not look like a dead worker.
+        "distributed.scheduler.worker-ttl": None,
+        "distributed.admin.tick.limit": "1h",
+        "distributed.nanny.pre-spawn-environ": {
+            "MALLOC_TRIM_THRESHOLD_": "65536",
+            "NUMBA_NUM_THREADS": str(threads),
+            "OMP_NUM_THREADS": str(threads),
+            "OMP_WAIT_POLICY": "PASSIVE",
+            "MKL_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            LOG: str(log),
+        },
+    }
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Let processes that are started meanwhile, and by threads made meanwhile, never see Ctrl-C.
+
+    The signal mask is inherited by threads and processes, so that this holds for later restarts too.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def log_to_file(path: Path) -> logging.Handler:
+    """Send what Dask logs to a file, and nothing of it to the terminal."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.propagate = False
+    return handler
+
+
+def stop_logging(handler: logging.Handler) -> None:
+    """Close the run's log; what Dask still says is dropped."""
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        if handler in logger.handlers:
+            logger.handlers = [logging.NullHandler()]
+    handler.close()

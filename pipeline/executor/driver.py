@@ -1,0 +1,411 @@
+"""The loop that carries out a plan. It alone decides; workers only run what they are given."""
+
+from __future__ import annotations
+
+import queue
+import time
+from typing import TYPE_CHECKING
+
+from pipeline.cluster import Assignment, Back, Finished, Lost, Progress
+from pipeline.errors import GravelError
+from pipeline.executor.failures import log_tail
+from pipeline.executor.locks import Locked, RecipeLock
+from pipeline.executor.machine import Setting
+from pipeline.executor.nodes import (
+    BUSY,
+    ENDED,
+    LOCKING,
+    REPLACING,
+    RUNNING,
+    SETTLED,
+    SKIPPED,
+    WAITING,
+    WANTED,
+    Node,
+    Nodes,
+)
+from pipeline.executor.options import RunOptions
+from pipeline.executor.placing import Placer, ranks_of
+from pipeline.executor.provenance import provenance
+from pipeline.executor.reporting import RunReport
+from pipeline.executor.settling import Settler
+from pipeline.executor.starting import Started, start_cluster
+from pipeline.hardware import hardware, machine_facts
+from pipeline.held import PREFIX
+from pipeline.memory import refuse_what_cannot_fit
+from pipeline.plan import Plan, RecipeMaker, plan_extents
+from pipeline.worker import Failure, StageOutcome, StageTask
+from stages.stage import Need
+
+if TYPE_CHECKING:
+    from pipeline.store import Cache
+
+TICK = 0.25
+"""Seconds between two looks at the screen when nothing happens."""
+
+
+class Driver:
+    """Carries out one plan; `run` returns "done", "failed" or "interrupted"."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        maker: RecipeMaker,
+        cache: Cache,
+        setting: Setting,
+        options: RunOptions,
+        report: RunReport,
+    ) -> None:
+        self._plan = plan
+        self._cache = cache
+        self._setting = setting
+        self._options = options
+        self._report = report
+        self._nodes = Nodes(plan)
+        self._settler = Settler(self._nodes, maker, cache, report)
+        self._placer = Placer(setting, self._nodes)
+        self._started: Started | None = None
+        self._locks: dict[str, RecipeLock] = {}
+        self._interrupted = False
+        self._inside = False
+        self._stopping = False
+        self._facts = machine_facts(setting.backend)
+
+    def interrupt(self) -> None:
+        """Stop as soon as possible; called from a signal handler."""
+        self._interrupted = True
+        if self._inside:
+            raise KeyboardInterrupt
+        if self._started is not None:
+            self._started.cluster.events.put(None)
+
+    def run(self) -> str:
+        """Carry the plan out; raises RequestError for what is refused before anything starts."""
+        try:
+            self._settler.settle()
+            if self._nodes.in_state(WANTED, WAITING):
+                self._refuse()
+                self._settler.strict = False
+                self._loop()
+        except KeyboardInterrupt:
+            self._interrupted = True
+        finally:
+            self._close()
+        if self._interrupted and any(node.state not in ENDED for node in self._nodes):
+            for node in self._nodes:
+                if node.state not in ENDED:
+                    self._report.interrupted(node)
+            return "interrupted"
+        return "failed" if self._report.record.count("failed") else "done"
+
+    @property
+    def computed(self) -> int:
+        """How many stage runs were computed."""
+        return self._report.record.count("computed")
+
+    def _refuse(self) -> None:
+        """Refuse the whole run if one of its stages cannot fit; nothing has started yet."""
+        machine = self._setting.machine(next(iter(self._nodes)).run.stage)
+        needs: dict[str, Need] = {}
+        for backend in ("cpu", "cuda"):
+            keys = [
+                node.key
+                for node in self._nodes.in_state(WANTED, WAITING)
+                if self._setting.backend_of(node.run.stage) == backend
+            ]
+            if keys:
+                machine = self._setting.machine(self._plan.runs[keys[0]].stage)
+                found = plan_extents(self._plan, self._cache, machine, self._nodes.ids())
+                needs.update({key: found[key] for key in keys if key in found})
+        for key, need in needs.items():
+            self._nodes[key].need = need
+            self._report.record.stages[key].need = {"host": need.host_bytes, "device": need.device_bytes}
+        refuse_what_cannot_fit(needs, self._setting.capacity)
+
+    def _loop(self) -> None:
+        while not self._interrupted and any(node.state not in ENDED for node in self._nodes):
+            self._settler.settle()
+            self._after_failures()
+            self._admit()
+            if self._interrupted or not self._nodes.in_state(*BUSY):
+                if not self._nodes.in_state(WANTED, WAITING) or self._started is None:
+                    return
+                if not self._placer.empty and not self._interrupted:
+                    continue
+                return
+            assert self._started is not None
+            try:
+                event = self._started.cluster.events.get(timeout=TICK)
+            except queue.Empty:
+                self._report.tick()
+                continue
+            self._handle(event)
+            self._report.tick()
+
+    def _after_failures(self) -> None:
+        if self._stopping or not self._options.fail_fast or not self._report.failures:
+            return
+        self._stopping = True
+        for node in self._nodes:
+            if node.state not in ENDED:
+                self._drop(node)
+                node.state = SKIPPED
+                self._report.skipped(node, "stopped")
+
+    def _admit(self) -> None:
+        ready = self._nodes.ready()
+        if not ready:
+            return
+        if self._started is None:
+            self._start()
+        for index, node in enumerate(ready):
+            if self._interrupted:
+                return
+            need = self._need(node)
+            problem = self._placer.problem(node, need)
+            if problem is not None:
+                self._settler.fail(node, Failure("stage", problem, "use a cluster with more of it"))
+                continue
+            choice = self._placer.choose(node, need, len(ready) - index - 1)
+            if choice is None:
+                continue
+            node.need, node.threads = need, choice.threads
+            node.place, node.gang = choice.place, choice.gang
+            node.attempt += 1
+            node.state = LOCKING
+            self._placer.used(choice.place)
+            self._placer.admission.take(node.key, need.host_bytes)
+            self._lock(node)
+
+    def _need(self, node: Node) -> Need:
+        """Return what a run needs, from the true size of its inputs."""
+        extents = {
+            slot: tuple(self._nodes[ref.run].extents[ref.output] for ref in refs)
+            for slot, refs in node.run.inputs.items()
+        }
+        stage = node.run.stage
+        return stage.estimate(node.parameters, extents, self._setting.machine(stage))
+
+    def _start(self) -> None:
+        began = time.monotonic()
+        ranks = max((ranks_of(node) for node in self._nodes.in_state(WANTED, WAITING)), default=0)
+        self._started = start_cluster(
+            self._setting,
+            self._report.record.run,
+            self._report.record.folder,
+            self._cache.root,
+            workers=self._options.workers,
+            ranks=ranks,
+            progress=self._report.progressed,
+        )
+        cluster = self._started.cluster
+        self._placer.set_places(cluster.places)
+        self._report.record.cluster = cluster.describe()
+        self._report.emit("cluster_started", cluster=cluster.describe(), seconds=time.monotonic() - began)
+
+    def _lock(self, node: Node) -> None:
+        assert self._started is not None
+        assert node.recipe is not None
+        self._locks[node.key] = RecipeLock(
+            self._cache,
+            node.recipe.digest,
+            node.key,
+            node.attempt,
+            self._started.cluster.events,
+            lambda: self._report.waits(node),
+        )
+
+    def _handle(self, event: object) -> None:
+        match event:
+            case Progress():
+                if self._nodes[event.key].state == RUNNING:
+                    self._report.progressed(event)
+            case Locked():
+                node = self._nodes[event.key]
+                if node.state == LOCKING and node.attempt == event.attempt:
+                    self._submit(node, event)
+            case Finished():
+                node = self._nodes[event.key]
+                if node.state == RUNNING and node.attempt == event.attempt:
+                    self._finish(node, event.outcome)
+            case Lost():
+                self._lost(event.place)
+            case Back():
+                self._back(event)
+
+    def _submit(self, node: Node, lock: Locked) -> None:
+        assert self._started is not None
+        assert node.recipe is not None
+        assert node.parameters is not None
+        assert node.place is not None
+        if lock.problem is not None:
+            self._drop(node)
+            self._settler.fail(node, Failure("disk", f"its recipe cannot be locked: {lock.problem}"))
+            return
+        if node.run.keep and not node.forced and self._settler.recall(node, "made by another run meanwhile"):
+            self._drop(node)
+            self._let_go_of_held()
+            return
+        inputs = self._nodes.input_ids(node)
+        record = self._report.record
+        task = StageTask(
+            key=node.key,
+            run=record.run,
+            stage=node.run.stage,
+            parameters=node.parameters,
+            inputs=inputs,
+            recipe=node.recipe.digest,
+            cache=self._cache,
+            machine=self._setting.machine(node.run.stage, node.threads),
+            keep=node.run.keep,
+            scratch=self._cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
+            log=record.log_path(node.key),
+            held={
+                name: self._nodes[ref.run].held_at
+                for slot, refs in node.run.inputs.items()
+                for name, ref in zip(inputs[slot], refs, strict=True)
+                if name.startswith(PREFIX)
+            },
+        )
+        node.state = RUNNING
+        self._report.started(node)
+        self._inside = self._started.cluster.kind == "inline"
+        try:
+            self._started.cluster.submit(task, node.attempt, Assignment(node.place, node.gang))
+        finally:
+            self._inside = False
+
+    def _finish(self, node: Node, outcome: StageOutcome) -> None:
+        place = node.place
+        match outcome.state:
+            case "computed":
+                problem = self._remember(node, outcome)
+                self._drop(node)
+                if problem is not None:
+                    self._settler.fail(node, problem)
+                    return
+                node.ids, node.extents = outcome.outputs, outcome.extents
+                node.state, node.computed, node.forced = SETTLED, True, False
+                if not node.run.keep:
+                    node.held_at = place
+                    self._placer.admission.take(f"held {node.key}", outcome.bytes)
+                self._report.finished(node, outcome)
+                self._let_go_of_held()
+            case "damaged":
+                assert outcome.artifact is not None
+                self._drop(node)
+                reason = outcome.failure.message if outcome.failure else "it cannot be read"
+                self._placer.admission.release(f"held {node.key}")
+                self._settler.repair(outcome.artifact, reason, node)
+            case "lost" | "out_of_memory":
+                self._lose(node, outcome.failure or Failure("bug", "its worker died"))
+            case _:
+                self._drop(node)
+                self._settler.fail(node, outcome.failure or Failure("bug", "no reason was given"))
+
+    def _remember(self, node: Node, outcome: StageOutcome) -> Failure | None:
+        if not node.run.keep:
+            return None
+        assert node.recipe is not None
+        made = provenance(
+            node,
+            outcome,
+            run=self._report.record.run,
+            workflow=self._plan.workflow.path,
+            facts=self._facts,
+            hardware=hardware(self._setting.backend_of(node.run.stage), devices=self._setting.devices),
+        )
+        try:
+            self._cache.remember(node.recipe, outcome.outputs, made)
+        except (OSError, GravelError) as error:
+            return Failure("disk", f"its result cannot be recorded: {error}")
+        return None
+
+    def _drop(self, node: Node) -> None:
+        """Take back what a node that no longer runs has: its lock, places and memory."""
+        if node.state == RUNNING and self._started is not None:
+            self._started.cluster.cancel(node.key)
+        lock = self._locks.pop(node.key, None)
+        if lock is not None:
+            lock.release()
+        self._placer.admission.release(node.key)
+        node.place, node.gang = None, ()
+
+    def _let_go_of_held(self) -> None:
+        for node in self._nodes:
+            if node.held_at is None or self._nodes.is_needed(node):
+                continue
+            assert self._started is not None
+            self._started.cluster.release(node.held_at, node.ids or ())
+            self._forget_held(node)
+
+    def _forget_held(self, node: Node) -> None:
+        node.held_at = None
+        self._placer.admission.release(f"held {node.key}")
+
+    def _lost(self, place: str) -> None:
+        """A worker died: whatever ran or was held there is lost, and so is a gang that it was part of."""
+        assert self._started is not None
+        self._forget_place(place)
+        hit = [
+            node
+            for node in self._nodes.in_state(LOCKING, RUNNING)
+            if place in node.places or place in self._holders(node)
+        ]
+        for node in hit:
+            if node.state == LOCKING:
+                self._drop(node)
+                node.state = WANTED
+            else:
+                self._lose(node, Failure("bug", "the worker that ran it died"), also={place})
+        if not any(place in node.replaced for node in self._nodes.in_state(REPLACING)):
+            self._placer.take_away([place])
+            self._started.cluster.replace([place])
+
+    def _holders(self, node: Node) -> set[str]:
+        return {held for key in node.run.upstream if (held := self._nodes[key].held_at) is not None}
+
+    def _forget_place(self, place: str) -> None:
+        """What was held in a worker's memory is gone; it is made again when something asks for it."""
+        for node in self._nodes:
+            if node.held_at == place:
+                self._forget_held(node)
+                node.state = "known"
+
+    def _lose(self, node: Node, failure: Failure, also: set[str] | None = None) -> None:
+        assert self._started is not None
+        places = node.places | (also or set())
+        for place in places:
+            self._forget_place(place)
+        self._drop(node)
+        node.losses += 1
+        self._placer.take_away(places)
+        if node.losses > self._options.retries:
+            tail = log_tail(self._report.record.log_path(node.key))
+            end = f"; the end of its log:\n{tail}" if tail else ""
+            message = f"{failure.message} ({node.losses} attempts){end}"
+            self._settler.fail(node, Failure(failure.kind, message, failure.hint))
+        else:
+            node.state, node.replaced = REPLACING, frozenset(places)
+            self._report.retried(node, failure.message)
+        self._started.cluster.replace(sorted(places))
+
+    def _back(self, event: Back) -> None:
+        self._placer.give_back(event.places)
+        if event.problem is not None:
+            self._placer.drop(event.places)
+            self._report.emit("note", message=f"{', '.join(event.places)}: {event.problem}")
+        for node in self._nodes.in_state(REPLACING):
+            node.replaced -= set(event.places)
+            if not node.replaced:
+                node.state = WANTED
+        if self._placer.empty:
+            for node in self._nodes.in_state(WANTED, WAITING):
+                self._settler.fail(node, Failure("bug", "no worker is left", "see logs/dask.log of the run"))
+
+    def _close(self) -> None:
+        hurry = self._interrupted or bool(self._nodes.in_state(*BUSY))
+        for lock in self._locks.values():
+            lock.release()
+        if self._started is not None:
+            self._started.close(hurry=hurry)

@@ -1,0 +1,107 @@
+"""The one entry: carry out a plan under the run's record, lease and interrupt handling."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from pipeline.errors import GravelError
+from pipeline.executor.driver import Driver
+from pipeline.executor.interrupt import on_interrupt
+from pipeline.executor.machine import Setting, decide
+from pipeline.executor.options import RunOptions, RunOutcome
+from pipeline.executor.reporting import RunReport
+from pipeline.file_digest import FileDigests
+from pipeline.hardware import machine_facts
+from pipeline.plan import Plan, RecipeMaker
+from pipeline.progress import QuietReporter
+from pipeline.runs import RunRecord, last_report, list_runs, still_runs
+from pipeline.store import Cache
+from stages.artifacts import Json
+
+
+def execute(plan: Plan, options: RunOptions) -> RunOutcome:
+    """Compute what is not cached and return how it went.
+
+    Raises RequestError for what is refused before anything starts (no such GPU, it cannot fit, a file that
+    is missing). Stage failures are part of the outcome, not raised.
+    """
+    setting = decide(options)
+    reporter = options.reporter or QuietReporter()
+    cache = Cache(options.cache_root)
+    facts = machine_facts(setting.backend)
+    record = RunRecord(options.cache_root, plan, _machine(facts, setting), options.to_json())
+    report = RunReport(plan, record, reporter, cache)
+    cache.say = lambda message: report.emit("note", message=message)
+    _sweep_scratch(cache)
+    cache.sweep()
+    maker = RecipeMaker(plan, cache, FileDigests(cache.root), setting.hardware_of)
+    driver = Driver(plan, maker, cache, setting, options, report)
+    try:
+        with cache.lease(record.run), on_interrupt(driver.interrupt):
+            record.write()
+            report.emit(
+                "run_started",
+                run=record.run,
+                workflow=plan.workflow.name,
+                stages=len(plan.runs),
+                folder=str(record.folder),
+            )
+            try:
+                state = driver.run()
+            except BaseException as error:
+                record.problem = str(error) or type(error).__name__
+                record.end("failed")
+                raise
+            record.end(state)
+            record.report = _report(plan, record, driver, cache, report)
+            record.write()
+    finally:
+        shutil.rmtree(cache.root / "scratch" / record.run, ignore_errors=True)
+        reporter_end = None if record.state == "running" else record.state
+        if reporter_end is not None:
+            report.emit("run_finished", **_summary(record))
+        reporter.close()
+    return RunOutcome(record.run, record.state, record.folder, record.to_json(), record.report)
+
+
+def _machine(facts: Mapping[str, Json], setting: Setting) -> dict[str, Json]:
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return {**facts, "versions": versions, "cores": setting.cores, "backend": setting.backend}
+
+
+def _summary(record: RunRecord) -> dict[str, Json]:
+    return {
+        "run": record.run,
+        "state": record.state,
+        "seconds": round(record.seconds, 3),
+        **{name: record.count(name) for name in ("computed", "cached", "failed", "skipped", "interrupted")},
+        "report": record.report,
+    }
+
+
+def _report(plan: Plan, record: RunRecord, driver: Driver, cache: Cache, report: RunReport) -> str | None:
+    """Write the run's report, or say where the last one is if nothing was computed."""
+    if not driver.computed and not report.failures:
+        return last_report(cache.root, str(plan.workflow.path))
+    if record.state == "interrupted" or find_spec("pipeline.report") is None:
+        return None
+    from pipeline.report import write
+
+    try:
+        return str(write(record.folder, record.to_json(), cache))
+    except (GravelError, OSError) as error:
+        report.emit("note", message=f"the report could not be written: {error}")
+        return None
+
+
+def _sweep_scratch(cache: Cache) -> None:
+    """Remove what runs that were killed left in the scratch folder."""
+    folder = cache.root / "scratch"
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    alive = {record["run"] for record in list_runs(cache.root) if still_runs(record)}
+    for entry in folder.iterdir():
+        if entry.is_dir() and entry.name not in alive:
+            shutil.rmtree(entry, ignore_errors=True)

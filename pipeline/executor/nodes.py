@@ -1,0 +1,139 @@
+"""The state of every stage run of a plan while it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipeline.plan.model import Plan, StageRun
+from stages.stage import Extent, Need, Parameters
+
+if TYPE_CHECKING:
+    from pipeline.recipe import Recipe
+
+WAITING = "waiting"  # the ids of its inputs are not known
+KNOWN = "known"  # not kept: its ids follow from its recipe, and nothing has asked for it yet
+WANTED = "wanted"  # has to be computed
+LOCKING = "locking"  # has its places and waits for the lock of its recipe
+RUNNING = "running"
+REPLACING = "replacing"  # its workers are being replaced before it is tried again
+SETTLED = "settled"  # its result is there
+FAILED = "failed"
+SKIPPED = "skipped"
+
+ENDED = frozenset({SETTLED, FAILED, SKIPPED, KNOWN})
+BUSY = frozenset({LOCKING, RUNNING, REPLACING})
+
+
+@dataclass
+class Node:
+    """One stage run under way.
+
+    `ids` are its output ids, once known. `place` and `gang` are where it runs, `held_at` the place whose
+    memory holds a result that is not kept. `attempt` counts submissions, `losses` those that ended with a
+    lost worker, `damages` how often an input turned out damaged.
+    """
+
+    run: StageRun
+    state: str = WAITING
+    ids: tuple[str, ...] | None = None
+    recipe: Recipe | None = None
+    parameters: Parameters | None = None
+    extents: tuple[Extent, ...] = ()
+    need: Need | None = None
+    place: str | None = None
+    gang: tuple[str, ...] = ()
+    held_at: str | None = None
+    attempt: int = 0
+    losses: int = 0
+    damages: int = 0
+    forced: bool = False
+    computed: bool = False
+    threads: int = 1
+    replaced: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def key(self) -> str:
+        """The run's key."""
+        return self.run.key
+
+    @property
+    def places(self) -> frozenset[str]:
+        """Every place that the run occupies."""
+        return frozenset(self.gang) | ({self.place} if self.place is not None else frozenset())
+
+
+class Nodes:
+    """All nodes of a plan, in its order, and who depends on whom."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.by_key = {key: Node(run, forced=run.forced) for key, run in plan.runs.items()}
+        self._consumers: dict[str, list[Node]] = {key: [] for key in self.by_key}
+        for node in self.by_key.values():
+            for key in node.run.upstream:
+                self._consumers[key].append(node)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.by_key.values())
+
+    def __getitem__(self, key: str) -> Node:
+        return self.by_key[key]
+
+    def consumers(self, node: Node) -> list[Node]:
+        """Return the nodes that read a node's outputs."""
+        return self._consumers[node.key]
+
+    def downstream(self, node: Node) -> list[Node]:
+        """Return everything that rests on a node, in the plan's order."""
+        found = {node.key}
+        for other in self.by_key.values():
+            if any(key in found for key in other.run.upstream):
+                found.add(other.key)
+        return [other for other in self.by_key.values() if other.key in found and other is not node]
+
+    def in_state(self, *states: str) -> list[Node]:
+        """Return the nodes in these states, in the plan's order."""
+        return [node for node in self.by_key.values() if node.state in states]
+
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """Return the output ids that are known, by key."""
+        return {node.key: node.ids for node in self.by_key.values() if node.ids is not None}
+
+    def owner(self, artifact_id: str) -> Node | None:
+        """Return the first node whose result this id is and that counts as there."""
+        for node in self.by_key.values():
+            if node.ids is not None and artifact_id in node.ids and node.state in (SETTLED, KNOWN):
+                return node
+        return None
+
+    def input_ids(self, node: Node) -> dict[str, tuple[str, ...]]:
+        """Return the ids that fill each slot of a node; all of its inputs must be known."""
+        ids: Mapping[str, tuple[str, ...]] = self.ids()
+        return {
+            slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()
+        }
+
+    def demand(self, node: Node) -> bool:
+        """Ask for the inputs of a node that has to be computed; say whether all are there."""
+        ready = True
+        for key in node.run.upstream:
+            source = self.by_key[key]
+            if source.state == KNOWN:
+                source.state = WANTED
+            ready = ready and source.state == SETTLED
+        return ready
+
+    def ready(self) -> list[Node]:
+        """Return the nodes that can run now, after asking for what the others miss."""
+        # The consumers first, so that a chain of results that are not kept is asked for in one go.
+        backwards = reversed(self.by_key.values())
+        return [node for node in backwards if node.state == WANTED and self.demand(node)][::-1]
+
+    def is_needed(self, node: Node) -> bool:
+        """Say whether something in this run may still read a result that is held in memory."""
+        return any(
+            consumer.state not in ENDED or (consumer.state == KNOWN and self.is_needed(consumer))
+            for consumer in self._consumers[node.key]
+        )

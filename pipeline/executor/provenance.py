@@ -1,0 +1,38 @@
+"""Who made a result, from what, when and where: kept beside the recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.executor.nodes import Node
+from stages.artifacts import Json
+
+if TYPE_CHECKING:
+    from pipeline.worker import StageOutcome
+
+
+def provenance(
+    node: Node, outcome: StageOutcome, *, run: str, workflow: Path, facts: dict[str, Json], hardware: str
+) -> dict[str, Json]:
+    """Return the provenance of a computed stage run; `facts` are those of `machine_facts`."""
+    recipe = node.recipe
+    assert recipe is not None
+    need = node.need
+    return {
+        "stage": node.run.stage.name,
+        "key": node.key,
+        "workflow": str(workflow),
+        "run": run,
+        "recipe": recipe.digest,
+        "inputs": recipe.parts["inputs"],
+        "started": outcome.started,
+        "seconds": outcome.seconds,
+        "host": outcome.host,
+        "user": facts["user"],
+        "hardware": hardware,
+        "versions": facts["versions"],
+        "peak_host_bytes": outcome.peak_host_bytes,
+        "peak_device_bytes": outcome.peak_device_bytes,
+        "need": None if need is None else {"host": need.host_bytes, "device": need.device_bytes},
+    }

@@ -1,0 +1,161 @@
+"""What the driver does, told to the screen and kept in the run's record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pipeline.cluster import Progress
+from pipeline.executor import failures
+from pipeline.executor.nodes import Node
+from pipeline.plan.model import Plan
+from pipeline.progress.events import Event, Reporter
+from pipeline.progress.rates import Pace
+from pipeline.runs.record import RunRecord, StageRecord
+from pipeline.worker import Failure, StageOutcome
+from stages.artifacts import Json
+
+if TYPE_CHECKING:
+    from pipeline.store import ArtifactRecord, Cache
+
+
+class RunReport:
+    """One method per thing that can happen to a stage run."""
+
+    def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
+        self.record = record
+        self._plan = plan
+        self._reporter = reporter
+        self._cache = cache
+        self._paces: dict[str, Pace] = {}
+        self.failures: list[tuple[str, str, str | None]] = []
+
+    def emit(self, kind: str, **data: Any) -> None:
+        """Show an event."""
+        self._reporter.handle(Event(kind, data))
+
+    def tick(self) -> None:
+        """Refresh the screen and, now and then, the record."""
+        self._reporter.tick()
+        self.record.write_soon()
+
+    def _stage(self, node: Node) -> StageRecord:
+        return self.record.stages[node.key]
+
+    def identified(self, node: Node) -> None:
+        """A node's recipe is known."""
+        stage = self._stage(node)
+        stage.recipe = node.recipe.digest if node.recipe else None
+        stage.state = "waiting" if node.run.keep else "not needed"
+
+    def explain(self, node: Node) -> list[str]:
+        """Say why a node is not cached."""
+        from pipeline.plan import status
+
+        explain = getattr(status, "explain", None)
+        if explain is None or node.recipe is None:
+            return ["it is not in the cache"]
+        return list(explain(node.run, node.recipe, self._cache))
+
+    def wanted(self, node: Node, why: Sequence[str]) -> None:
+        """A node has to be computed."""
+        stage = self._stage(node)
+        stage.state, stage.why = "waiting", list(why)
+
+    def cached(
+        self, node: Node, provenance: Mapping[str, Json], described: Sequence[ArtifactRecord], why: str
+    ) -> None:
+        """A node's result was found."""
+        stage = self._stage(node)
+        stage.state, stage.why = "cached", [] if why == "cached" else [why]
+        stage.outputs = list(node.ids or ())
+        stage.seconds = provenance.get("seconds")
+        stage.need = provenance.get("need")
+        stage.peak_host_bytes = provenance.get("peak_host_bytes")
+        stage.peak_device_bytes = provenance.get("peak_device_bytes")
+        stage.bytes = sum(artifact.bytes for artifact in described)
+        stage.bytes_on_disk = sum(artifact.bytes_on_disk for artifact in described)
+        self.emit("stage_cached", stage=node.key, seconds=stage.seconds, bytes=stage.bytes)
+
+    def started(self, node: Node) -> None:
+        """A node runs."""
+        import time
+
+        stage = self._stage(node)
+        stage.state, stage.place, stage.attempts = "running", node.place, node.attempt
+        stage.started, stage.progress, stage.error = time.time(), None, None
+        need = node.need
+        if need is not None:
+            stage.need = {"host": need.host_bytes, "device": need.device_bytes}
+        self._paces[node.key] = Pace()
+        self.emit(
+            "stage_started",
+            stage=node.key,
+            place=node.place,
+            attempt=node.attempt,
+            need_host_bytes=need.host_bytes if need else None,
+            need_device_bytes=need.device_bytes if need else None,
+        )
+        self.record.write_soon()
+
+    def progressed(self, progress: Progress) -> None:
+        """A running node came further."""
+        pace = self._paces.get(progress.key)
+        if pace is None:
+            return
+        pace.update(progress.done, progress.total, progress.unit)
+        data = {"done": progress.done, "total": progress.total, "unit": progress.unit}
+        self.record.stages[progress.key].progress = {**data, "rate": pace.rate}
+        self.emit("stage_progress", stage=progress.key, **data, rate=round(pace.rate, 3))
+        self.record.write_soon()
+
+    def finished(self, node: Node, outcome: StageOutcome) -> None:
+        """A node was computed."""
+        stage = self._stage(node)
+        stage.state, stage.progress = "computed", None
+        stage.outputs = list(outcome.outputs)
+        stage.seconds = outcome.seconds
+        stage.bytes, stage.bytes_on_disk = outcome.bytes, outcome.bytes_on_disk
+        stage.peak_host_bytes = outcome.peak_host_bytes
+        stage.peak_device_bytes = outcome.peak_device_bytes
+        self.emit(
+            "stage_finished",
+            stage=node.key,
+            seconds=outcome.seconds,
+            bytes=outcome.bytes,
+            peak_host_bytes=outcome.peak_host_bytes,
+        )
+        self.record.write()
+
+    def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
+        """A node has no result."""
+        message = failures.describe(failure, node.key, self._plan, ids, self._cache)
+        stage = self._stage(node)
+        stage.state, stage.error, stage.hint, stage.progress = "failed", message, failure.hint, None
+        self.failures.append((node.key, message, failure.hint))
+        self.emit("stage_failed", stage=node.key, message=message, hint=failure.hint)
+        self.record.write()
+
+    def skipped(self, node: Node, because: str) -> None:
+        """A node will not run."""
+        stage = self._stage(node)
+        stage.state = "skipped"
+        stage.why = ["the run was stopped" if because == "stopped" else f"{because} failed"]
+        self.emit("stage_skipped", stage=node.key, because=because)
+
+    def interrupted(self, node: Node) -> None:
+        """A node was stopped before its end."""
+        self._stage(node).state = "interrupted"
+
+    def retried(self, node: Node, message: str) -> None:
+        """A node's worker was lost and it is tried again."""
+        self._stage(node).state = "waiting"
+        self.emit("stage_retried", stage=node.key, attempt=node.attempt + 1, message=message)
+
+    def waits(self, node: Node) -> None:
+        """Another run computes the node's recipe."""
+        self.emit("waiting", stage=node.key, message="another run is computing it; waiting for that")
+
+    def damaged(self, node: Node, artifact: str, message: str) -> None:
+        """A result is not what was written."""
+        self.emit("damaged", stage=node.key, artifact=artifact, message=message)

@@ -1,0 +1,130 @@
+"""What is cached and what has to be computed: recipes as soon as they are fixed, results as they come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from pipeline.executor.nodes import FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
+from pipeline.executor.reporting import RunReport
+from pipeline.held import PREFIX
+from pipeline.worker import Failure
+from stages.errors import StageError
+
+if TYPE_CHECKING:
+    from pipeline.plan import RecipeMaker
+    from pipeline.store import Cache
+
+MOST_DAMAGES = 3
+"""How often one stage run may meet a damaged input: a disk that damages what it just wrote is no use."""
+
+
+class Settler:
+    """Moves nodes from waiting to settled, known or wanted. Starts nothing."""
+
+    def __init__(self, nodes: Nodes, maker: RecipeMaker, cache: Cache, report: RunReport) -> None:
+        self._nodes = nodes
+        self._maker = maker
+        self._cache = cache
+        self._report = report
+        self.strict = True
+        """While nothing has started, a faulty request is raised instead of failing its run only."""
+
+    def settle(self) -> None:
+        """Identify every node whose inputs are known by now."""
+        again = True
+        while again:
+            again = False
+            for node in self._nodes.in_state(WAITING):
+                if all(self._nodes[key].ids is not None for key in node.run.upstream):
+                    again = self._identify(node) or again
+
+    def _identify(self, node: Node) -> bool:
+        """Fix a node's recipe and look it up; return whether a damage sent others back to waiting."""
+        ids = self._nodes.ids()
+        try:
+            node.parameters = self._maker.resolve(node.run, ids)
+            node.recipe = self._maker.recipe(node.run, ids)
+        except DamagedArtifact as damage:
+            return self.repair(damage.artifact_id, damage.reason, node)
+        except StageError as error:
+            failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
+            self.fail(node, failure)
+            return False
+        except RequestError as error:
+            if self.strict:
+                raise
+            self.fail(node, Failure("stage", str(error), error.problems[0].hint))
+            return False
+        except GravelError as error:
+            self.fail(node, Failure("stage", str(error), error.problems[0].hint))
+            return False
+        self._report.identified(node)
+        if not node.run.keep:
+            digest = node.recipe.digest
+            node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
+            node.state = KNOWN
+            if node.forced or not self._nodes.consumers(node):
+                node.state = WANTED
+                self._report.wanted(node, ["forced" if node.forced else "its result is not kept"])
+        elif node.forced:
+            node.state = WANTED
+            self._report.wanted(node, ["forced"])
+        elif not self.recall(node, "cached"):
+            node.state = WANTED
+        return False
+
+    def recall(self, node: Node, why: str) -> bool:
+        """Settle a node from the cache if its whole result is there."""
+        assert node.recipe is not None
+        record = self._cache.recall(node.recipe.digest)
+        if record is None:
+            self._report.wanted(node, self._report.explain(node))
+            return False
+        for name in record.outputs:
+            problem = self._cache.check(name)
+            if problem is not None:
+                self._report.damaged(node, name, f"artifact {name[:12]} is not whole: {problem}")
+                self._cache.quarantine(name, problem)
+                self._report.wanted(node, [f"its artifact was damaged: {problem}"])
+                return False
+        try:
+            described = [self._cache.describe(name) for name in record.outputs]
+        except DamagedArtifact as damage:
+            self._report.damaged(node, damage.artifact_id, str(damage))
+            return False
+        node.ids = record.outputs
+        node.extents = tuple(artifact.extent for artifact in described)
+        node.state = SETTLED
+        self._report.cached(node, record.provenance, described, why)
+        return True
+
+    def repair(self, artifact_id: str, reason: str, reader: Node) -> bool:
+        """Set a damaged result aside and have it computed again, then its reader; return whether possible."""
+        reader.damages += 1
+        owner = self._nodes.owner(artifact_id)
+        if owner is None or reader.damages > MOST_DAMAGES:
+            self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
+            return False
+        if artifact_id.startswith(PREFIX):
+            self._report.damaged(owner, artifact_id, f"its result was lost: {reason}")
+            owner.held_at = None
+        else:
+            self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
+            self._cache.quarantine(artifact_id, reason)
+        owner.state = WANTED
+        self._report.wanted(owner, [f"its result was damaged: {reason}"])
+        reader.state = WAITING
+        if owner.run.keep:
+            # The reader's recipe is made anew from what comes of it.
+            owner.ids = None
+        return True
+
+    def fail(self, node: Node, failure: Failure) -> None:
+        """Fail a node and skip everything that rests on it."""
+        node.state = FAILED
+        self._report.failed(node, failure, self._nodes.ids())
+        for other in self._nodes.downstream(node):
+            if other.state not in (FAILED, SKIPPED, SETTLED):
+                other.state = SKIPPED
+                self._report.skipped(other, node.key)

@@ -1,0 +1,96 @@
+"""Starting the cluster of a run, when something has to run."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pipeline.cluster import Cluster, Place, Progress
+from pipeline.errors import GravelError
+from pipeline.executor.machine import Setting
+
+
+class Started:
+    """A running cluster with the settings and the log that live as long as it does."""
+
+    def __init__(self, cluster: Cluster, undo: Callable[[], None]) -> None:
+        self.cluster = cluster
+        self._undo = undo
+
+    def close(self, *, hurry: bool = False) -> None:
+        """End the cluster and put Dask's settings and loggers back."""
+        try:
+            self.cluster.close(hurry=hurry)
+        finally:
+            self._undo()
+
+
+def start_cluster(
+    setting: Setting,
+    run: str,
+    folder: Path,
+    cache_root: Path,
+    *,
+    workers: int | None,
+    ranks: int,
+    progress: Callable[[Progress], None],
+) -> Started:
+    """Start what the setting names; raises RequestError or GravelError if it does not come up.
+
+    `ranks` is the size of the largest gang. `progress` is called by an inline cluster while stages run.
+    """
+    if setting.cluster == "inline":
+        from pipeline.cluster.inline import InlineCluster
+
+        device = setting.devices[0] if setting.backend == "cuda" and setting.devices else None
+        place = Place(
+            "here",
+            socket.gethostname(),
+            device.name if device else None,
+            setting.capacity.device_bytes if device else 0,
+        )
+        return Started(InlineCluster(place, progress), lambda: None)
+    import dask
+    import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
+
+    from pipeline.cluster.settings import dask_settings, log_to_file, stop_logging
+
+    log = folder / "logs" / "dask.log"
+    handler = log_to_file(log)
+    settings: Any = dask.config.set(dask_settings(log, setting.cores))
+
+    def undo() -> None:
+        settings.__exit__(None, None, None)
+        stop_logging(handler)
+
+    scratch = cache_root / "scratch" / run
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        return Started(_start(setting, run, scratch, cache_root, workers, ranks), undo)
+    except GravelError:
+        undo()
+        raise
+    except Exception as error:
+        undo()
+        raise GravelError(
+            f"the cluster did not start: {type(error).__name__}: {error}",
+            hint=f"its log is {log}; --cluster inline runs without one",
+        ) from error
+
+
+def _start(
+    setting: Setting, run: str, scratch: Path, cache_root: Path, workers: int | None, ranks: int
+) -> Cluster:
+    if setting.cluster == "cuda":
+        from pipeline.cluster.cuda import start_cuda
+
+        return start_cuda(run, setting.devices, scratch)
+    if setting.cluster == "local":
+        from pipeline.cluster.local import local_worker_count, start_local
+
+        return start_local(run, workers or local_worker_count(setting.cores, ranks), scratch)
+    from pipeline.cluster.existing import connect
+
+    return connect(run, setting.cluster, cache_root)

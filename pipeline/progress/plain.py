@@ -1,0 +1,78 @@
+"""Plain lines, one per step, for logs and pipes: the time, the stage, what happened."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+from pipeline.memory import format_bytes
+from pipeline.progress.events import Event
+from pipeline.progress.rates import format_seconds
+
+
+def sentence(event: Event) -> str | None:
+    """Put an event into words; None for what is not worth a line."""
+    data: dict[str, Any] = event.data
+    match event.kind:
+        case "run_started":
+            return f"run {data['run']} of {data['workflow']}: {data['stages']} stage runs"
+        case "cluster_started":
+            return f"cluster: {data['cluster']}, up in {format_seconds(data['seconds'])}"
+        case "stage_cached":
+            return f"{data['stage']}: cached"
+        case "stage_started":
+            again = f", attempt {data['attempt']}" if data["attempt"] > 1 else ""
+            return f"{data['stage']}: started{again}"
+        case "stage_finished":
+            took = format_seconds(data["seconds"])
+            return f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+        case "stage_failed":
+            return f"{data['stage']}: failed: {data['message']}"
+        case "stage_skipped":
+            because = data["because"]
+            return f"{data['stage']}: skipped, " + (
+                "the run was stopped" if because == "stopped" else f"it depends on {because}"
+            )
+        case "stage_retried":
+            return f"{data['stage']}: attempt {data['attempt']} follows: {data['message']}"
+        case "damaged":
+            return f"{data['stage']}: {data['message']}; computed again"
+        case "waiting":
+            return f"{data['stage']}: {data['message']}"
+        case "note":
+            return str(data["message"])
+        case "run_finished":
+            return summary(data)
+    return None
+
+
+def summary(data: dict[str, Any]) -> str:
+    """Say in one line how a run ended."""
+    counts = [f"{data[name]} {name}" for name in ("computed", "cached", "failed", "skipped") if data[name]]
+    text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing to do'}"
+    if data.get("report"):
+        text += f"\nreport: {data['report']}"
+    return text
+
+
+class PlainReporter:
+    """Writes a line per event to a stream, standard error by default."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+
+    def handle(self, event: Event) -> None:
+        """Write the event if it is worth a line."""
+        text = sentence(event)
+        if text is None:
+            return
+        stamp = time.strftime("%H:%M:%S", time.localtime(event.time))
+        self._stream.write("".join(f"{stamp} {line}\n" for line in text.splitlines()))
+        self._stream.flush()
+
+    def tick(self) -> None:
+        """Nothing to refresh."""
+
+    def close(self) -> None:
+        """Nothing to end."""

@@ -1,0 +1,102 @@
+"""A live table of what runs, below the lines of what is done. Loaded only where there is a terminal."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.progress.events import Event
+from pipeline.progress.plain import sentence
+from pipeline.progress.rates import Pace, describe_pace, format_seconds
+
+_STYLES = {
+    "stage_finished": ("✓", "green"),
+    "stage_cached": ("=", "dim"),
+    "stage_failed": ("✗", "red"),
+    "stage_skipped": ("-", "yellow"),
+    "stage_retried": ("↻", "yellow"),
+    "damaged": ("!", "yellow"),
+    "waiting": ("…", "dim"),
+}
+_SHOWN_CACHED = 12
+
+
+class TerminalReporter:
+    """Draws with rich: finished steps scroll away above, running ones stay with rate and time left."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._running: dict[str, Pace] = {}
+        self._total = 0
+        self._settled = 0
+        self._cached = 0
+        self._live: Live | None = None
+
+    def handle(self, event: Event) -> None:
+        """Show an event."""
+        data = event.data
+        key = str(data.get("stage", ""))
+        match event.kind:
+            case "run_started":
+                self._total = data["stages"]
+            case "stage_started":
+                self._running[key] = Pace()
+                self._start()
+            case "stage_progress":
+                self._running.setdefault(key, Pace()).update(data["done"], data["total"], data["unit"])
+                return
+            case "stage_finished" | "stage_failed" | "stage_skipped" | "stage_cached":
+                self._running.pop(key, None)
+                self._settled += 1
+                self._cached += event.kind == "stage_cached"
+            case "stage_retried" | "damaged":
+                self._running.pop(key, None)
+            case "run_finished":
+                self._stop()
+        if event.kind == "stage_cached" and self._cached > _SHOWN_CACHED:
+            return
+        self._line(event.kind, sentence(event) if event.kind != "stage_started" else None)
+
+    def _line(self, kind: str, text: str | None) -> None:
+        if text is None:
+            return
+        mark, style = _STYLES.get(kind, (" ", ""))
+        self._console.print(Text(f"{mark} {text}", style=style), highlight=False)
+
+    def _start(self) -> None:
+        if self._live is None:
+            self._live = Live(
+                get_renderable=self._table, console=self._console, refresh_per_second=8, transient=True
+            )
+            self._live.start()
+
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _table(self) -> RenderableType:
+        table: Any = Table.grid(padding=(0, 2))
+        for key, pace in self._running.items():
+            bar: RenderableType = Text("")
+            if pace.total:
+                bar = ProgressBar(total=pace.total, completed=min(pace.done, pace.total), width=20)
+            took = format_seconds(time.monotonic() - pace.started)
+            table.add_row(Text(key, style="bold"), bar, Text(describe_pace(pace)), Text(took, style="dim"))
+        text = f"{self._settled} of {self._total} stage runs"
+        if self._cached:
+            text += f", {self._cached} of them cached"
+        return Group(table, Text(text, style="dim"))
+
+    def tick(self) -> None:
+        """The live display refreshes itself."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._stop()

@@ -1,0 +1,15 @@
+"""Runs on record: `runs/<run>/run.json` beside the cache, the stages' logs, and what reads them."""
+
+from pipeline.runs.reading import find_run, last_report, list_runs, read_run, stage_log, still_runs
+from pipeline.runs.record import RunRecord, StageRecord
+
+__all__ = [
+    "RunRecord",
+    "StageRecord",
+    "find_run",
+    "last_report",
+    "list_runs",
+    "read_run",
+    "stage_log",
+    "still_runs",
+]

@@ -1,0 +1,173 @@
+"""The record of one run, rewritten as the run goes.
+
+`run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
+and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path, parameters, matrix), `machine`,
+`options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), and for gc the lists `recipes`
+and `artifacts` of everything that the run made or relied on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.plan.model import Plan
+from stages.artifacts import Json
+
+FORMAT = 1
+WRITE_INTERVAL = 0.5
+"""Seconds between two versions of a record while nothing ends; every stage that ends writes one at once."""
+
+
+@dataclass
+class StageRecord:
+    """One stage run in `run.json`.
+
+    `state` is waiting, running, cached, computed, failed, skipped, interrupted or "not needed". `outputs`
+    are artifact ids, or `recipe:` pseudo-ids of what is not kept. `need` and the peaks are in bytes.
+    """
+
+    key: str
+    entry: str
+    stage: str
+    upstream: list[str]
+    coordinates: dict[str, Json]
+    state: str = "waiting"
+    seconds: float | None = None  # of the computation; for a cached one, of the run that made it
+    started: float | None = None
+    recipe: str | None = None
+    outputs: list[str] = field(default_factory=list)
+    bytes: int | None = None
+    bytes_on_disk: int | None = None
+    need: dict[str, int] | None = None
+    peak_host_bytes: int | None = None
+    peak_device_bytes: int | None = None
+    place: str | None = None
+    attempts: int = 0
+    why: list[str] = field(default_factory=list)
+    error: str | None = None
+    hint: str | None = None
+    progress: dict[str, Json] | None = None
+    log: str | None = None
+
+
+def new_run_id(workflow: str) -> str:
+    """Name a run by its start and its workflow; ids sort by time."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", workflow)[:40].strip("-") or "run"
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{secrets.token_hex(2)}"
+
+
+def log_name(key: str) -> str:
+    """Turn a stage run's key into a file name that no other key has."""
+    plain = re.sub(r"[^A-Za-z0-9_.=,\[\]-]+", "_", key)
+    if plain == key and len(key) <= 150:
+        return f"{key}.log"
+    from blake3 import blake3
+
+    return f"{plain[:120]}-{blake3(key.encode()).hexdigest()[:8]}.log"
+
+
+class RunRecord:
+    """A run's folder and record. `write` is atomic: a reader sees one version or the next."""
+
+    def __init__(
+        self, root: Path, plan: Plan, machine: Mapping[str, Json], options: Mapping[str, Json]
+    ) -> None:
+        self.run = new_run_id(plan.workflow.name)
+        self.folder = root / "runs" / self.run
+        self.state = "running"
+        self.cluster: str | None = None
+        self.report: str | None = None
+        self.problem: str | None = None
+        self.stages = {
+            key: StageRecord(
+                key=key,
+                entry=run.entry,
+                stage=run.stage.name,
+                upstream=list(run.upstream),
+                coordinates=dict(run.coordinates),
+                log=f"logs/{log_name(key)}",
+            )
+            for key, run in plan.runs.items()
+        }
+        self._workflow = {
+            "name": plan.workflow.name,
+            "about": plan.workflow.about,
+            "path": str(plan.workflow.path),
+            "parameters": dict(plan.workflow.parameters),
+            "matrix": {axis: list(values) for axis, values in plan.workflow.matrix.items()},
+        }
+        self._machine = dict(machine)
+        self._options = dict(options)
+        self._started = time.time()
+        self._ended: float | None = None
+        self._written = 0.0
+
+    def log_path(self, key: str) -> Path:
+        """Return where a stage run's log lies."""
+        return self.folder / "logs" / log_name(key)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far, or took."""
+        return (self._ended or time.time()) - self._started
+
+    def count(self, state: str) -> int:
+        """Count the stage runs in a state."""
+        return sum(stage.state == state for stage in self.stages.values())
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the record as plain data."""
+        stages = list(self.stages.values())
+        artifacts = {name: None for stage in stages for name in stage.outputs if ":" not in name}
+        return {
+            "format": FORMAT,
+            "run": self.run,
+            "state": self.state,
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "started": _iso(self._started),
+            "ended": None if self._ended is None else _iso(self._ended),
+            "seconds": round(self.seconds, 3),
+            "workflow": self._workflow,
+            "machine": self._machine,
+            "options": self._options,
+            "cluster": self.cluster,
+            "report": self.report,
+            "problem": self.problem,
+            "stages": [asdict(stage) for stage in stages],
+            "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
+            "artifacts": list(artifacts),
+        }
+
+    def end(self, state: str) -> None:
+        """Settle how the run ended and write it."""
+        self.state = state
+        self._ended = time.time()
+        self.write()
+
+    def write_soon(self) -> None:
+        """Write unless that was done a moment ago."""
+        if time.monotonic() - self._written > WRITE_INTERVAL:
+            self.write()
+
+    def write(self) -> None:
+        """Replace `run.json`."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / f"run.{os.getpid()}.part"
+        with unfinished.open("w", encoding="utf-8") as file:
+            json.dump(self.to_json(), file, ensure_ascii=False)
+        unfinished.replace(self.folder / "run.json")
+        self._written = time.monotonic()
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

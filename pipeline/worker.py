@@ -1,0 +1,205 @@
+"""What runs where a stage runs: load the inputs, run the stage, publish, and answer with plain data.
+
+A failure is an answer too: a task that raises would make Dask print a traceback.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import socket
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.context import Services, StageLog, WorkerContext
+from pipeline.errors import DamagedArtifact
+from pipeline.held import HELD, PREFIX, extent_in_memory, hold
+from stages.errors import StageError
+from stages.gang import GangBroken
+from stages.stage import Extent, Machine, Parameters, Stage
+
+if TYPE_CHECKING:
+    from pipeline.store import Cache
+    from stages.artifacts import Artifact
+
+
+@dataclass(frozen=True)
+class StageTask:
+    """A stage run with everything decided, ready to travel.
+
+    `inputs` holds artifact ids by slot; those that start with `recipe:` are results held in the memory of
+    the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.gang`.
+    """
+
+    key: str
+    run: str
+    stage: Stage
+    parameters: Parameters
+    inputs: Mapping[str, tuple[str, ...]]
+    recipe: str
+    cache: Cache
+    machine: Machine
+    keep: bool
+    scratch: Path
+    log: Path | None
+    held: Mapping[str, str | None]
+    gang: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a stage run has no result; `kind` is "stage" (the input's fault), "disk" or "bug"."""
+
+    kind: str
+    message: str
+    hint: str | None = None
+    file: str | None = None
+    line: int | None = None
+    vertices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class StageOutcome:
+    """What came of a stage run.
+
+    `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
+    "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
+    seconds; peaks are bytes above the idle worker.
+    """
+
+    key: str
+    state: str
+    outputs: tuple[str, ...] = ()
+    extents: tuple[Extent, ...] = ()
+    bytes: int = 0
+    bytes_on_disk: int = 0
+    started: float = 0.0
+    seconds: float = 0.0
+    peak_host_bytes: int = 0
+    peak_device_bytes: int = 0
+    artifact: str | None = None
+    failure: Failure | None = None
+    host: str = ""
+    process: int = 0
+
+
+def run_stage(
+    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact]
+) -> StageOutcome:
+    """Run one stage to its published result; never raises, except KeyboardInterrupt.
+
+    `fetch(id, address)` brings a held result from the worker at that address.
+    """
+    import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
+    import zarr  # noqa: F401
+
+    from pipeline.peak import Peak
+
+    started, clock = time.time(), time.perf_counter()
+    log = StageLog(task.log)
+    peak = Peak()
+    try:
+        _limit_threads(task)
+        task.scratch.mkdir(parents=True, exist_ok=True)
+        with peak:
+            outcome = _compute(task, services, fetch, log)
+    except Exception as error:
+        outcome = _explain(task, error, log)
+    finally:
+        shutil.rmtree(task.scratch, ignore_errors=True)
+    return replace(
+        outcome,
+        started=started,
+        seconds=time.perf_counter() - clock,
+        peak_host_bytes=peak.host_bytes + services.extra_host_bytes(),
+        peak_device_bytes=peak.device_bytes,
+        host=socket.gethostname(),
+        process=os.getpid(),
+    )
+
+
+def _limit_threads(task: StageTask) -> None:
+    if not task.stage.run.__module__.startswith("stages."):
+        return
+    from kernels.jit import set_threads
+
+    set_threads(task.machine.threads)
+
+
+def _compute(
+    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact], log: StageLog
+) -> StageOutcome:
+    inputs: dict[str, Any] = {}
+    for slot, ids in task.inputs.items():
+        loaded = tuple(
+            (HELD[name] if name in HELD else fetch(name, task.held.get(name)))
+            if name.startswith(PREFIX)
+            else task.cache.open(name)
+            for name in ids
+        )
+        inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
+    if not task.keep:
+        context = WorkerContext(task.machine, task.scratch, None, services, log)
+        return _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+    with task.cache.writer() as writer:
+        context = WorkerContext(task.machine, task.scratch, writer, services, log)
+        artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
+        records = [writer.publish(artifact) for artifact in artifacts]
+    return StageOutcome(
+        task.key,
+        "computed",
+        outputs=tuple(record.id for record in records),
+        extents=tuple(record.extent for record in records),
+        bytes=sum(record.bytes for record in records),
+        bytes_on_disk=sum(record.bytes_on_disk for record in records),
+    )
+
+
+def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
+    artifacts = result if isinstance(result, tuple) else (result,)
+    kinds = tuple(type(artifact).__name__ for artifact in artifacts)
+    if kinds != stage.outputs:
+        raise TypeError(f"stage {stage.name} declares {stage.outputs} and returned {kinds}")
+    return artifacts
+
+
+def _hold(task: StageTask, artifacts: tuple[Artifact, ...]) -> StageOutcome:
+    extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
+    return StageOutcome(
+        task.key,
+        "computed",
+        outputs=hold(task.recipe, artifacts),
+        extents=extents,
+        bytes=sum(extent.bytes for extent in extents),
+    )
+
+
+def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
+    def failed(state: str, failure: Failure, artifact: str | None = None) -> StageOutcome:
+        log.write(failure.message)
+        return StageOutcome(task.key, state, failure=failure, artifact=artifact)
+
+    if isinstance(error, DamagedArtifact):
+        return failed("damaged", Failure("stage", error.reason), error.artifact_id)
+    if isinstance(error, StageError):
+        failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
+        return failed("failed", failure)
+    if isinstance(error, GangBroken):
+        return failed("lost", Failure("bug", str(error)))
+    log.write("".join(traceback.format_exception(error)))
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        where = "GPU" if type(error).__module__.startswith("cupy") else "host"
+        hint = "give it more memory, or lower the stage's memory parameter; see gravel plan for its need"
+        return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "free some space (gravel cache gc), or choose another cache with --cache; nothing done is lost"
+        return failed("failed", Failure("disk", f"the disk is full: {error}", hint))
+    if isinstance(error, OSError):
+        return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
+    hint = f"this looks like a defect of gravel; the details are in: gravel logs {task.run} '{task.key}'"
+    return failed("failed", Failure("bug", f"{type(error).__name__}: {error}", hint))
