@@ -202,7 +202,7 @@ class _Names(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        # The list of all stages is built like this too, and no stage depends on all others: a dot is asked.
+        # f"stages.{...}" finds the list of all stages, which is no part of any: members are of inner packages.
         if node.values and (match := _MEMBER.match(_text(node.values[0]))):
             self.packages.add(match[1])
         self.generic_visit(node)

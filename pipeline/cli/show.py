@@ -1,0 +1,215 @@
+"""`gravel show`: what a result is, and who made it from what, when, where and with what."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.options import cache_option
+from pipeline.errors import RequestError
+
+if TYPE_CHECKING:
+    from pipeline.store import Cache
+    from pipeline.store.history import History, Origin
+
+SHOWN_CHARACTERS = 90
+"""Of an attribute; `--json` prints it whole."""
+
+
+@click.command()
+@click.argument("name", metavar="ID|STAGE|RUN")
+@click.argument("stage", required=False)
+@cache_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, attributes in full.")
+def command(name: str, stage: str | None, cache_path: str | None, as_json: bool) -> None:
+    """Show a result: its arrays, attributes and size, and the chain of what it was made from.
+
+    Name it by the beginning of its id (see `gravel cache ls`) or of its recipe, by the key of a stage run
+    such as bfs[order=rcm] (of the newest run that has it), or by a run and a key.
+    """
+    from pipeline.store import Cache, find_cache
+    from pipeline.store.history import History
+
+    cache = Cache(find_cache(cache_path))
+    history = History(cache)
+    origins = [history.origin(each) for each in _find(cache, history, name, stage)]
+    if as_json:
+        click.echo(json.dumps([_to_json(origin) for origin in origins], indent=1, ensure_ascii=False))
+        return
+    for position, origin in enumerate(origins):
+        if position:
+            click.echo()
+        for line in _lines(origin):
+            click.echo(line)
+
+
+def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[str]:
+    """Return the artifact ids that are meant; raises RequestError for none or several."""
+    if stage is not None:
+        from pipeline.runs import find_run
+
+        return _outputs(find_run(cache.root, name)[1], stage)
+    if re.fullmatch("[0-9a-f]{4,64}", name):
+        ids = [
+            found for file in cache.files.names("artifacts", ".json") if (found := file[:-5]).startswith(name)
+        ]
+        if len(ids) > 1:
+            raise RequestError(
+                f"{len(ids)} artifacts have ids that start with {name}", hint="give more of the id"
+            )
+        if ids:
+            return ids
+        made = history.recipes_like(name)
+        if len(made) > 1:
+            raise RequestError(f"{len(made)} recipes start with {name}", hint="give more of the digest")
+        if made:
+            return list(made[0].outputs)
+    from pipeline.runs import list_runs
+
+    runs = list_runs(cache.root)
+    for run in runs:
+        if any(name in (each["key"], each["entry"]) for each in run["stages"]):
+            return _outputs(run, name)
+    for run in runs:
+        if any(each["key"].startswith(name) for each in run["stages"]):
+            return _outputs(run, name)
+    if any(name in run["run"] for run in runs):
+        raise RequestError(f"{name} is a run", hint=f"name a stage of it too: gravel show {name} STAGE")
+    raise RequestError(
+        f"nothing in {cache.root} is called {name}",
+        hint="give an id of `gravel cache ls`, or a stage's key of `gravel status`",
+    )
+
+
+def _outputs(run: dict[str, Any], name: str) -> list[str]:
+    """Return the outputs of the one stage run whose key or entry is, or starts with, this name."""
+    stages = run["stages"]
+    chosen = [each for each in stages if each["key"] == name]
+    chosen = chosen or [each for each in stages if each["entry"] == name]
+    chosen = chosen or [each for each in stages if each["key"].startswith(name)]
+    if not chosen:
+        keys = ", ".join(each["key"] for each in stages)
+        raise RequestError(f"run {run['run']} has no stage run {name!r}", hint=f"it has {keys}")
+    if len(chosen) > 1:
+        keys = ", ".join(each["key"] for each in chosen)
+        raise RequestError(
+            f"{name!r} fits {len(chosen)} stage runs of {run['run']}", hint=f"name one of {keys}"
+        )
+    outputs: list[str] = chosen[0]["outputs"]
+    if not outputs:
+        raise RequestError(
+            f"{chosen[0]['key']} of run {run['run']} has no result: it is {chosen[0]['state']}"
+        )
+    return outputs
+
+
+def _lines(origin: Origin) -> Iterator[str]:
+    from pipeline.memory import format_bytes
+
+    record, recipe = origin.record, origin.recipe
+    if record is None:
+        yield f"{origin.id}: not in the cache any more"
+    else:
+        yield f"{record.kind} {record.id}"
+        yield (
+            f"  size: {format_bytes(record.bytes)}, {format_bytes(record.bytes_on_disk)} on disk "
+            f"in {len(record.files)} files"
+        )
+        yield f"  data: {record.path} (a Zarr group)"
+        if record.arrays:
+            yield "  arrays:"
+            width = max(map(len, record.arrays))
+            for name, (dtype, shape) in sorted(record.arrays.items()):
+                yield f"    {name.ljust(width)}  {dtype} {' x '.join(f'{length:,}' for length in shape)}"
+        attributes = {name: value for name, value in record.attributes.items() if value is not None}
+        if attributes:
+            yield "  attributes:"
+            for name, value in attributes.items():
+                yield f"    {name}: {_short(value)}"
+    if recipe is not None:
+        made = recipe.provenance
+        yield "  made by:"
+        yield f"    {_maker(origin)}"
+        yield f"    recipe {recipe.digest}"
+        for name in ("run", "host", "user", "hardware"):
+            if made.get(name):
+                yield f"    {name}: {made[name]}"
+        if made.get("versions"):
+            yield f"    versions: {', '.join(f'{name} {text}' for name, text in made['versions'].items())}"
+        if made.get("peak_host_bytes"):
+            yield f"    peak memory: {format_bytes(made['peak_host_bytes'])}"
+        yield f"    parameters: {_short(recipe.parts.get('parameters', {}))}"
+        for location, digest in recipe.parts.get("files", {}).items():
+            yield f"    file: {location} ({digest[:24]})"
+    if origin.inputs:
+        yield "  from:"
+        yield from _tree(origin, "    ")
+
+
+def _tree(origin: Origin, indent: str) -> Iterator[str]:
+    for slot, source in origin.inputs:
+        kind = source.record.kind if source.record else "(not in the cache any more)"
+        again = " (as above)" if source.again and source.recipe else ""
+        yield f"{indent}{slot}: {kind} {source.id[:12]}, {_maker(source)}{again}"
+        if source.recipe is not None and not source.again:
+            for location, digest in source.recipe.parts.get("files", {}).items():
+                yield f"{indent}  file: {location} ({digest[:24]})"
+        yield from _tree(source, indent + "  ")
+
+
+def _maker(origin: Origin) -> str:
+    if origin.recipe is None:
+        return "its recipe is gone"
+    made = origin.recipe.provenance
+    seconds = made.get("seconds")
+    took = f" in {seconds:.3g} s" if isinstance(seconds, int | float) else ""
+    return (
+        f"{made.get('key', '?')} ({origin.recipe.parts.get('stage', '?')} version "
+        f"{origin.recipe.parts.get('version', '?')}) of {made.get('workflow', '?')}, "
+        f"{_when(made.get('started', origin.recipe.created))}{took} on {made.get('host', '?')}"
+    )
+
+
+def _when(started: Any) -> str:
+    if isinstance(started, int | float):
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(started))
+    return str(started)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return (
+        text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} ... ({len(text):,} characters)"
+    )
+
+
+def _to_json(origin: Origin) -> dict[str, Any]:
+    body: dict[str, Any] = {"id": origin.id}
+    if origin.record is not None:
+        record = origin.record
+        body |= {
+            "kind": record.kind,
+            "path": str(record.path),
+            "bytes": record.bytes,
+            "bytes_on_disk": record.bytes_on_disk,
+            "created": record.created,
+            "arrays": {
+                name: {"dtype": dtype, "shape": list(shape)} for name, (dtype, shape) in record.arrays.items()
+            },
+            "attributes": record.attributes,
+        }
+    if origin.recipe is not None:
+        body |= {
+            "recipe": {"digest": origin.recipe.digest, **origin.recipe.parts},
+            "provenance": origin.recipe.provenance,
+        }
+    if origin.again:
+        body["again"] = True
+    if origin.inputs:
+        body["inputs"] = [{"slot": slot, **_to_json(source)} for slot, source in origin.inputs]
+    return body
