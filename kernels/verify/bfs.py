@@ -1,0 +1,190 @@
+"""The five checks of the Graph500 benchmark on a breadth-first search, and two on its numbers.
+
+1. `tree`: predecessors form a tree rooted at the source, without cycles.
+2. `tree_levels`: the ends of a tree edge differ by exactly one level.
+3. `edge_levels`: the ends of every arc of the graph differ by at most one level. In a directed graph an
+   arc's head lies at most one level below its tail.
+4. `component`: the tree spans exactly what can be reached: no arc leads from a reached vertex to an
+   unreached one (with check 1 and 5, nothing else is in the tree).
+5. `tree_arcs`: every tree edge is an arc of the graph.
+
+With `max_depth`, vertices at that distance are not expanded: their arcs may lead to unreached vertices, and
+no distance is larger. A result of distances alone is checked for `nearer_neighbour` (every reached vertex
+but the source has an in-neighbour one level nearer) in place of 1, 2 and 5; a result of predecessors alone
+has its levels counted along the tree first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS, ArcPass
+from kernels.verify.result import NAMED, Check
+from kernels.verify.tree import (
+    LOST,
+    RANGES,
+    SOURCE,
+    TREE,
+    TREE_LEVELS,
+    first_vertices,
+    levels_of,
+    vertex_faults,
+)
+
+RULES = {
+    "ranges": "distances and predecessors are -1 or within the graph and max_depth",
+    "source": "the source alone has distance 0, and no predecessor",
+    "tree": "predecessors form a tree rooted at the source",
+    "tree_levels": "a vertex is one level below its predecessor",
+    "edge_levels": "the ends of an arc differ by at most one level",
+    "component": "no arc leads from a reached vertex to an unreached one",
+    "tree_arcs": "every tree edge is an arc of the graph",
+    "nearer_neighbour": "every reached vertex has a neighbour one level nearer",
+}
+
+_VERTEX_RULES = {"source": SOURCE, "tree": TREE, "tree_levels": TREE_LEVELS}
+_ARC_RULES = {
+    "edge_levels": EDGE_LEVELS,
+    "component": COMPONENT,
+    "tree_arcs": TREE_ARCS,
+    "nearer_neighbour": NEARER,
+}
+
+
+def skipped_checks(*, distance: bool, predecessor: bool) -> list[dict[str, str]]:
+    """Say which of the five checks a result of distances or predecessors alone does not get, and why."""
+    if not predecessor:
+        reason = "the result has no predecessors"
+        return [{"check": name, "reason": reason} for name in ("tree", "tree_levels", "tree_arcs")]
+    if not distance:
+        reason = "levels are counted along the tree, so its edges join neighbouring levels by construction"
+        return [{"check": "tree_levels", "reason": reason}]
+    return []
+
+
+def check_bfs(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    source: int,
+    distance: NDArray[Any] | None = None,
+    predecessor: NDArray[Any] | None = None,
+    *,
+    symmetric: bool,
+    max_depth: int | None = None,
+    is_sorted: bool = True,
+    blocks: list[tuple[int, int]] | None = None,
+) -> list[Check]:
+    """Check one search.
+
+    Parameters
+    ----------
+    row_offsets, column_indices : the graph, int64 and uint32 or uint64.
+    distance : int32 (vertices,), or None; predecessor : int32 or int64 (vertices,), or None.
+    symmetric : whether every arc has its reverse.
+    max_depth : the distance beyond which the search did not go.
+    is_sorted : whether rows ascend.
+    blocks : `kernels.row_blocks.row_blocks(row_offsets)`, to share between many searches.
+
+    Returns one `Check` per rule. When `ranges` or the shape of the tree is broken beyond use, the rules
+    that would build on it are left out. Raises ValueError for arrays that do not belong to this graph, or
+    when both results are None.
+
+    """
+    n = len(row_offsets) - 1
+    if distance is None and predecessor is None:
+        raise ValueError("there is neither a distance nor a predecessor to check")
+    for name, array in (("distance", distance), ("predecessor", predecessor)):
+        if array is not None and array.shape != (n,):
+            raise ValueError(f"{name} has shape {array.shape}; the graph has {n} vertices")
+    if not 0 <= source < n:
+        raise ValueError(f"source {source} is not in the graph, which has {n} vertices")
+    limit = n - 1 if max_depth is None else max_depth
+    deepest = n if max_depth is None else max_depth
+    parents = numpy.empty(0, numpy.int32) if predecessor is None else predecessor
+    if distance is None:
+        return _check_tree_alone(
+            (row_offsets, column_indices, blocks), source, parents, limit, deepest, symmetric, is_sorted
+        )
+    faults = vertex_faults(distance, parents, source, limit)
+    vertex_rules = ("source", "tree", "tree_levels") if len(parents) else ("source",)
+    checks = []
+    for name in ("ranges", *vertex_rules):
+        rule = _VERTEX_RULES.get(name, RANGES)
+        vertices = first_vertices(distance, parents, source, limit, rule, NAMED) if faults[rule] else ()
+        checks.append(Check(name, RULES[name], faults[rule], vertices))
+        if faults[RANGES]:
+            return checks
+    if faults[TREE] or faults[TREE_LEVELS]:
+        # Levels that fall along the tree prove it free of cycles; these do not, so walk it.
+        checks[2] = _lost(levels_of(parents, source), checks[2])
+    arcs = ArcPass(
+        row_offsets,
+        column_indices,
+        distance,
+        parents,
+        symmetric=symmetric,
+        is_sorted=is_sorted,
+        deepest=deepest,
+        blocks=blocks,
+    )
+    return checks + _arc_checks(arcs, with_tree=len(parents) > 0)
+
+
+def _lost(levels: NDArray[Any], check: Check) -> Check:
+    """Add the vertices whose predecessors do not lead to the source."""
+    lost = numpy.flatnonzero(levels == LOST)
+    vertices = sorted({*check.vertices, *(int(v) for v in lost[:NAMED])})[:NAMED]
+    return Check(check.name, check.rule, max(check.faults, len(lost)), tuple(vertices))
+
+
+def _check_tree_alone(
+    graph: tuple[NDArray[Any], NDArray[Any], list[tuple[int, int]] | None],
+    source: int,
+    parents: NDArray[Any],
+    limit: int,
+    deepest: int,
+    symmetric: bool,
+    is_sorted: bool,
+) -> list[Check]:
+    n = len(parents)
+    strange = numpy.flatnonzero((parents < -1) | (parents >= n))
+    if len(strange):
+        return [Check("ranges", RULES["ranges"], len(strange), tuple(int(v) for v in strange[:NAMED]))]
+    levels = levels_of(parents, source)
+    tree = _lost(levels, Check("tree", RULES["tree"]))
+    levels[levels == LOST] = -1
+    deep = numpy.flatnonzero(levels > limit)
+    rooted = int(parents[source] != -1)
+    checks = [
+        Check("ranges", RULES["ranges"], len(deep), tuple(int(v) for v in deep[:NAMED])),
+        Check("source", RULES["source"], rooted, (source,) * rooted),
+        tree,
+    ]
+    row_offsets, columns, blocks = graph
+    arcs = ArcPass(
+        row_offsets,
+        columns,
+        levels,
+        parents,
+        symmetric=symmetric,
+        is_sorted=is_sorted,
+        deepest=deepest,
+        blocks=blocks,
+    )
+    return checks + _arc_checks(arcs, with_tree=True)
+
+
+def _arc_checks(arcs: ArcPass, *, with_tree: bool) -> list[Check]:
+    checks = []
+    for name in ("edge_levels", "component", "tree_arcs" if with_tree else "nearer_neighbour"):
+        rule = _ARC_RULES[name]
+        found = arcs.offenders(rule) if arcs.faults[rule] else []
+        pairs = [(v, w) for v, w in found if w >= 0]
+        if name == "tree_arcs":
+            pairs = [(w, v) for v, w in pairs]
+        vertices = tuple(v for v, _ in found)
+        checks.append(Check(name, RULES[name], arcs.faults[rule], vertices, tuple(pairs)))
+    return checks

@@ -1,0 +1,123 @@
+"""Connected components: both ends of each arc agree, and each label is its component's smallest vertex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.jit import serial
+from kernels.row_blocks import row_blocks, run_blocks
+from kernels.verify.result import NAMED, Check
+
+RULES = {
+    "ranges": "labels are vertices of the graph",
+    "edges_agree": "both ends of every arc have the same label",
+    "smallest": "a label is no larger than its vertex and is the label of itself",
+    "connected": "a vertex is connected with its label and with no smaller vertex",
+}
+
+
+@serial
+def _disagree(first, last, row_offsets, columns, labels, found):  # type: ignore[no-untyped-def]
+    """Count rows with a disagreeing neighbour, and store the first of them with that neighbour."""
+    count = 0
+    for v in range(first, last):
+        for arc in range(row_offsets[v], row_offsets[v + 1]):
+            w = numpy.int64(columns[arc])
+            if labels[w] != labels[v]:
+                if count < len(found):
+                    found[count, 0] = v
+                    found[count, 1] = w
+                count += 1
+                break
+    return count
+
+
+@serial
+def _root(parents, v):  # type: ignore[no-untyped-def]
+    while parents[v] != v:
+        parents[v] = parents[numpy.int64(parents[v])]
+        v = numpy.int64(parents[v])
+    return v
+
+
+@serial
+def _join(row_offsets, columns, parents, symmetric):  # type: ignore[no-untyped-def]
+    """Union the ends of all arcs, each tree under its smallest vertex, then flatten."""
+    n = len(parents)
+    for v in range(n):
+        parents[v] = v
+    for v in range(n):
+        for arc in range(row_offsets[v], row_offsets[v + 1]):
+            w = numpy.int64(columns[arc])
+            if symmetric and w > v:
+                break
+            if parents[v] != parents[w]:
+                a = _root(parents, v)
+                b = _root(parents, w)
+                if a < b:
+                    parents[b] = a
+                else:
+                    parents[a] = b
+    for v in range(n):
+        parents[v] = parents[numpy.int64(parents[v])]
+
+
+def check_components(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    component: NDArray[Any],
+    *,
+    symmetric: bool = False,
+) -> list[Check]:
+    """Check component labels; arcs count in both directions.
+
+    The last rule is proven by a union-find of this module's own, on one thread: arcs that agree show that
+    no component is split, only a count of what is really connected shows that none are merged.
+
+    Parameters
+    ----------
+    row_offsets, column_indices : the graph, int64 and uint32 or uint64.
+    component : labels, any integer (vertices,).
+    symmetric : rows ascend and every arc has its reverse, so half of the arcs suffice.
+
+    Raises ValueError for labels of another number of vertices.
+
+    """
+    n = len(row_offsets) - 1
+    if component.shape != (n,):
+        raise ValueError(f"component has shape {component.shape}; the graph has {n} vertices")
+    strange = numpy.flatnonzero((component < 0) | (component >= n))
+    checks = [_check("ranges", strange)]
+    if len(strange):
+        return checks
+
+    blocks = row_blocks(row_offsets)
+    named = numpy.empty((len(blocks), NAMED, 2), numpy.int64)
+    number = {block: place for place, block in enumerate(blocks)}
+    counts = run_blocks(
+        lambda a, b: _disagree(a, b, row_offsets, column_indices, component, named[number[a, b]]), blocks
+    )
+    pairs = [
+        (int(v), int(w))
+        for place, count in enumerate(counts)
+        for v, w in named[place, : min(count, NAMED)].tolist()
+    ][:NAMED]
+    vertices = tuple(v for v, _ in pairs)
+    checks.append(Check("edges_agree", RULES["edges_agree"], sum(counts), vertices, tuple(pairs)))
+
+    everyone = numpy.arange(n, dtype=component.dtype)
+    checks.append(
+        _check("smallest", numpy.flatnonzero((component > everyone) | (component[component] != component)))
+    )
+    del everyone
+    parents = numpy.empty(n, column_indices.dtype)
+    _join(row_offsets, column_indices, parents, symmetric)
+    checks.append(_check("connected", numpy.flatnonzero(parents != component)))
+    return checks
+
+
+def _check(name: str, offenders: NDArray[Any]) -> Check:
+    return Check(name, RULES[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]))

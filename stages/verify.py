@@ -1,0 +1,152 @@
+"""verify: a traversal checked from the graph alone, by code that no traversal uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stages.artifacts import Graph, Traversal, Verification
+from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+
+if TYPE_CHECKING:
+    from kernels.verify import Check
+    from stages.context import Context
+
+
+class VerifyParameters(Parameters):
+    """Nothing to choose: every check that the result allows is made."""
+
+
+def verify(
+    context: Context, parameters: VerifyParameters, *, graph: Graph, traversal: Traversal
+) -> Verification:
+    """Check every search, or the components, against the graph that `symmetrize` made.
+
+    The checks run on all threads of the CPU, on machines with a GPU too. One search is in memory at a time.
+    Raises `VerificationFailed` at the first result that breaks a rule, with the offending vertices, and
+    `StageError` when the traversal is not of this graph.
+    """
+    from kernels.jit import set_threads
+    from stages.errors import StageError
+
+    set_threads(context.machine.threads)
+    if context.machine.backend == "cuda":
+        context.log("verification runs on the CPU, on all threads")
+    if traversal.vertex_count != graph.vertex_count:
+        raise StageError(
+            f"the traversal has {traversal.vertex_count} vertices and the graph {graph.vertex_count}",
+            hint="give verify the graph that symmetrize made, from which the traversal comes",
+        )
+    try:
+        if traversal.algorithm == "components":
+            return _verify_components(graph, traversal)
+        return _verify_searches(context, graph, traversal)
+    except ValueError as error:
+        raise StageError(str(error), hint="the traversal does not belong to this graph") from None
+
+
+def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Verification:
+    import numpy
+
+    from kernels.row_blocks import row_blocks
+    from kernels.verify import check_bfs, skipped_checks
+
+    if traversal.sources is None:
+        raise ValueError("the traversal does not say its sources")
+    row_offsets, columns = numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices)
+    blocks = row_blocks(row_offsets)
+    sources = numpy.asarray(traversal.sources)
+    records: dict[str, dict[str, Any]] = {}
+    for search, source in enumerate(sources.tolist()):
+        checks = check_bfs(
+            row_offsets,
+            columns,
+            source,
+            None if traversal.distance is None else traversal.distance[search],
+            None if traversal.predecessor is None else traversal.predecessor[search],
+            symmetric=graph.symmetric,
+            max_depth=traversal.max_depth,
+            is_sorted=graph.sorted,
+            blocks=blocks,
+        )
+        _refuse(checks, f"search {search + 1} of {len(sources)}")
+        for check in checks:
+            record = {"check": check.name, "passed": True, "searches": 0, "detail": check.rule}
+            records.setdefault(check.name, record)["searches"] += 1
+        context.progress(search + 1, len(sources), "searches")
+    skipped = skipped_checks(
+        distance=traversal.distance is not None, predecessor=traversal.predecessor is not None
+    )
+    return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
+
+
+def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
+    import numpy
+
+    from kernels.verify import check_components
+
+    if traversal.component is None:
+        raise ValueError("the traversal has no component labels")
+    checks = check_components(
+        numpy.asarray(graph.row_offsets),
+        numpy.asarray(graph.column_indices),
+        numpy.asarray(traversal.component),
+        symmetric=graph.symmetric and graph.sorted,
+    )
+    _refuse(checks, "the components")
+    records = [{"check": check.name, "passed": True, "searches": 1, "detail": check.rule} for check in checks]
+    return Verification(algorithm="components", checks=records)
+
+
+def _refuse(checks: Iterable[Check], what: str) -> None:
+    """Raise for the broken rules, most telling first, naming each offender once."""
+    from stages.errors import VerificationFailed
+
+    broken = [check for check in checks if not check.passed]
+    if not broken:
+        return
+    told = "; ".join(
+        f"{check.name} ({check.rule}) fails at {check.faults} {'vertex' if check.faults == 1 else 'vertices'}"
+        for check in broken
+    )
+    first = broken[0]
+    named = [v for arc in first.arcs for v in arc] or list(first.vertices)
+    ends = "the vertices are the ends of offending arcs" if first.arcs else "the vertices break the rule"
+    raise VerificationFailed(
+        f"{what}: {told}",
+        hint=f"{ends} of the check {first.name}; the result is wrong, or it is of another graph",
+        vertices=list(dict.fromkeys(named)),
+    )
+
+
+def _estimate(
+    parameters: VerifyParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    graph = inputs["graph"][0]
+    n, m = graph.vertices, graph.arcs
+    width = 4 if n < 1 << 32 else 8
+    predecessor = 4 if n < 1 << 31 else 8
+    # A search: its distances and predecessors as read, levels or marks, and two tests. Components: labels,
+    # their own union-find, the vertices' numbers, the labels' labels and two tests.
+    search = n * (4 + predecessor + 4 + 2)
+    components = n * (4 * width + 2)
+    return Need(
+        host_bytes=8 * n + width * m + max(search, components),
+        device_bytes=0,
+        outputs=(Extent(kind="Verification", vertices=n, bytes=4096),),
+    )
+
+
+STAGE = Stage(
+    name="verify",
+    version=1,
+    about="Makes the five Graph500 checks on every search, or checks components, from the graph alone.",
+    parameters=VerifyParameters,
+    inputs={
+        "graph": Slot(kinds=("Graph",), about="the graph that was searched, as symmetrize made it"),
+        "traversal": Slot(kinds=("Traversal",), about="the result to check"),
+    },
+    outputs=("Verification",),
+    run=verify,
+    estimate=_estimate,
+)
