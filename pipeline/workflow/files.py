@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pipeline.errors import Location
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from stages.artifacts import Json
 from stages.stage import Parameters, Stage
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)  # fsspec's forms
 
 
 def place_files(
@@ -39,7 +42,7 @@ def place_files(
 
 
 def _place_file(location: str, folder: Path) -> str:
-    if "://" in location:
+    if _URL.match(location):
         return location
     path = Path(location).expanduser() if location.startswith("~") else Path(location)
     if path.is_absolute():

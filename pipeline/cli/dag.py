@@ -1,0 +1,67 @@
+"""gravel dag: a workflow as a tree in the terminal, as SVG or as DOT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.cli.errors import echo
+from pipeline.cli.forecast import forecast, machine_options, paint
+from pipeline.cli.options import cache_option, load_plan, selection_options
+from pipeline.errors import RequestError
+
+MANY = 40
+"""More stage runs than this are drawn as one box for each entry, unless --runs asks for all."""
+
+
+@click.command()
+@click.argument("file")
+@click.option("--svg", "form", flag_value="svg", help="Write SVG.")
+@click.option("--dot", "form", flag_value="dot", help="Write DOT, for Graphviz.")
+@click.option("--to", "target", metavar="OUT", help="Write to a file instead of the terminal.")
+@click.option("--entries/--runs", "entries", default=None, help="One box for each entry, or each stage run.")
+@selection_options
+@machine_options
+@cache_option
+def command(
+    file: str,
+    form: str | None,
+    target: str | None,
+    entries: bool | None,
+    settings: Sequence[str],
+    where: Sequence[str],
+    only: Sequence[str],
+    force: Sequence[str],
+    cache_path: str | None,
+    **machine: Any,
+) -> None:
+    """Draw the workflow FILE, each stage run with its state: cached, will run, waits.
+
+    In the tree a run stands under the last of the runs that feed it; `<-` names the others.
+    """
+    from pipeline.plan.drawing import boxes_of_entries, boxes_of_runs, draw_dot, draw_svg, draw_tree
+
+    plan = load_plan(file, settings=settings, where=where, only=only, force=force)
+    form = form or {".svg": "svg", ".dot": "dot", ".gv": "dot"}.get(Path(target or "").suffix.lower(), "tree")
+    try:
+        statuses = forecast(plan, cache_path, **machine).statuses
+    except RequestError as error:
+        # A drawing needs neither the input files nor a machine on which it would run.
+        echo(f"drawn without states: {error}", err=True)
+        statuses = {}
+    few = len(plan.runs) <= MANY if entries is None else not entries
+    boxes = (boxes_of_runs if few else boxes_of_entries)(plan, statuses)
+    if form == "svg":
+        text = draw_svg(boxes, plan.workflow.name)
+    elif form == "dot":
+        text = draw_dot(boxes, plan.workflow.name)
+    else:
+        text = draw_tree(boxes, (lambda text, state: text) if target else paint) + "\n"
+    if target is None:
+        echo(text.rstrip("\n"))
+        return
+    Path(target).write_text(text, encoding="utf-8")
+    echo(f"{len(boxes)} boxes -> {target}")

@@ -1,0 +1,84 @@
+"""What would happen if a plan were run here and now: shared by the verbs `plan` and `dag`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.executor.machine import Setting
+    from pipeline.plan import Plan, RunStatus
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+STYLES: dict[str, dict[str, Any]] = {
+    "cached": {"fg": "green"},
+    "will run": {"fg": "yellow"},
+    "waits": {"fg": "cyan"},
+    "not needed": {"dim": True},
+    "cannot run": {"fg": "red", "bold": True},
+}
+
+
+def paint(text: str, state: str) -> str:
+    """Colour a text by a state."""
+    return click.style(text, **STYLES.get(state, {}))
+
+
+def machine_options(function: Function) -> Function:
+    """Add `--backend`, `--cluster`, `--host-memory` and `--device-memory`."""
+    backend = click.option(
+        "--backend", type=click.Choice(["auto", "cuda", "cpu"]), default="auto", help="Where kernels run."
+    )
+    cluster = click.option(
+        "--cluster", default="auto", metavar="KIND", help="auto, inline, local, cuda, or a scheduler."
+    )
+    host = click.option("--host-memory", metavar="SIZE", help="Host memory to plan with, such as 16GiB.")
+    device = click.option("--device-memory", metavar="SIZE", help="Memory of each GPU to plan with.")
+    return backend(cluster(host(device(function))))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The state of every run, the cache looked into and the machine planned with."""
+
+    statuses: dict[str, RunStatus]
+    cache_root: Path
+    setting: Setting
+
+
+def forecast(
+    plan: Plan,
+    cache_path: str | None,
+    *,
+    backend: str = "auto",
+    cluster: str = "auto",
+    host_memory: str | None = None,
+    device_memory: str | None = None,
+) -> Forecast:
+    """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
+    from pipeline.executor.machine import decide
+    from pipeline.executor.options import RunOptions
+    from pipeline.file_digest import FileDigests
+    from pipeline.plan import RecipeMaker, plan_status
+    from pipeline.store import Cache, find_cache
+
+    root = find_cache(cache_path)
+    cache = Cache(root)
+    setting = decide(
+        RunOptions(
+            cache_root=root,
+            backend=backend,
+            cluster=cluster,
+            host_memory=host_memory,
+            device_memory=device_memory,
+        )
+    )
+    maker = RecipeMaker(plan, cache, FileDigests(root), setting.hardware_of)
+    statuses = plan_status(plan, maker, cache, machine=setting.machine)
+    return Forecast({status.key: status for status in statuses}, root, setting)

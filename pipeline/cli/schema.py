@@ -1,0 +1,29 @@
+"""gravel schema: the JSON schema of workflow files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pipeline.cli.errors import echo
+
+
+@click.command()
+@click.option("--to", "target", metavar="OUT", help="Write to a file instead of the terminal.")
+def command(target: str | None) -> None:
+    """Print the JSON schema (draft 2020-12) of workflow files.
+
+    Editors use it to complete and check: write it to workflow.schema.json and begin a workflow file with
+    `# yaml-language-server: $schema=workflow.schema.json`.
+    """
+    from pipeline.workflow.schema import workflow_schema
+    from stages.stage import all_stages
+
+    text = json.dumps(workflow_schema(all_stages()), indent=2, ensure_ascii=False)
+    if target is None:
+        echo(text)
+        return
+    Path(target).write_text(text + "\n", encoding="utf-8")
+    echo(f"schema -> {target}")

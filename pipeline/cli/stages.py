@@ -1,0 +1,192 @@
+"""gravel stages: what there is, and what a stage takes."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from collections.abc import Iterator
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import click
+
+from pipeline.cli.errors import echo
+from pipeline.errors import RequestError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+    from kernels.strategy import Strategy
+    from stages.stage import Slot, Stage
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+def command(name: str | None, as_json: bool) -> None:
+    """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
+    from pipeline.workflow.names import suggest
+    from stages.stage import all_stages
+
+    known = all_stages()
+    if name is not None and name not in known:
+        raise RequestError(f"there is no stage {name!r}", hint=suggest(name, known, "stage"))
+    shown = [known[name]] if name is not None else list(known.values())
+    if as_json:
+        echo(json.dumps([_to_json(stage) for stage in shown], indent=2, ensure_ascii=False))
+    elif name is None:
+        for line in _overview(in_pipeline_order(known)):
+            echo(line)
+    else:
+        for line in _details(known[name]):
+            echo(line)
+
+
+def in_pipeline_order(known: dict[str, Stage]) -> list[Stage]:
+    """Sort stages so that what gives a kind comes before what only takes it."""
+    order: list[Stage] = []
+    given: set[str] = set()
+    waiting = sorted(known.values(), key=lambda stage: (len(stage.inputs), stage.name))
+    while waiting:
+        ready = [s for s in waiting if all(given & set(slot.kinds) for slot in s.inputs.values())]
+        ready = [s for s in ready if not any(slot.many for slot in s.inputs.values())] or ready or waiting
+        order.append(ready[0])
+        given.update(ready[0].outputs)
+        waiting.remove(ready[0])
+    return order
+
+
+def _overview(stages: list[Stage]) -> Iterator[str]:
+    width = max((len(stage.name) for stage in stages), default=0)
+    for stage in stages:
+        slots = ", ".join(f"{slot}: {_kinds(each)}" for slot, each in stage.inputs.items())
+        yield f"{click.style(stage.name.ljust(width), bold=True)}  {stage.about}"
+        yield f"{' ' * width}  ({slots}) -> {' + '.join(stage.outputs)}"
+    yield ""
+    yield "gravel stages NAME tells a stage's parameters."
+
+
+def _kinds(slot: Slot) -> str:
+    kinds = "anything" if len(slot.kinds) > 5 else " | ".join(slot.kinds)
+    return f"[{kinds}, ...]" if slot.many else kinds
+
+
+def _details(stage: Stage) -> Iterator[str]:
+    runs_on = "CPU and CUDA" if stage.cuda else "CPU"
+    yield f"{click.style(stage.name, bold=True)} (version {stage.version}, {runs_on}): {stage.about}"
+    if stage.inputs:
+        yield "\ninputs"
+        for slot, each in stage.inputs.items():
+            yield f"  {slot}: {_kinds(each)}"
+            yield f"      {each.about}"
+    yield f"\noutputs\n  {', '.join(stage.outputs)}"
+    lines = list(_fields(stage.parameters, "  ", ()))
+    yield "\nparameters" if lines else "\nno parameters"
+    yield from lines
+    for package, strategies in strategies_of(stage).items():
+        yield f"\nstrategies of {package}"
+        for strategy in strategies:
+            yield f"  {strategy.name}: {strategy.about} ({', '.join(_sides(strategy))}; {strategy.source})"
+
+
+def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
+    from pipeline.workflow.validation import models_in
+
+    for name, info in model.model_fields.items():
+        default = "required" if info.is_required() else f"default {_default(info)}"
+        yield f"{indent}{click.style(name, fg='cyan')}: {type_text(info.annotation)} ({default})"
+        for line in (info.description or "").splitlines():
+            yield f"{indent}    {line.strip()}"
+        for inner in models_in(info.annotation):
+            if inner not in above:
+                yield from _fields(inner, indent + "    ", (*above, model, inner))
+
+
+def _default(info: FieldInfo) -> str:
+    from pydantic import BaseModel
+
+    from pipeline.workflow.scalars import to_text
+
+    value = info.get_default(call_default_factory=True, validated_data={})
+    return to_text(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
+
+
+def type_text(annotation: Any) -> str:
+    """Write a parameter's type as it is said to people: `csr | varint`, `integer`, `list of integer`."""
+    from pydantic import BaseModel
+
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return type_text(arguments[0])
+    if origin is Literal:
+        return " | ".join(str(each) for each in arguments)
+    if origin in (Union, UnionType):
+        return " | ".join(type_text(each) for each in arguments)
+    if origin in (list, tuple, set, frozenset):
+        return f"list of {type_text(arguments[0])}" if arguments else "list"
+    if origin is dict:
+        return "mapping"
+    words = {int: "integer", float: "number", str: "text", bool: "true | false", type(None): "none"}
+    if annotation in words:
+        return words[annotation]
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "{" + ", ".join(annotation.model_fields) + "}"
+    return getattr(annotation, "__name__", str(annotation))
+
+
+def strategies_of(stage: Stage) -> dict[str, list[Strategy]]:
+    """Return the strategies that a stage's parameter `strategy` chooses from, by kernel package.
+
+    The packages are those of `kernels` whose names are choices of the stage's parameter `algorithm`.
+    """
+    import kernels
+    from kernels.strategy import strategies_in
+
+    fields = stage.parameters.model_fields
+    if "strategy" not in fields or "algorithm" not in fields:
+        return {}
+    algorithms = get_args(fields["algorithm"].annotation)
+    packages = [f"kernels.{each.name}" for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg]
+    return {
+        package: list(found.values())
+        for package in packages
+        if package.rpartition(".")[2] in algorithms and (found := strategies_in(package))
+    }
+
+
+def _sides(strategy: Strategy) -> Iterator[str]:
+    if strategy.cpu:
+        yield "CPU"
+    if strategy.cuda:
+        yield "CUDA"
+    if not strategy.directed:
+        yield "symmetric graphs"
+
+
+def _to_json(stage: Stage) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "version": stage.version,
+        "about": stage.about,
+        "inputs": {
+            slot: {"kinds": list(each.kinds), "many": each.many, "about": each.about}
+            for slot, each in stage.inputs.items()
+        },
+        "outputs": list(stage.outputs),
+        "measures": stage.measures,
+        "cuda": stage.cuda,
+        "parameters": stage.parameters.model_json_schema(),
+        "strategies": {
+            package: [
+                {
+                    "name": each.name,
+                    "about": each.about,
+                    "source": each.source,
+                    "backends": list(_sides(each)),
+                }
+                for each in found
+            ]
+            for package, found in strategies_of(stage).items()
+        },
+    }

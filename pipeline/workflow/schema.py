@@ -1,0 +1,136 @@
+"""The JSON schema (draft 2020-12) of workflow files, made from the stages' own parameter models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.workflow.entries import RESERVED
+from pipeline.workflow.loading import SECTIONS
+from pipeline.workflow.values import NAME
+from stages.stage import Slot, Stage
+
+__all__ = ["workflow_schema"]
+
+Schema = dict[str, Any]
+
+_REFERENCE: Schema = {
+    "type": "string",
+    "pattern": r"\$\{",
+    "description": "A text with ${name}: the value of a parameter or matrix axis.",
+}
+_NAME = f"^{NAME.pattern}$"
+
+
+def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
+    """Make the schema; a reference `${name}` may stand wherever a parameter's value may."""
+    definitions: Schema = {"reference": _REFERENCE, "name": {"type": "string", "pattern": _NAME}}
+    branches = []
+    for stage in stages.values():
+        definitions[f"stage.{stage.name}"] = _entry(stage, definitions)
+        branches.append(
+            {
+                "if": {"properties": {"stage": {"const": stage.name}}, "required": ["stage"]},
+                "then": {"$ref": f"#/$defs/stage.{stage.name}"},
+            }
+        )
+    names: Schema = {"propertyNames": {"pattern": _NAME}}
+    sections: Schema = {
+        "workflow": {"type": "string"},
+        "about": {"type": "string"},
+        "parameters": {"type": ["object", "null"], **names},
+        "matrix": {
+            "type": ["object", "null"],
+            "additionalProperties": {
+                "anyOf": [{"type": "array", "minItems": 1}, {"$ref": "#/$defs/reference"}]
+            },
+            **names,
+        },
+        "stages": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"stage": {"enum": list(stages)}},
+                "required": ["stage"],
+                "allOf": branches,
+            },
+            **names,
+        },
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "gravel workflow",
+        "description": "Stages from a raw edge list to a verified, reported traversal.",
+        "type": "object",
+        "properties": {key: {**sections[key], "description": about} for key, about in SECTIONS.items()},
+        "required": ["stages"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+
+
+def _entry(stage: Stage, definitions: Schema) -> Schema:
+    model = stage.parameters.model_json_schema(ref_template=f"#/$defs/{stage.name}.{{model}}")
+    for name, inner in model.pop("$defs", {}).items():
+        definitions[f"{stage.name}.{name}"] = _open(inner)
+    parameters = _open(model)
+    properties: Schema = {
+        "stage": {"const": stage.name, "description": stage.about},
+        "keep": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/reference"}]},
+        "about": {"type": "string"},
+    }
+    one: Schema = {"$ref": "#/$defs/name"}
+    several: Schema = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+    shapes = {slot: several if each.many else one for slot, each in stage.inputs.items()}
+    if stage.inputs:
+        properties["inputs"] = {
+            "anyOf": [
+                several,
+                {"type": "object", "properties": shapes, "additionalProperties": False},
+            ]
+        }
+    if len(stage.inputs) == 1:
+        properties["input"] = next(iter(shapes.values()))
+    if any(slot.many for slot in stage.inputs.values()):
+        axes: Schema = {"type": "array", "items": one}
+        properties["over"] = {"anyOf": [{"enum": ["matrix", "none"]}, axes]}
+    for slot, each in stage.inputs.items():
+        properties.setdefault(slot, shapes[slot])
+        properties[slot] = {**properties[slot], "description": _about(each)}
+    for key in properties:
+        properties[key].setdefault("description", RESERVED.get(key, ""))
+    return {
+        "type": "object",
+        "description": stage.about,
+        "properties": {**properties, **parameters.get("properties", {})},
+        "required": ["stage", *parameters.get("required", [])],
+        "additionalProperties": False,
+    }
+
+
+def _about(slot: Slot) -> str:
+    kinds = "any artifact" if len(slot.kinds) > 5 else " or ".join(slot.kinds)
+    return f"{slot.about} ({kinds})"
+
+
+def _open(schema: Schema) -> Schema:
+    """Let a reference stand for every property and item below a schema."""
+    opened = dict(schema)
+    if isinstance(schema.get("properties"), dict):
+        opened["properties"] = {name: _or_reference(each) for name, each in schema["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            opened[key] = _or_reference(schema[key])
+    if isinstance(schema.get("prefixItems"), list):
+        opened["prefixItems"] = [_or_reference(each) for each in schema["prefixItems"]]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(schema.get(key), list):
+            opened[key] = [_open(each) for each in schema[key]]
+    return opened
+
+
+def _or_reference(schema: Schema) -> Schema:
+    told: Schema = {key: schema[key] for key in ("description", "default", "title") if key in schema}
+    rest: Schema = {key: value for key, value in _open(schema).items() if key not in told}
+    return {"anyOf": [rest, {"$ref": "#/$defs/reference"}], **told}
