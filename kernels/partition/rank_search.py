@@ -67,6 +67,7 @@ def _visit_delegates(  # type: ignore[no-untyped-def]
     parents,
     distance,
     predecessor,
+    fresh,
 ):
     """Expand delegates; normal vertices that they reach are local and are marked at once."""
     marked = 0
@@ -77,6 +78,7 @@ def _visit_delegates(  # type: ignore[no-untyped-def]
             local = numpy.int64(dn_columns[arc])
             if distance[local] == -1:
                 distance[local] = level + 1
+                fresh[marked] = local
                 marked += 1
             if distance[local] == level + 1:
                 predecessor[local] = min(predecessor[local], v)
@@ -89,12 +91,13 @@ def _visit_delegates(  # type: ignore[no-untyped-def]
 
 
 @serial
-def _receive(vertices, parents, level, distance, predecessor):  # type: ignore[no-untyped-def]
-    marked = 0
+def _receive(vertices, parents, level, distance, predecessor, fresh, marked):  # type: ignore[no-untyped-def]
+    """Take in what others found here; `fresh[:marked]` lists the vertices of the level so far."""
     for position in range(len(vertices)):
         local = numpy.int64(vertices[position])
         if distance[local] == -1:
             distance[local] = level + 1
+            fresh[marked] = local
             marked += 1
         if distance[local] == level + 1:
             predecessor[local] = min(predecessor[local], parents[position])
@@ -118,6 +121,7 @@ class RankSearch:
         self._level = 0
         self._frontier = numpy.empty(0, numpy.int64)
         self._delegate_frontier = numpy.empty(0, numpy.int64)
+        self._fresh = numpy.empty(local, numpy.int64)
         self._marked = 0
 
     def start(self, source: int) -> None:
@@ -155,6 +159,7 @@ class RankSearch:
             *reached,
             self.distance,
             self.predecessor,
+            self._fresh,
         )
         vertices, predecessors = self._sort_out(outgoing, by)
         return Found(found, vertices, predecessors)
@@ -183,11 +188,10 @@ class RankSearch:
 
         """
         for vertices, predecessors in arrivals:
-            self._marked += _receive(vertices, predecessors, self._level, self.distance, self.predecessor)
+            mine = (self._level, self.distance, self.predecessor, self._fresh, self._marked)
+            self._marked = _receive(vertices, predecessors, *mine)
         self._level += 1
-        self._frontier = (
-            numpy.flatnonzero(self.distance == self._level) if self._marked else numpy.empty(0, numpy.int64)
-        )
+        self._frontier = self._fresh[: self._marked].copy()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
         self._delegate_frontier = numpy.flatnonzero(bits)
         self.delegate_distance[self._delegate_frontier] = self._level
