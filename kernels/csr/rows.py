@@ -62,7 +62,7 @@ class RowBuilder:
             self._offsets[1:-1],
             self._columns,
             self._first,
-            *_ends(self._direction),
+            *arc_ends(self._direction),
             self._keep_loops,
         )
 
@@ -128,7 +128,8 @@ def degrees(
     return counts
 
 
-def _ends(direction: str) -> tuple[bool, bool]:
+def arc_ends(direction: str) -> tuple[bool, bool]:
+    """Whether an edge makes the arc source -> target, and whether the arc target -> source."""
     return direction != "reverse", direction != "as_given"
 
 
@@ -142,11 +143,11 @@ def _count_into(
     keep_loops: bool,
 ) -> None:
     bad = max(
-        _deal(_count, source, target, counts, vertex_count, first_vertex, *_ends(direction), keep_loops)
+        _deal(_count, source, target, counts, vertex_count, first_vertex, *arc_ends(direction), keep_loops)
     )
     if bad >= 0:
         raise ValueError(
-            f"edge {bad} joins {source[bad]} and {target[bad]}; there are {vertex_count} vertices, 0-based"
+            f"an edge joins {source[bad]} and {target[bad]}; there are {vertex_count} vertices, 0-based"
         )
 
 

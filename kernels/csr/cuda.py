@@ -1,0 +1,170 @@
+"""Sorted rows on the GPU; the kernels are `build.cu`, the sort is CuPy's.
+
+Beside the edges a build holds two 64-bit words per arc while it sorts, then one word and a column per arc:
+16 bytes per arc at its height (arcs counted before duplicates are removed) and 8 bytes per row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.csr import Rows
+from kernels.cuda import blocks_for, load, vertex_macro
+
+SOURCE = "kernels/csr/build.cu"
+ROUNDS = 16  # keys per thread of a tile, as in build.cu
+CHOICES = {"as_given": 1, "reverse": 2, "both": 3}
+KEEP_LOOPS = 4
+
+
+def build(
+    source: Any,
+    target: Any,
+    vertex_count: int,
+    *,
+    direction: str = "both",
+    keep_duplicates: bool = False,
+    keep_loops: bool = False,
+    first_vertex: int = 0,
+    last_vertex: int | None = None,
+    block: int = 256,
+) -> Rows:
+    """Build the rows of a range of vertices; see `kernels.csr.build`."""
+    import cupy
+
+    last_vertex = vertex_count if last_vertex is None else last_vertex
+    rows = last_vertex - first_vertex
+    bits = max(1, (vertex_count - 1).bit_length())
+    if rows > 1 and (rows - 1).bit_length() + bits > 64:
+        return _in_halves(
+            source,
+            target,
+            vertex_count,
+            direction=direction,
+            keep_duplicates=keep_duplicates,
+            keep_loops=keep_loops,
+            first_vertex=first_vertex,
+            last_vertex=last_vertex,
+            block=block,
+        )
+    module = load(SOURCE, VERTEX=vertex_macro(source.dtype))
+    choice = numpy.uint32(CHOICES[direction] | (KEEP_LOOPS if keep_loops else 0))
+    edges = numpy.uint64(len(source))
+    span = numpy.uint64(first_vertex), numpy.uint64(last_vertex)
+    grid = (blocks_for(len(source), block, most=1 << 14),), (block,)
+
+    total = cupy.array([0, (1 << 64) - 1], dtype=cupy.uint64)
+    module.get_function("count_arcs")(
+        *grid, (source, target, edges, numpy.uint64(vertex_count), *span, choice, total)
+    )
+    _refuse_strangers(total, source, target, vertex_count)
+    arcs = int(total[0])
+    keys = cupy.empty(arcs, cupy.uint64)
+    tail = cupy.zeros(1, cupy.uint64)
+    module.get_function("pack_arcs")(
+        *grid, (source, target, edges, *span, choice, numpy.uint32(bits), tail, keys)
+    )
+    return sorted_rows(
+        keys, rows, bits, source.dtype, keep_duplicates=keep_duplicates, first_vertex=first_vertex, block=block
+    )
+
+
+def sorted_rows(
+    keys: Any,
+    rows: int,
+    bits: int,
+    dtype: Any,
+    *,
+    keep_duplicates: bool,
+    first_vertex: int = 0,
+    block: int = 256,
+) -> Rows:
+    """Sort keys (row << bits | column), which are overwritten, and make rows of them."""
+    import cupy
+
+    module = load(SOURCE, VERTEX=vertex_macro(dtype))
+    keys.sort()
+    arcs = len(keys)
+    row_offsets = cupy.zeros(rows + 1, cupy.int64)
+    loops = cupy.zeros(1, cupy.uint64)
+    tiles = -(-arcs // (block * ROUNDS))
+    before = cupy.zeros(tiles + 1, cupy.int64)
+    duplicates = numpy.uint32(keep_duplicates)
+    if arcs:
+        kept = cupy.empty(tiles, cupy.int64)
+        module.get_function("count_kept")((tiles,), (block,), (keys, numpy.uint64(arcs), duplicates, kept))
+        cupy.cumsum(kept, out=before[1:])
+    columns = cupy.empty(int(before[-1]), dtype)
+    if arcs:
+        module.get_function("unpack_arcs")(
+            (tiles,),
+            (block,),
+            (
+                keys,
+                numpy.uint64(arcs),
+                duplicates,
+                numpy.uint32(bits),
+                numpy.uint64(first_vertex),
+                before,
+                columns,
+                row_offsets[1:],
+                loops,
+            ),
+        )
+    cupy.cumsum(row_offsets, out=row_offsets)
+    return Rows(row_offsets, columns, int(loops[0]))
+
+
+def degrees(
+    source: Any,
+    target: Any,
+    vertex_count: int,
+    *,
+    direction: str = "both",
+    keep_loops: bool = False,
+    out: Any = None,
+    block: int = 256,
+) -> Any:
+    """Count the arcs of each row, duplicates included; see `kernels.csr.degrees`."""
+    import cupy
+
+    counts = cupy.zeros(vertex_count, cupy.int64) if out is None else out
+    total = cupy.array([0, (1 << 64) - 1], dtype=cupy.uint64)
+    load(SOURCE, VERTEX=vertex_macro(source.dtype)).get_function("count_degrees")(
+        (blocks_for(len(source), block, most=1 << 14),),
+        (block,),
+        (
+            source,
+            target,
+            numpy.uint64(len(source)),
+            numpy.uint64(vertex_count),
+            numpy.uint32(CHOICES[direction] | (KEEP_LOOPS if keep_loops else 0)),
+            total,
+            counts,
+        ),
+    )
+    _refuse_strangers(total, source, target, vertex_count)
+    return counts
+
+
+def _in_halves(source: Any, target: Any, vertex_count: int, **options: Any) -> Rows:
+    import cupy
+
+    first, last = options.pop("first_vertex"), options.pop("last_vertex")
+    middle = (first + last) // 2
+    low = build(source, target, vertex_count, first_vertex=first, last_vertex=middle, **options)
+    high = build(source, target, vertex_count, first_vertex=middle, last_vertex=last, **options)
+    row_offsets = cupy.concatenate([low.row_offsets, high.row_offsets[1:] + low.row_offsets[-1]])
+    columns = cupy.concatenate([low.column_indices, high.column_indices])
+    return Rows(row_offsets, columns, low.loop_count + high.loop_count)
+
+
+def _refuse_strangers(total: Any, source: Any, target: Any, vertex_count: int) -> None:
+    bad = int(total[1])
+    if bad < len(source):
+        raise ValueError(
+            f"edge {bad} joins {int(source[bad])} and {int(target[bad])}; "
+            f"there are {vertex_count} vertices, 0-based"
+        )

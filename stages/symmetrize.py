@@ -1,0 +1,261 @@
+"""symmetrize: an edge list into sorted adjacency lists, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+from stages.artifacts import EdgeList, Graph
+from stages.edge_parts import PART_BYTES, EdgeParts
+from stages.errors import StageError
+from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from stages.context import Context
+
+WORKING_BYTES = 96 << 20
+"""A part of the edges and its arcs dealt to ranges, the output's chunks on their way, compiled code."""
+
+FEWEST_SHARES = 64
+"""The arcs are cut into at most about so many ranges before a machine is called too small."""
+
+DEVICE_BYTES_PER_ARC = 40
+"""Peak of `kernels.csr.cuda.build` for an arc, its edge included: 64-bit keys, sorted out of place."""
+
+DEVICE_BYTES_PER_ROW = 24
+
+
+class SymmetrizeParameters(Parameters):
+    """Which arcs an edge makes, and which are kept."""
+
+    direction: Literal["both", "as_given", "reverse"] = "both"
+    """`both` makes each edge two arcs; `as_given` (source to target) and `reverse` one, for directed
+    searches. A list that is declared undirected always makes both."""
+
+    duplicates: Literal["remove", "keep"] = "remove"
+    """Arcs that occur more than once."""
+
+    self_loops: Literal["remove", "keep"] = "remove"
+    """Arcs from a vertex to itself; a kept loop is one arc."""
+
+
+class _Output:
+    """The graph's arrays, appended range by range."""
+
+    def __init__(self, context: Context, dtype: Any) -> None:
+        import numpy
+
+        self._offsets = context.sink(numpy.int64)
+        self._columns = context.sink(dtype)
+        self._offsets.append(numpy.zeros(1, numpy.int64))
+        self.arcs = 0
+        self.loops = 0
+
+    def add(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
+        row_offsets += self.arcs
+        self._offsets.append(row_offsets[1:])
+        self._columns.append(columns)
+        self.arcs += len(columns)
+        self.loops += loops
+
+    def close(self, edges: EdgeParts, keep_duplicates: bool) -> Graph:
+        return Graph(
+            row_offsets=self._offsets.close(),
+            column_indices=self._columns.close(),
+            vertex_count=edges.vertices,
+            arc_count=self.arcs,
+            symmetric=edges.direction == "both",
+            deduplicated=not keep_duplicates,
+            loop_count=self.loops,
+        )
+
+
+def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: EdgeList) -> Graph:  # noqa: A002
+    """Build the sorted rows of an edge list.
+
+    Edges are read twice in parts, first to count and then to place, so that memory holds the columns and
+    offsets alone. Where these do not fit `context.machine.host_memory` (or `device_memory` with "cuda"), the
+    arcs go to files under `context.scratch`, one for each range of sources that fits, and ranges are built
+    one after the other.
+
+    Raises `StageError` for vertices outside the list's count, a full disk, and memory too small for the
+    longest row.
+    """
+    from kernels.jit import set_threads
+
+    set_threads(context.machine.threads)
+    edges = EdgeParts(
+        context,
+        input,
+        direction="both" if input.undirected else parameters.direction,
+        keep_loops=parameters.self_loops == "keep",
+    )
+    keep_duplicates = parameters.duplicates == "keep"
+    output = _Output(context, edges.dtype)
+    try:
+        if context.machine.backend == "cuda":
+            _on_device(context, edges, output, keep_duplicates)
+        else:
+            _on_host(context, edges, output, keep_duplicates)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    edges.tell(3, 0, 1)
+    return output.close(edges, keep_duplicates)
+
+
+def _counted(edges: EdgeParts) -> NDArray[numpy.int64]:
+    """Count arcs per vertex into [2:], which leaves `RowBuilder` the room that it needs."""
+    import numpy
+
+    from kernels.csr import degrees
+
+    counts = numpy.zeros(edges.vertices + 2, numpy.int64)
+    for source, target in edges.parts(0):
+        degrees(source, target, edges.vertices, **edges.options, out=counts[2:])
+    return counts
+
+
+def _on_host(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
+    from kernels.csr.rows import RowBuilder
+
+    counts = _counted(edges)
+    width = edges.dtype.itemsize
+    budget = context.machine.host_memory - WORKING_BYTES - counts.nbytes
+    if int(counts[2:].sum()) * width <= budget:
+        builder = RowBuilder(counts, edges.dtype, **edges.options)
+        for source, target in edges.parts(1):
+            builder.add(source, target)
+        output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
+        return
+    for first, last, blocks in _spooled(context, edges, counts[2:], budget, width, 8):
+        offsets = counts[first : last + 2].copy()
+        offsets[:2] = 0
+        builder = RowBuilder(offsets, edges.dtype, first_vertex=first)
+        for rows, columns in blocks:
+            builder.add(rows, columns)
+        output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
+
+
+def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
+    from kernels.csr import build
+
+    budget = context.machine.device_memory
+    twice = 1 + (edges.direction == "both")
+    width = edges.dtype.itemsize
+    per_arc = DEVICE_BYTES_PER_ARC * width // 4
+    if per_arc * twice * edges.count + DEVICE_BYTES_PER_ROW * edges.vertices <= budget:
+        pair = _upload(edges.parts(1), edges.count, edges.dtype)
+        rows = build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
+        del pair
+        _download(rows, output)
+        return
+    counts = _counted(edges)
+    ranges = _spooled(context, edges, counts[2:], budget, per_arc, DEVICE_BYTES_PER_ROW)
+    for first, last, blocks in ranges:
+        pair = _upload(blocks, int(counts[2 + first : 2 + last].sum()), edges.dtype)
+        rows = build(
+            *pair,
+            edges.vertices,
+            direction="as_given",
+            keep_loops=True,
+            first_vertex=first,
+            last_vertex=last,
+            keep_duplicates=keep_duplicates,
+        )
+        del pair
+        _download(rows, output)
+
+
+def _upload(parts: Iterator[tuple[NDArray[Any], NDArray[Any]]], count: int, dtype: Any) -> tuple[Any, Any]:
+    import cupy
+
+    source, target = cupy.empty(count, dtype), cupy.empty(count, dtype)
+    at = 0
+    for one, other in parts:
+        source[at : at + len(one)].set(one)
+        target[at : at + len(one)].set(other)
+        at += len(one)
+    return source, target
+
+
+def _download(rows: Any, output: _Output) -> None:
+    """Bring rows to the host in pieces, so that the host never holds them whole."""
+    import cupy
+    import numpy
+
+    step = PART_BYTES // rows.column_indices.dtype.itemsize
+    offsets = cupy.asnumpy(rows.row_offsets)
+    columns = rows.column_indices
+    output.add(offsets, columns[:0].get(), rows.loop_count)
+    for first in range(0, len(columns), step):
+        output.add(numpy.zeros(1, numpy.int64), cupy.asnumpy(columns[first : first + step]), 0)
+
+
+def _spooled(
+    context: Context,
+    edges: EdgeParts,
+    degrees: NDArray[numpy.int64],
+    budget: int,
+    bytes_per_arc: int,
+    bytes_per_row: int,
+) -> Iterator[tuple[int, int, Iterator[tuple[NDArray[Any], NDArray[Any]]]]]:
+    """Deal the arcs to files by ranges that fit, and yield first and last vertex and the arcs of each."""
+    import numpy
+
+    from kernels.csr.split import split
+    from stages.source_ranges import Spool, plan_ranges
+
+    bounds = plan_ranges(degrees, budget=budget, bytes_per_arc=bytes_per_arc, bytes_per_row=bytes_per_row)
+    spool = Spool(context.scratch, len(bounds) - 1, edges.dtype)
+    context.log(
+        f"{len(bounds) - 1} source ranges, since the arcs do not fit in memory at once; "
+        f"{int(degrees.sum()) * 2 * edges.dtype.itemsize:,} bytes go to scratch files"
+    )
+    for source, target in edges.parts(1):
+        spool.add(*split(source, target, numpy.array(bounds), **edges.options))
+    spool.end()
+    for index, (first, last) in enumerate(pairwise(bounds)):
+        yield first, last, spool.blocks(index)
+        edges.tell(2, last, edges.vertices)
+
+
+def _estimate(
+    parameters: SymmetrizeParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """State the offsets and columns, or less where ranges have to do.
+
+    Both arcs of each edge are assumed, since an undirected list makes them in every direction.
+    """
+    edges = inputs["input"][0]
+    n, arcs = edges.vertices, 2 * edges.arcs
+    width = 4 if n < 1 << 32 else 8
+    offsets, columns = 8 * (n + 2), width * arcs
+    least = WORKING_BYTES + offsets + (offsets + columns) // FEWEST_SHARES
+    on_device = 0
+    on_host = max(least, min(WORKING_BYTES + offsets + columns, machine.host_memory))
+    if machine.backend == "cuda":
+        rows = DEVICE_BYTES_PER_ROW * n + DEVICE_BYTES_PER_ARC * width // 4 * arcs
+        on_device = max(rows // FEWEST_SHARES, min(rows, machine.device_memory))
+        on_host = WORKING_BYTES + offsets + 8 * n
+    return Need(
+        host_bytes=on_host,
+        device_bytes=on_device,
+        outputs=(Extent(kind="Graph", vertices=n, arcs=arcs, bytes=8 * (n + 1) + columns),),
+    )
+
+
+STAGE = Stage(
+    name="symmetrize",
+    version=1,
+    about="Builds sorted adjacency lists; removes or keeps duplicates and self-loops.",
+    parameters=SymmetrizeParameters,
+    inputs={"input": Slot(kinds=("EdgeList",), about="the edges")},
+    outputs=("Graph",),
+    run=symmetrize,
+    estimate=_estimate,
+    cuda=True,
+)
