@@ -1,0 +1,184 @@
+"""The matrix: each run depends on the axes that reach it, and equal runs are one."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import RequestError, WorkflowError
+from pipeline.plan import Plan, build_plan
+from pipeline.workflow import load_workflow
+from tests.pipeline.fake_stages import FAKES, ORDERINGS
+
+
+def plan_of(tmp_path: Path, text: str = ORDERINGS, **options: object) -> Plan:
+    path = tmp_path / "w.yaml"
+    path.write_text(text)
+    return build_plan(load_workflow(path, stages=FAKES), **options)  # type: ignore[arg-type]
+
+
+def test_runs_depend_on_the_axes_that_reach_them(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    by_entry: dict[str, list[str]] = {}
+    for key, run in plan.runs.items():
+        by_entry.setdefault(run.entry, []).append(key)
+    assert {entry: len(keys) for entry, keys in by_entry.items()} == {
+        "edges": 1,
+        "graph": 1,
+        "ordered": 3,
+        "packed": 6,
+        "bfs": 6,
+        "check": 6,
+        "summary": 1,
+    }
+    assert by_entry["ordered"] == ["ordered[order=original]", "ordered[order=rcm]", "ordered[order=degree]"]
+    bfs = plan.runs["bfs[order=rcm,layout=csr]"]
+    assert bfs.upstream == ("packed[order=rcm,layout=csr]",)
+    assert bfs.coordinates == {"order": "rcm", "layout": "csr"}
+    assert {run.key for run in plan.lineage(bfs.key)} == {
+        "packed[order=rcm,layout=csr]",
+        "ordered[order=rcm]",
+        "graph",
+        "edges",
+    }
+
+
+def test_upstream_comes_first(tmp_path: Path) -> None:
+    seen: set[str] = set()
+    for key, run in plan_of(tmp_path).runs.items():
+        assert set(run.upstream) <= seen
+        seen.add(key)
+
+
+def test_a_report_gathers_the_matrix_and_names_its_inputs(tmp_path: Path) -> None:
+    summary = plan_of(tmp_path).runs["summary"]
+    assert len(summary.inputs["inputs"]) == 6 * 4
+    assert summary.parameters.labels == tuple(ref.run for ref in summary.inputs["inputs"])
+
+
+def test_gathering_some_axes(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, ORDERINGS.replace("over: matrix", "over: [order]"))
+    keys = [key for key in plan.runs if key.startswith("summary")]
+    assert keys == ["summary[layout=csr]", "summary[layout=varint]"]
+    assert all("layout=csr" in ref.run for ref in plan.runs[keys[0]].inputs["inputs"])
+    assert len(plan.runs[keys[0]].inputs["inputs"]) == 3 * 4
+
+
+@pytest.mark.parametrize("over", ["", "over: none, ", "over: [], "])
+def test_without_over_there_is_a_report_for_each_combination(tmp_path: Path, over: str) -> None:
+    plan = plan_of(tmp_path, ORDERINGS.replace("over: matrix, ", over))
+    assert len([key for key in plan.runs if key.startswith("summary")]) == 6
+
+
+def test_what_takes_one_input_cannot_gather(tmp_path: Path) -> None:
+    with pytest.raises(WorkflowError, match="cannot gather"):
+        plan_of(tmp_path, ORDERINGS.replace("traversal: bfs}", "traversal: bfs, over: matrix}"))
+
+
+def test_equal_runs_are_one(tmp_path: Path) -> None:
+    text = """\
+matrix: {seed: [1, 2]}
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 3}}}
+  again: {stage: ingest, source: {rmat: {scale: 3, seed: 1}}, keep: false}
+  graph: {stage: symmetrize, input: edges}
+  same: {stage: symmetrize, input: again}
+  other: {stage: ingest, source: {rmat: {scale: 3, seed: "${seed}"}}}
+"""
+    plan = plan_of(tmp_path, text)
+    assert list(plan.runs) == ["edges", "graph", "other[seed=2]"]
+    assert plan.runs["edges"].aliases == ("again", "other[seed=1]")
+    assert plan.runs["edges"].keep is True
+    assert plan.find("same") is plan.runs["graph"]
+    assert build_plan(plan.workflow, only=["same"]).wanted == {"graph"}
+
+
+def test_entries_that_nothing_uses_are_run(tmp_path: Path) -> None:
+    text = ORDERINGS + "  spare: {stage: ingest, source: {rmat: {scale: 2}}}\n"
+    assert "spare" in plan_of(tmp_path, text).runs
+
+
+def test_where(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, where={"order": ["rcm"]})
+    assert [key for key in plan.runs if key.startswith("bfs")] == [
+        "bfs[order=rcm,layout=csr]",
+        "bfs[order=rcm,layout=varint]",
+    ]
+    assert len(plan.runs["summary"].inputs["inputs"]) == 2 * 4
+    assert len(plan_of(tmp_path, where={"order": ["rcm", "degree"], "layout": ["csr"]}).runs) == 11
+    numbers = (
+        ORDERINGS.replace("layout: [csr, varint]", "layout: [csr, varint]\n  s: [10, 0x0b, 1.5]")
+        .replace("seed: 7", 'seed: "${s}"')
+        .replace("1.5", "12")
+    )
+    assert len([k for k in plan_of(tmp_path, numbers, where={"s": ["0xb"]}).runs if k.startswith("bfs")]) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"where": {"ordr": ["rcm"]}}, "no matrix axis 'ordr'", "'order'"),
+        ({"where": {"order": ["rmc"]}}, "no value 'rmc'", "'rcm'"),
+        ({"where": {"scale": ["3"]}}, "no matrix axis 'scale'", "--set scale"),
+        ({"only": ["bsf"]}, "no entry 'bsf'", "'bfs'"),
+        ({"only": ["verify"]}, "no entry 'verify'", "check"),
+        ({"force": ["bfs[order=rmc,layout=csr]"]}, "no entry", "bfs[order=rcm,layout=csr]"),
+    ],
+)
+def test_choices_that_do_not_exist(tmp_path: Path, options, message, hint) -> None:
+    with pytest.raises(RequestError, match="--") as caught:
+        plan_of(tmp_path, **options)
+    assert message in str(caught.value)
+    assert hint in (caught.value.problems[0].hint or "")
+
+
+def test_only_takes_what_it_needs_and_force_only_what_it_names(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, only=["bfs[order=rcm,layout=csr]"], force=["graph"])
+    assert list(plan.runs) == [
+        "edges",
+        "graph",
+        "ordered[order=rcm]",
+        "packed[order=rcm,layout=csr]",
+        "bfs[order=rcm,layout=csr]",
+    ]
+    assert plan.wanted == {"bfs[order=rcm,layout=csr]"}
+    assert [key for key, run in plan.runs.items() if run.forced] == ["graph"]
+    assert plan_of(tmp_path).wanted == set(plan_of(tmp_path).runs)
+
+
+def test_values_that_are_no_words_have_keys_of_their_own(tmp_path: Path) -> None:
+    text = """\
+matrix:
+  source:
+    - {rmat: {scale: 3}}
+    - {rmat: {scale: 4, edge_factor: 16, seed: 12345678901234567890}}
+stages:
+  edges: {stage: ingest, source: "${source}"}
+"""
+    keys = list(plan_of(tmp_path, text).runs)
+    assert keys[0] == "edges[source='{rmat: {scale: 3}}']"
+    assert len(keys) == len(set(keys)) == 2
+    assert len(keys[1]) < 70
+
+
+def test_a_matrix_of_500_runs_is_planned_at_once(tmp_path: Path) -> None:
+    seeds = ", ".join(map(str, range(40)))
+    text = ORDERINGS.replace("layout: [csr, varint]", f"layout: [csr, varint]\n  s: [{seeds}]")
+    text = text.replace("seed: 7", 'seed: "${s}"')
+    started = time.perf_counter()
+    plan = plan_of(tmp_path, text)
+    assert len(plan.runs) == 492
+    assert time.perf_counter() - started < 1
+
+
+def test_a_matrix_of_too_many_runs_is_refused(tmp_path: Path) -> None:
+    axes = "".join(f"  a{i}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n" for i in range(6))
+    entries = "".join(
+        f"  e{i}: {{stage: ingest, source: {{rmat: {{scale: 3, seed: '${{a{i}}}'}}}}}}\n" for i in range(6)
+    )
+    inputs = ", ".join(f"e{i}" for i in range(6))
+    text = f"matrix:\n{axes}stages:\n{entries}  all: {{stage: report, inputs: [{inputs}]}}\n"
+    with pytest.raises(WorkflowError, match="more than 20,000 runs"):
+        plan_of(tmp_path, text)
