@@ -39,7 +39,8 @@ class Extent:
     """How large an artifact is, or at most will be: enough to state what the next stage needs.
 
     `arcs` counts edges for an `EdgeList`; `bytes` is the sum of its arrays, uncompressed. `kind` is the
-    artifact's type name. `searches` counts rows of a BFS `Traversal`.
+    artifact's type name. `searches` counts rows of a BFS `Traversal`. `directed` says that
+    arcs may lack their reverse.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Extent:
     arcs: int = 0
     bytes: int = 0
     searches: int = 0
+    directed: bool = False
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,15 @@ def _estimate(
     return Need(
         host_bytes=on_host,
         device_bytes=on_device,
-        outputs=(Extent(kind="Graph", vertices=n, arcs=arcs, bytes=8 * (n + 1) + columns),),
+        outputs=(
+            Extent(
+                kind="Graph",
+                vertices=n,
+                arcs=arcs,
+                bytes=8 * (n + 1) + columns,
+                directed=parameters.direction != "both",
+            ),
+        ),
     )
 
 

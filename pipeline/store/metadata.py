@@ -108,4 +108,5 @@ def extent_of(
         arcs=arcs or 0,
         bytes=size,
         searches=searches,
+        directed=attributes.get("symmetric") is False,
     )
