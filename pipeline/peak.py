@@ -38,38 +38,34 @@ def give_back_free_memory() -> None:
 
 
 def _device_pool() -> Any | None:
+    """Return CuPy's pool, if it is loaded and there is a GPU (zarr loads CuPy wherever it is installed)."""
     cupy = sys.modules.get("cupy")
-    return None if cupy is None else cupy.get_default_memory_pool()
-
-
-def device_bytes() -> int:
-    """Return what CuPy's pool holds on the current GPU; 0 where CuPy is not loaded."""
-    pool = _device_pool()
-    return 0 if pool is None else int(pool.total_bytes())
+    return cupy.get_default_memory_pool() if cupy is not None and cupy.cuda.is_available() else None
 
 
 class Peak:
     """Samples while a `with` block runs; `host_bytes` and `device_bytes` are the peaks above the start.
 
-    `tidy` frees what earlier work left behind first; that takes some milliseconds.
+    `tidy` frees what earlier work left behind first; that takes some milliseconds. `device` looks at the
+    memory pool of the current GPU too.
     """
 
-    def __init__(self, interval: float = INTERVAL, *, tidy: bool = True) -> None:
+    def __init__(self, interval: float = INTERVAL, *, tidy: bool = True, device: bool = False) -> None:
         self.host_bytes = 0
         self.device_bytes = 0
         self._interval = interval
         self._tidy = tidy
+        self._pool = _device_pool() if device else None
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True, name="gravel-peak")
 
     def __enter__(self) -> Peak:
         if self._tidy:
             give_back_free_memory()
-            pool = _device_pool()
-            if pool is not None:
-                pool.free_all_blocks()
+            if self._pool is not None:
+                self._pool.free_all_blocks()
         self._host_base = resident_bytes()
-        self._device_base = device_bytes()
+        self._device_base = self._held_on_device()
         self._thread.start()
         return self
 
@@ -80,7 +76,10 @@ class Peak:
 
     def _look(self) -> None:
         self.host_bytes = max(self.host_bytes, resident_bytes() - self._host_base)
-        self.device_bytes = max(self.device_bytes, device_bytes() - self._device_base)
+        self.device_bytes = max(self.device_bytes, self._held_on_device() - self._device_base)
+
+    def _held_on_device(self) -> int:
+        return 0 if self._pool is None else int(self._pool.total_bytes())
 
     def _sample(self) -> None:
         while not self._end.wait(self._interval):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.context import Services, StageLog, WorkerContext
-from pipeline.errors import DamagedArtifact
+from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.held import HELD, PREFIX, extent_in_memory, hold
 from stages.errors import StageError
 from stages.gang import GangBroken
@@ -102,7 +102,7 @@ def run_stage(
 
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
-    peak = Peak()
+    peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
         task.scratch.mkdir(parents=True, exist_ok=True)
@@ -189,6 +189,8 @@ def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
     if isinstance(error, StageError):
         failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
         return failed("failed", failure)
+    if isinstance(error, GravelError):
+        return failed("failed", Failure("disk", str(error), error.problems[0].hint))
     if isinstance(error, GangBroken):
         return failed("lost", Failure("bug", str(error)))
     log.write("".join(traceback.format_exception(error)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pipeline.worker import StageOutcome, StageTask
+    from stages.artifacts import Artifact
 
 KINDS = ("auto", "inline", "local", "cuda")
 
@@ -103,6 +104,10 @@ class Cluster(Protocol):
 
     def replace(self, places: Sequence[str]) -> None:
         """Start the workers of these places anew; a `Back` follows."""
+        ...
+
+    def fetch(self, place: str, name: str) -> Artifact:
+        """Bring a result that is held at a place here."""
         ...
 
     def release(self, place: str, held: tuple[str, ...]) -> None:

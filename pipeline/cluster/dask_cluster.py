@@ -17,11 +17,16 @@ from pipeline.cluster import (
     Progress,
 )
 from pipeline.cluster.on_worker import run_on_worker, topic
-from pipeline.held import release_held
+from pipeline.errors import DamagedArtifact
+from pipeline.held import read_held, release_held
 from pipeline.worker import StageTask
+from stages.artifacts import Artifact
 
 REPLACE_LIMIT = 90.0
 """Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""
+
+FETCH_LIMIT = 60.0
+"""Seconds within which a worker must hand over a result that it holds."""
 
 
 class DaskCluster:
@@ -80,7 +85,8 @@ class DaskCluster:
         return set(found)
 
     def _on_progress(self, event: tuple[float, dict[str, Any]]) -> None:
-        self.events.put(Progress(**event[1]))
+        message = event[1]
+        self.events.put(Progress(message["key"], message["done"], message["total"], message["unit"]))
 
     def _on_workers(self, event: tuple[float, Any]) -> None:
         message = event[1]
@@ -129,6 +135,15 @@ class DaskCluster:
         _, future = self._futures.pop(key, (0, None))
         if future is not None:
             future.cancel(force=True)
+
+    def fetch(self, place: str, name: str) -> Artifact:
+        """Bring a result that is held at a place here; raises `DamagedArtifact` if it does not come."""
+        future = self._client.submit(read_held, name, workers=[self._address[place]], pure=False, priority=20)
+        try:
+            held: Artifact = future.result(timeout=FETCH_LIMIT)
+        except TimeoutError as error:
+            raise DamagedArtifact(name, f"the worker {place} did not give it") from error
+        return held
 
     def release(self, place: str, held: tuple[str, ...]) -> None:
         """Let go of results held at a place, without waiting."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from typing import Any
@@ -21,3 +22,5 @@ def dask_setup(worker: Any) -> None:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
+        for name in ("distributed", "distributed.worker"):
+            logging.getLogger(name).setLevel(logging.INFO)

@@ -39,6 +39,7 @@ def dask_settings(log: Path, threads: int) -> dict[str, Any]:
             "OMP_WAIT_POLICY": "PASSIVE",
             "MKL_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
+            "DASK_LOGGING__DISTRIBUTED": "error",  # until the worker writes to its log file
             LOG: str(log),
         },
     }
@@ -62,6 +63,11 @@ def log_to_file(path: Path) -> logging.Handler:
     path.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(path, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] in LOGGERS:
+            # Dask gives some of its inner loggers handlers of their own.
+            logging.getLogger(name).handlers = []
+            logging.getLogger(name).propagate = True
     for name in LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers = [handler]

@@ -34,10 +34,13 @@ from pipeline.hardware import hardware, machine_facts
 from pipeline.held import PREFIX
 from pipeline.memory import refuse_what_cannot_fit
 from pipeline.plan import Plan, RecipeMaker, plan_extents
+from pipeline.plan.recipes import NeedsResult
 from pipeline.worker import Failure, StageOutcome, StageTask
+from stages.artifacts import Artifact
 from stages.stage import Need
 
 if TYPE_CHECKING:
+    from pipeline.file_digest import FileDigests
     from pipeline.store import Cache
 
 TICK = 0.25
@@ -50,7 +53,7 @@ class Driver:
     def __init__(
         self,
         plan: Plan,
-        maker: RecipeMaker,
+        digests: FileDigests,
         cache: Cache,
         setting: Setting,
         options: RunOptions,
@@ -62,6 +65,7 @@ class Driver:
         self._options = options
         self._report = report
         self._nodes = Nodes(plan)
+        maker = RecipeMaker(plan, cache, digests, setting.hardware_of, open_ids=self._open_ids)
         self._settler = Settler(self._nodes, maker, cache, report)
         self._placer = Placer(setting, self._nodes)
         self._started: Started | None = None
@@ -70,6 +74,15 @@ class Driver:
         self._inside = False
         self._stopping = False
         self._facts = machine_facts(setting.backend)
+
+    def _open_ids(self, name: str) -> Artifact:
+        """Open an artifact for resolving source ids, also one that only a worker's memory holds."""
+        if not name.startswith(PREFIX):
+            return self._cache.open(name)
+        owner = next(node for node in self._nodes if node.ids is not None and name in node.ids)
+        if owner.held_at is None or self._started is None:
+            raise NeedsResult(owner.key)
+        return self._started.cluster.fetch(owner.held_at, name)
 
     def interrupt(self) -> None:
         """Stop as soon as possible; called from a signal handler."""
@@ -105,18 +118,10 @@ class Driver:
 
     def _refuse(self) -> None:
         """Refuse the whole run if one of its stages cannot fit; nothing has started yet."""
-        machine = self._setting.machine(next(iter(self._nodes)).run.stage)
-        needs: dict[str, Need] = {}
-        for backend in ("cpu", "cuda"):
-            keys = [
-                node.key
-                for node in self._nodes.in_state(WANTED, WAITING)
-                if self._setting.backend_of(node.run.stage) == backend
-            ]
-            if keys:
-                machine = self._setting.machine(self._plan.runs[keys[0]].stage)
-                found = plan_extents(self._plan, self._cache, machine, self._nodes.ids())
-                needs.update({key: found[key] for key in keys if key in found})
+        found = plan_extents(self._plan, self._cache, self._setting.machine, self._nodes.ids())
+        needs = {
+            node.key: found[node.key] for node in self._nodes.in_state(WANTED, WAITING) if node.key in found
+        }
         for key, need in needs.items():
             self._nodes[key].need = need
             self._report.record.stages[key].need = {"host": need.host_bytes, "device": need.device_bytes}
@@ -311,7 +316,7 @@ class Driver:
             node,
             outcome,
             run=self._report.record.run,
-            workflow=self._plan.workflow.path,
+            workflow=self._plan.workflow.name,
             facts=self._facts,
             hardware=hardware(self._setting.backend_of(node.run.stage), devices=self._setting.devices),
         )

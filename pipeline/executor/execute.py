@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from importlib.util import find_spec
 
 from pipeline.errors import GravelError
 from pipeline.executor.driver import Driver
@@ -14,7 +13,7 @@ from pipeline.executor.options import RunOptions, RunOutcome
 from pipeline.executor.reporting import RunReport
 from pipeline.file_digest import FileDigests
 from pipeline.hardware import machine_facts
-from pipeline.plan import Plan, RecipeMaker
+from pipeline.plan import Plan
 from pipeline.progress import QuietReporter
 from pipeline.runs import RunRecord, last_report, list_runs, still_runs
 from pipeline.store import Cache
@@ -36,8 +35,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     cache.say = lambda message: report.emit("note", message=message)
     _sweep_scratch(cache)
     cache.sweep()
-    maker = RecipeMaker(plan, cache, FileDigests(cache.root), setting.hardware_of)
-    driver = Driver(plan, maker, cache, setting, options, report)
+    digests = FileDigests(cache.root)
+    driver = Driver(plan, digests, cache, setting, options, report)
     try:
         with cache.lease(record.run), on_interrupt(driver.interrupt):
             record.write()
@@ -85,12 +84,12 @@ def _report(plan: Plan, record: RunRecord, driver: Driver, cache: Cache, report:
     """Write the run's report, or say where the last one is if nothing was computed."""
     if not driver.computed and not report.failures:
         return last_report(cache.root, str(plan.workflow.path))
-    if record.state == "interrupted" or find_spec("pipeline.report") is None:
+    if record.state == "interrupted":
         return None
-    from pipeline.report import write
+    from pipeline.report import write_run_report
 
     try:
-        return str(write(record.folder, record.to_json(), cache))
+        return str(write_run_report(record.folder, record.to_json(), cache))
     except (GravelError, OSError) as error:
         report.emit("note", message=f"the report could not be written: {error}")
         return None

@@ -32,7 +32,8 @@ class Node:
 
     `ids` are its output ids, once known. `place` and `gang` are where it runs, `held_at` the place whose
     memory holds a result that is not kept. `attempt` counts submissions, `losses` those that ended with a
-    lost worker, `damages` how often an input turned out damaged.
+    lost worker, `damages` how often an input turned out damaged. `asked_by` names the runs whose recipe needs
+    a look into this result.
     """
 
     run: StageRun
@@ -51,6 +52,7 @@ class Node:
     forced: bool = False
     computed: bool = False
     threads: int = 1
+    asked_by: set[str] = field(default_factory=set)
     replaced: frozenset[str] = field(default_factory=frozenset)
 
     @property
@@ -133,6 +135,8 @@ class Nodes:
 
     def is_needed(self, node: Node) -> bool:
         """Say whether something in this run may still read a result that is held in memory."""
+        if any(self.by_key[key].state == WAITING for key in node.asked_by):
+            return True
         return any(
             consumer.state not in ENDED or (consumer.state == KNOWN and self.is_needed(consumer))
             for consumer in self._consumers[node.key]

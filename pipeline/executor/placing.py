@@ -74,19 +74,23 @@ class Placer:
 
     def problem(self, node: Node, need: Need) -> str | None:
         """Say why a node can never be placed here, or None."""
-        ranks = ranks_of(node)
+        ranks = self._workers_for(node)
         if ranks > len(self._places):
             kind = "GPUs" if any(place.device for place in self._places) else "workers"
             return f"it needs {ranks} {kind} at the same time, and this cluster has {len(self._places)}"
         if self._setting.backend_of(node.run.stage) == "cuda":
             able = [place for place in self._places if self._holds(place, need)]
-            if len(able) < max(1, ranks):
+            if len(able) < ranks:
                 largest = max((place.device_bytes for place in self._places), default=0)
                 return (
-                    f"it needs {format_bytes(need.device_bytes)} of memory on {max(1, ranks)} GPU(s), and the "
-                    f"largest here has {format_bytes(largest)}"
+                    f"it needs {format_bytes(need.device_bytes)} of memory on {ranks} GPU(s), and "
+                    f"the largest here has {format_bytes(largest)}"
                 )
         return None
+
+    def _workers_for(self, node: Node) -> int:
+        """An inline cluster runs ranks as threads of the one process."""
+        return 1 if self._setting.cluster == "inline" else max(1, ranks_of(node))
 
     def _holds(self, place: Place, need: Need) -> bool:
         if place.device is None:
@@ -106,7 +110,7 @@ class Placer:
         if self._setting.backend_of(node.run.stage) == "cuda":
             free = [place for place in free if self._holds(place, need)]
         own = self._own(node, free)
-        ranks = max(1, ranks_of(node))
+        ranks = self._workers_for(node)
         if own is None or len(free) < ranks:
             return None
         gang: tuple[str, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.executor.nodes import Node
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def provenance(
-    node: Node, outcome: StageOutcome, *, run: str, workflow: Path, facts: dict[str, Json], hardware: str
+    node: Node, outcome: StageOutcome, *, run: str, workflow: str, facts: dict[str, Json], hardware: str
 ) -> dict[str, Json]:
     """Return the provenance of a computed stage run; `facts` are those of `machine_facts`."""
     recipe = node.recipe
@@ -22,7 +21,7 @@ def provenance(
     return {
         "stage": node.run.stage.name,
         "key": node.key,
-        "workflow": str(workflow),
+        "workflow": workflow,
         "run": run,
         "recipe": recipe.digest,
         "inputs": recipe.parts["inputs"],

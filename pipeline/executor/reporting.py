@@ -9,6 +9,7 @@ from pipeline.cluster import Progress
 from pipeline.executor import failures
 from pipeline.executor.nodes import Node
 from pipeline.plan.model import Plan
+from pipeline.plan.why import History
 from pipeline.progress.events import Event, Reporter
 from pipeline.progress.rates import Pace
 from pipeline.runs.record import RunRecord, StageRecord
@@ -28,6 +29,7 @@ class RunReport:
         self._reporter = reporter
         self._cache = cache
         self._paces: dict[str, Pace] = {}
+        self._history = History(cache, plan.workflow.name)
         self.failures: list[tuple[str, str, str | None]] = []
 
     def emit(self, kind: str, **data: Any) -> None:
@@ -50,12 +52,9 @@ class RunReport:
 
     def explain(self, node: Node) -> list[str]:
         """Say why a node is not cached."""
-        from pipeline.plan import status
-
-        explain = getattr(status, "explain", None)
-        if explain is None or node.recipe is None:
-            return ["it is not in the cache"]
-        return list(explain(node.run, node.recipe, self._cache))
+        if node.recipe is None:
+            return []
+        return list(self._history.explain(node.run, node.recipe)[0])
 
     def wanted(self, node: Node, why: Sequence[str]) -> None:
         """A node has to be computed."""

@@ -8,6 +8,7 @@ from pipeline.errors import DamagedArtifact, GravelError, RequestError
 from pipeline.executor.nodes import FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
 from pipeline.executor.reporting import RunReport
 from pipeline.held import PREFIX
+from pipeline.plan.recipes import NeedsResult
 from pipeline.worker import Failure
 from stages.errors import StageError
 
@@ -45,6 +46,9 @@ class Settler:
         try:
             node.parameters = self._maker.resolve(node.run, ids)
             node.recipe = self._maker.recipe(node.run, ids)
+        except NeedsResult as need:
+            self._ask_for(self._nodes[need.key], node)
+            return False
         except DamagedArtifact as damage:
             return self.repair(damage.artifact_id, damage.reason, node)
         except StageError as error:
@@ -73,6 +77,13 @@ class Settler:
         elif not self.recall(node, "cached"):
             node.state = WANTED
         return False
+
+    def _ask_for(self, giver: Node, node: Node) -> None:
+        """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
+        giver.asked_by.add(node.key)
+        if giver.state == KNOWN:
+            giver.state = WANTED
+            self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
 
     def recall(self, node: Node, why: str) -> bool:
         """Settle a node from the cache if its whole result is there."""

@@ -1,0 +1,31 @@
+"""gravel doctor: what this machine has, what is missing, and the cure of each."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from pipeline.cli.options import cache_option
+
+_MARKS = {"good": ("ok", "green"), "note": ("--", "yellow"), "bad": ("!!", "red")}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
+@cache_option
+def command(as_json: bool, cache_path: str | None) -> int:
+    """Check this machine: Python, versions, cores, memory, GPUs, cache. Exit 1 if gravel cannot run."""
+    from pipeline.doctor import findings
+    from pipeline.store import find_cache
+
+    found = findings(find_cache(cache_path))
+    if as_json:
+        click.echo(json.dumps([vars(finding) for finding in found], indent=1))
+    else:
+        for finding in found:
+            mark, colour = _MARKS[finding.state]
+            click.echo(f"{click.style(mark, fg=colour)} {finding.subject}: {finding.found}")
+            if finding.cure:
+                click.echo(f"     cure: {finding.cure}")
+    return int(any(finding.state == "bad" for finding in found))

@@ -1,0 +1,57 @@
+"""gravel logs: what a stage, or Dask, wrote during a run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from pipeline.cli.options import cache_option
+
+POLL = 0.3
+"""Seconds between two looks at a log that is followed."""
+
+
+@click.command()
+@click.argument("run")
+@click.argument("stage", required=False)
+@click.option("--dask", is_flag=True, help="Dask's own log of the run instead of a stage's.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as long as the run does.")
+@cache_option
+def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: str | None) -> None:
+    """Print the log of STAGE (a key such as 'bfs[order=rcm]') of RUN (an id, a part of one, or `last`)."""
+    from pipeline.errors import RequestError
+    from pipeline.runs import find_run, stage_log
+    from pipeline.store import find_cache
+
+    folder, record = find_run(find_cache(cache_path), run)
+    if dask:
+        path = folder / "logs" / "dask.log"
+    elif stage is None:
+        keys = ", ".join(entry["key"] for entry in record["stages"])
+        raise RequestError("name a stage of the run, or --dask", hint=f"its stage runs are: {keys}")
+    else:
+        path = stage_log(folder, record, stage)
+    if not path.exists() and not follow:
+        state = next((entry["state"] for entry in record["stages"] if entry["key"] == stage), "")
+        click.echo(f"nothing was logged{f'; it is {state}' if state else ''}", err=True)
+        return
+    _print(path, folder if follow else None)
+
+
+def _print(path: Path, folder: Path | None) -> None:
+    from pipeline.runs import read_run
+
+    place = 0
+    while True:
+        record = None if folder is None else read_run(folder)
+        if path.exists():
+            with path.open("rb") as file:
+                file.seek(place)
+                text = file.read()
+                place = file.tell()
+            click.echo(text.decode("utf-8", "replace"), nl=False)
+        if record is None or record["state"] != "running":
+            return
+        time.sleep(POLL)

@@ -1,0 +1,92 @@
+"""gravel run: carry out a workflow."""
+
+from __future__ import annotations
+
+import click
+
+from pipeline.cli.options import cache_option, selection_options
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@selection_options
+@cache_option
+@click.option(
+    "--cluster",
+    default="auto",
+    show_default=True,
+    metavar="KIND",
+    help="auto, inline, local, cuda, tcp://host:port, or a scheduler file (.json).",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(["auto", "cuda", "cpu"]),
+    default="auto",
+    show_default=True,
+    help="Where kernels run.",
+)
+@click.option("--host-memory", metavar="SIZE", help="Host memory for stages at once, such as 16GiB.")
+@click.option("--device-memory", metavar="SIZE", help="Memory to use of each GPU, such as 8GiB.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Workers of a local cluster.")
+@click.option(
+    "--retries", type=click.IntRange(0, 100), default=2, show_default=True, help="For lost workers."
+)
+@click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    where: tuple[str, ...],
+    only: tuple[str, ...],
+    force: tuple[str, ...],
+    cache_path: str | None,
+    cluster: str,
+    backend: str,
+    host_memory: str | None,
+    device_memory: str | None,
+    workers: int | None,
+    retries: int,
+    fail_fast: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run the workflow FILE: use what is cached, compute the rest, verify, report.
+
+    Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
+    cannot fit. 130: interrupted; what is complete is kept and used by the next run.
+    """
+    from pipeline.cli.options import load_plan
+    from pipeline.executor import RunOptions, execute
+    from pipeline.progress import make_reporter
+    from pipeline.store import find_cache
+
+    plan = load_plan(file, settings=settings, where=where, only=only, force=force)
+    options = RunOptions(
+        cache_root=find_cache(cache_path),
+        cluster=cluster,
+        backend=backend,
+        host_memory=host_memory,
+        device_memory=device_memory,
+        workers=workers,
+        fail_fast=fail_fast,
+        retries=retries,
+        reporter=make_reporter(json=as_json, quiet=quiet),
+    )
+    outcome = execute(plan, options)
+    if outcome.exit_code:
+        _say_what_went_wrong(outcome.record, outcome.state)
+    return outcome.exit_code
+
+
+def _say_what_went_wrong(record: dict[str, object], state: str) -> None:
+    from pipeline.cli.errors import echo, render
+    from pipeline.errors import GravelError
+
+    stages: list[dict[str, str]] = record["stages"]  # type: ignore[assignment]
+    for stage in stages:
+        if stage["state"] == "failed":
+            echo(render(GravelError(f"{stage['key']}: {stage['error']}", hint=stage["hint"])), err=True)
+    if state == "interrupted":
+        kept = sum(stage["state"] in ("computed", "cached") for stage in stages)
+        echo(f"interrupted: {kept} of {len(stages)} results are kept; the same command goes on", err=True)
