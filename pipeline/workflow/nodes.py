@@ -177,7 +177,8 @@ class _Builder:
         if depth > MOST_DEPTH:
             raise self.fail(f"values are nested more than {MOST_DEPTH} deep")
         if event.tag is not None and event.tag != "!":
-            message = f"the tag {event.tag:.60} is not understood"
+            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+            message = f"the tag {tag:.60} is not understood"
             self.found(message, "remove it; values have the types of YAML 1.2", line, column)
         if event.anchor is not None:
             self.anchors[event.anchor] = None

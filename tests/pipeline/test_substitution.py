@@ -81,8 +81,6 @@ def test_overrides_are_yaml_values() -> None:
     ],
 )
 def test_references_that_lead_nowhere(text: str, message: str) -> None:
-    with pytest.raises(WorkflowError, match="."):
-        values_of(text)
     with pytest.raises(WorkflowError) as caught:
         values_of(text)
     assert any(message in problem.message for problem in caught.value.problems)
