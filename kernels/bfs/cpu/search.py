@@ -1,0 +1,153 @@
+"""A graph made ready for searches on the CPU: the workspace, the threads and the clock."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.bfs.cpu import levels
+from kernels.bfs.cpu.push import BUFFER, STRETCH
+from kernels.bfs.result import BFSResult
+from kernels.jit import serial
+from kernels.team import KIND, PRIVATE, Team, thread_count
+
+_NAMES = ("", "push", "pull")
+
+
+class CPUSearch:
+    """Searches of one graph, one after another; `run` allocates nothing that grows with the graph.
+
+    Parameters
+    ----------
+    row_offsets : int64 (vertices + 1,).
+    column_indices : uint32 or uint64 (arcs,); ascending lists.
+    output : "distance", "predecessor" or "both".
+    max_depth : do not expand beyond this distance.
+    pull : whether levels may be searched bottom-up, which needs a symmetric graph.
+    alpha, beta, serial_below : see `kernels.bfs.cpu.direction_optimizing.prepare`.
+
+    """
+
+    strategy = ""
+    reason = ""
+
+    def __init__(
+        self,
+        row_offsets: NDArray[Any],
+        column_indices: NDArray[Any],
+        *,
+        output: str,
+        max_depth: int | None,
+        pull: bool,
+        alpha: int,
+        beta: int,
+        serial_below: int,
+    ) -> None:
+        if max_depth is not None and max_depth < 0:
+            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+        n = len(row_offsets) - 1
+        index = column_indices.dtype
+        _compile_marking(row_offsets, column_indices)
+        started = time.perf_counter()
+        words = (n + 63) // 64
+        narrow = n < 1 << 31
+        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
+        self._predecessor = numpy.empty(
+            n if output != "distance" else 0, numpy.uint32 if narrow else numpy.uint64
+        )
+        self._output = output
+        threads = thread_count()
+        heads = numpy.empty(n if pull else 0, index)
+        done_before = numpy.zeros(words, numpy.uint64)
+        if pull:
+            active = mark_isolated(row_offsets, column_indices, heads, done_before)
+        else:
+            active = n
+        self._directions = numpy.empty(n + 1, numpy.uint8)
+        self._arrays = (
+            row_offsets,
+            column_indices,
+            heads,
+            done_before,
+            numpy.empty(n, index),
+            numpy.empty(words, numpy.uint64),
+            numpy.empty(words if pull else 0, numpy.uint64),
+            numpy.empty(words if pull else 0, numpy.uint64),
+            self._distance,
+            self._predecessor,
+            numpy.empty(n, numpy.int64),
+            numpy.empty(n // STRETCH + 1, numpy.int64),
+            self._directions,
+            numpy.empty((threads, BUFFER), index),
+        )
+        self._team = Team(levels.member, threads, levels.WORDS)
+        # Waking helpers costs as much as searching this many arcs, so a small graph does without.
+        self._helped = threads > 1 and len(column_indices) >= serial_below
+        self._setting = {
+            levels.MAX_DEPTH: n if max_depth is None else max_depth,
+            levels.ALONE: int(not self._helped),
+            levels.MAY_PULL: int(pull),
+            levels.ALPHA: alpha,
+            levels.BETA: beta,
+            levels.SERIAL_BELOW: serial_below,
+            levels.UNVISITED: active,
+            levels.UNEXPLORED: len(column_indices),
+            KIND: levels.START,
+        }
+        self._vertices = n
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; raises ValueError if there is no such vertex."""
+        if not 0 <= source < self._vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self._vertices}")
+        team = self._team
+        team.gather()
+        state = team.state
+        state[PRIVATE:] = 0
+        for word, value in self._setting.items():
+            state[word] = value
+        state[levels.SOURCE] = source
+        started = time.perf_counter()
+        team.run(*self._arrays, helpers=self._helped)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        directions = tuple(_NAMES[code] for code in self._directions[: state[levels.DEPTH]])
+        signed = numpy.int32 if self._predecessor.itemsize == 4 else numpy.int64
+        return BFSResult(
+            source=source,
+            distance=None if self._output == "predecessor" else self._distance,
+            predecessor=None if self._output == "distance" else self._predecessor.view(signed),
+            milliseconds=milliseconds,
+            directions=directions,
+        )
+
+
+def _compile_marking(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> None:
+    # Kept out of the preparation's time, which is that of a process that has searched before.
+    mark_isolated(row_offsets[:1], column_indices[:0], column_indices[:0].copy(), numpy.empty(0, numpy.uint64))
+
+
+@serial
+def mark_isolated(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], heads: NDArray[Any], done_before: NDArray[Any]
+) -> int:
+    """Note every vertex's first neighbour, and what no pull needs to look at; counts the others.
+
+    The bits behind the last vertex are set as well, so that a word is never looked at for nothing.
+    """
+    n = len(heads)
+    active = 0
+    for v in range(n):
+        first = row_offsets[v]
+        if first < row_offsets[v + 1]:
+            heads[v] = column_indices[first]
+            active += 1
+        else:
+            heads[v] = 0
+            done_before[v >> 6] |= numpy.uint64(1) << numpy.uint64(v & 63)
+    for v in range(n, 64 * len(done_before)):
+        done_before[v >> 6] |= numpy.uint64(1) << numpy.uint64(v & 63)
+    return active

@@ -1,0 +1,11 @@
+"""Expansion and contraction of the frontier as two kernels; on the CPU its twin is the top-down search."""
+
+from kernels.strategy import Strategy
+
+STRATEGY = Strategy(
+    name="two_phase",
+    about="Gathers the neighbours of the frontier, then filters them, each with linear work.",
+    source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.3",
+    cpu="kernels.bfs.cpu.top_down:prepare",
+    cuda="kernels.bfs.cuda.two_phase:prepare",
+)
