@@ -86,14 +86,17 @@ class Settler:
             self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
 
     def recall(self, node: Node, why: str) -> bool:
-        """Settle a node from the cache if its whole result is there."""
+        """Settle a node from the cache if its whole result is there; else say why not, the first time."""
         assert node.recipe is not None
         record = self._cache.recall(node.recipe.digest)
         if record is None:
-            self._report.wanted(node, self._report.explain(node))
+            if node.state == WAITING:
+                self._report.wanted(node, self._report.explain(node))
             return False
         for name in record.outputs:
             problem = self._cache.check(name)
+            if problem is not None and node.state != WAITING:
+                return False
             if problem is not None:
                 self._report.damaged(node, name, f"artifact {name[:12]} is not whole: {problem}")
                 self._cache.quarantine(name, problem)

@@ -1,0 +1,323 @@
+"""The driver, with stages that run in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import RequestError
+from pipeline.executor import RunOptions, RunOutcome, execute
+from pipeline.plan.model import Plan
+from pipeline.progress import Event
+from pipeline.store import Cache
+from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count, plan_of, stage_run
+
+
+class Listener:
+    """Keeps every event."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def handle(self, event: Event) -> None:
+        self.events.append(event)
+
+    def tick(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    return tmp_path / "marks"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def run(plan: Plan, root: Path, **options: Any) -> RunOutcome:
+    return execute(plan, RunOptions(cache_root=root, cluster="inline", backend="cpu", **options))
+
+
+def states(outcome: RunOutcome) -> dict[str, str]:
+    return {stage["key"]: stage["state"] for stage in outcome.record["stages"]}
+
+
+def total(root: Path, outcome: RunOutcome, key: str) -> int:
+    artifact: Any = Cache(root).open(outcome.outputs(key)[0])
+    return int(artifact.row_offsets[1:2][0])
+
+
+def chain(marks: Path, **last: Any) -> Plan:
+    return plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("b", ADD, "a", value=2, marks=str(marks)),
+        stage_run("c", ADD, "a", "b", value=3, marks=str(marks), **last),
+    )
+
+
+def test_a_second_run_computes_nothing_and_starts_nothing(root: Path, marks: Path) -> None:
+    first = run(chain(marks), root)
+    assert states(first) == {"a": "computed", "b": "computed", "c": "computed"}
+    assert total(root, first, "c") == 3 + 6 + (2 + 6)
+    listener = Listener()
+    second = run(chain(marks), root, reporter=listener)
+    assert states(second) == {"a": "cached", "b": "cached", "c": "cached"}
+    assert second.record["cluster"] is None
+    assert "cluster_started" not in listener.kinds()
+    assert second.record["artifacts"] == first.record["artifacts"]
+    assert [count(marks, value) for value in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_only_what_changed_runs_again_and_an_equal_result_cuts_off(root: Path, marks: Path) -> None:
+    run(chain(marks), root)
+    changed = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks), sleep=0.001),  # another recipe, the same edges
+        stage_run("b", ADD, "a", value=2, marks=str(marks)),
+        stage_run("c", ADD, "a", "b", value=4, marks=str(marks)),
+    )
+    outcome = run(changed, root)
+    assert states(outcome) == {"a": "computed", "b": "cached", "c": "computed"}
+    why = outcome.record["stages"][0]["why"]
+    assert any("sleep" in reason and "0.001" in reason for reason in why)
+
+
+def test_force_computes_again(root: Path, marks: Path) -> None:
+    run(chain(marks), root)
+    forced = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks), forced=True),
+        stage_run("b", ADD, "a", value=2, marks=str(marks)),
+    )
+    assert states(run(forced, root)) == {"a": "computed", "b": "cached"}
+    assert count(marks, 1) == 2
+
+
+def failing(marks: Path) -> Plan:
+    return plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("bad", ADD, "a", value=2, fail="stage", marks=str(marks)),
+        stage_run("after", ADD, "bad", value=3, marks=str(marks)),
+        stage_run("other", ADD, "a", value=4, marks=str(marks)),
+    )
+
+
+def test_a_failure_stops_only_what_depends_on_it(root: Path, marks: Path) -> None:
+    outcome = run(failing(marks), root)
+    assert states(outcome) == {"a": "computed", "bad": "failed", "after": "skipped", "other": "computed"}
+    assert outcome.exit_code == 1
+    bad = outcome.record["stages"][1]
+    assert "it was told to fail" in bad["error"]
+    assert "ids in the input: 11" in bad["error"]  # vertex 1 of ids that begin at 10
+    assert bad["hint"] == "tell it not to"
+    assert outcome.record["stages"][2]["why"] == ["bad failed"]
+
+
+def test_fail_fast_stops_the_rest(root: Path, marks: Path) -> None:
+    outcome = run(failing(marks), root, fail_fast=True)
+    assert states(outcome) == {"a": "computed", "bad": "failed", "after": "skipped", "other": "skipped"}
+    assert count(marks, 4) == 0
+
+
+def test_a_defect_is_told_without_its_traceback(
+    root: Path, marks: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    outcome = run(plan_of(stage_run("a", MAKE, value=1, fail="bug")), root)
+    assert "ZeroDivisionError: a defect" in outcome.record["stages"][0]["error"]
+    assert "Traceback" not in "".join(capfd.readouterr())
+    assert "Traceback" in (outcome.folder / "logs" / "a.log").read_text()
+
+
+def data_file(root: Path, artifact_id: str) -> Path:
+    record = Cache(root).describe(artifact_id)
+    files = [record.path / file.path for file in record.files if "/c/" in file.path]
+    return max(files, key=lambda file: file.stat().st_size)
+
+
+def test_a_truncated_artifact_is_computed_again(root: Path, marks: Path) -> None:
+    first = run(chain(marks), root)
+    file = data_file(root, first.outputs("b")[0])
+    file.write_bytes(file.read_bytes()[:-1])
+    listener = Listener()
+    second = run(chain(marks), root, reporter=listener)
+    assert states(second) == {"a": "cached", "b": "computed", "c": "cached"}
+    assert "damaged" in listener.kinds()
+    assert second.record["artifacts"] == first.record["artifacts"]
+
+
+def test_a_flipped_byte_is_found_when_it_is_read_and_made_again(root: Path, marks: Path) -> None:
+    first = run(chain(marks), root)
+    file = data_file(root, first.outputs("a")[0])
+    content = bytearray(file.read_bytes())
+    content[2] ^= 0xFF
+    file.write_bytes(content)
+    listener = Listener()
+    changed = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("b", ADD, "a", value=2, marks=str(marks)),
+        stage_run("c", ADD, "a", "b", value=30, marks=str(marks)),
+    )
+    second = run(changed, root, reporter=listener)
+    assert states(second) == {"a": "computed", "b": "cached", "c": "computed"}
+    assert total(root, second, "c") == 30 + 6 + 8
+    assert listener.kinds().count("damaged") == 1
+    assert count(marks, 1) == 2
+
+
+def test_what_is_not_kept_is_made_only_when_somebody_needs_it(root: Path, marks: Path) -> None:
+    def plan(last: int) -> Plan:
+        return plan_of(
+            stage_run("a", MAKE, value=1, keep=False, marks=str(marks)),
+            stage_run("b", ADD, "a", value=2, keep=False, marks=str(marks)),
+            stage_run("c", ADD, "b", value=last, marks=str(marks)),
+        )
+
+    first = run(plan(3), root)
+    assert states(first) == {"a": "computed", "b": "computed", "c": "computed"}
+    assert first.outputs("a")[0].startswith("recipe:")
+    assert [name for name in first.record["artifacts"] if ":" in name] == []
+    second = run(plan(3), root)
+    assert states(second) == {"a": "not needed", "b": "not needed", "c": "cached"}
+    third = run(plan(4), root)
+    assert states(third) == {"a": "computed", "b": "computed", "c": "computed"}
+    assert total(root, third, "c") == 4 + 2 + 6
+    from pipeline.held import HELD
+
+    assert HELD == {}
+
+
+def test_what_cannot_fit_is_refused_before_anything_runs(root: Path, marks: Path) -> None:
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("big", ADD, "a", value=2, need=3 << 30, marks=str(marks)),
+    )
+    with pytest.raises(RequestError, match=r"big needs 3 GiB.*there is 1 GiB.*--host-memory") as caught:
+        run(plan, root, host_memory="1GiB")
+    assert "at least 3 GiB" in str(caught.value.problems[0].hint)
+    assert count(marks, 1) == 0
+    assert run(plan, root, host_memory="4GiB").state == "done"
+
+
+def test_memory_that_runs_out_is_tried_again_and_then_told(root: Path, marks: Path) -> None:
+    listener = Listener()
+    plan = plan_of(stage_run("a", MAKE, value=1, once="memory", marks=str(marks)))
+    assert run(plan, root, reporter=listener).state == "done"
+    assert "stage_retried" in listener.kinds()
+    plan = plan_of(stage_run("a", MAKE, value=2, once="memory", marks=str(marks)))
+    outcome = run(plan, root, retries=0)
+    assert "memory ran out" in outcome.record["stages"][0]["error"]
+
+
+def test_no_gpu_is_said_before_anything_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.executor.machine.find_devices", lambda: ())
+    plan = plan_of(stage_run("a", MAKE, value=1))
+    with pytest.raises(RequestError, match="no GPU with an NVIDIA driver was found") as caught:
+        execute(plan, RunOptions(cache_root=root, backend="cuda"))
+    assert caught.value.exit_code == 2
+    with pytest.raises(RequestError, match="--cluster cuda"):
+        execute(plan, RunOptions(cache_root=root, cluster="cuda"))
+    with pytest.raises(RequestError, match="not a cluster"):
+        execute(plan, RunOptions(cache_root=root, cluster="cloud"))
+    assert not root.exists()
+
+
+def test_the_record_says_who_made_what(root: Path, marks: Path) -> None:
+    outcome = run(chain(marks), root)
+    record = json.loads((outcome.folder / "run.json").read_text())
+    assert record["state"] == "done"
+    assert len(record["recipes"]) == 3
+    assert len(record["artifacts"]) == 4
+    stage = record["stages"][1]
+    assert stage["need"]["host"] == 1 << 20
+    assert stage["peak_host_bytes"] >= 0
+    remembered = Cache(root).recall(stage["recipe"])
+    assert remembered is not None
+    made = remembered.provenance
+    assert made["key"] == "b"
+    assert made["run"] == outcome.run
+    assert made["versions"]["python"]
+    assert "cores" in made["hardware"]
+
+
+def test_a_measuring_stage_knows_the_hardware(root: Path, marks: Path) -> None:
+    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("m", MEASURE, "a", value=1))
+    outcome = run(plan, root)
+    records = [Cache(root).recall(stage["recipe"]) for stage in outcome.record["stages"]]
+    assert [record.parts["hardware"] is None for record in records if record] == [True, False]
+
+
+def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(root: Path, marks: Path) -> None:
+    def interrupt() -> None:
+        while count(marks, 3) == 0:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    outcome = run(chain(marks, sleep=30.0), root)
+    thread.join()
+    assert outcome.exit_code == 130
+    assert states(outcome) == {"a": "computed", "b": "computed", "c": "interrupted"}
+    again = run(chain(marks), root)
+    assert states(again) == {"a": "cached", "b": "cached", "c": "computed"}
+    assert not list((root / "data").glob("*.lock"))
+
+
+CACHED = """
+import sys, time
+from pathlib import Path
+from pipeline.executor import RunOptions, execute
+from pipeline.progress import PlainReporter
+from tests.pipeline.light_stages import plan
+options = RunOptions(cache_root=Path(sys.argv[1]), cluster=sys.argv[2], reporter=PlainReporter())
+outcome = execute(plan(), options)
+states = [stage["state"] for stage in outcome.record["stages"]]
+heavy = {"numpy", "zarr", "dask", "distributed", "numba", "cupy", "pyarrow", "matplotlib", "pandas", "rich"}
+print(*states, *sorted(heavy & set(sys.modules)))
+"""
+
+
+def test_a_cached_run_loads_nothing_heavy(root: Path) -> None:
+    def go(cluster: str) -> str:
+        command = [sys.executable, "-c", CACHED, str(root), cluster]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert go("inline").startswith("computed computed")
+    assert go("auto") == "cached cached\n"
+
+
+def test_two_runs_at_once_share_the_work(root: Path, marks: Path) -> None:
+    def plan() -> Plan:
+        return plan_of(
+            stage_run("a", MAKE, value=1, sleep=0.4, marks=str(marks)),
+            stage_run("b", ADD, "a", value=2, sleep=0.4, marks=str(marks)),
+        )
+
+    outcomes: list[RunOutcome] = []
+    listener = Listener()
+    threads = [
+        threading.Thread(target=lambda: outcomes.append(run(plan(), root, reporter=listener)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [outcome.state for outcome in outcomes] == ["done", "done"]
+    assert [count(marks, 1), count(marks, 2)] == [1, 1]
+    assert "waiting" in listener.kinds()
