@@ -1,0 +1,251 @@
+"""reorder: number the vertices anew, so that what is searched together lies together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from stages.artifacts import Graph, Ordering
+from stages.errors import StageError
+from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from kernels.order import OrderStatistics
+    from stages.context import Context
+
+ROWS_AT_ONCE = 1 << 21
+ARCS_AT_ONCE = 1 << 22
+"""New rows are made in ranges of at most so many rows and arcs, or of one row that is longer."""
+
+WORKING_BYTES = 80 << 20
+"""A range of new rows, the output's chunks on their way, compiled code."""
+
+DEVICE_BYTES_PER_ARC = 24
+"""Peak of `kernels.order.cuda.apply` for an arc: both graphs' columns, and a sort out of place."""
+
+DEVICE_BYTES_PER_ROW = 40
+
+
+class ReorderParameters(Parameters):
+    """Which order."""
+
+    method: Literal["original", "random", "degree", "rcm"] = "original"
+    """`original` keeps the numbering; `random` shuffles it; `degree` puts high degrees first; `rcm` is
+    reverse Cuthill-McKee, which gives neighbours near numbers."""
+
+    seed: int = Field(default=0, ge=0)
+    """Of `random`; the other orders do not use it."""
+
+
+def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) -> Ordering:  # noqa: A002
+    """Renumber a graph and measure what that does to its lists.
+
+    `rcm` of a directed graph is that of the graph with every arc's reverse added. The arrays of the graph
+    are held whole, those of the result in ranges of rows. Statistics are `bandwidth` (largest |u - v|),
+    `mean_gap` (mean |u - v| over arcs) and `bits_per_arc` (under delta-varint).
+
+    Raises `StageError` for row offsets and columns that do not fit each other.
+    """
+    import numpy
+
+    from kernels.jit import set_threads
+    from kernels.order import OrderStatistics, statistics
+
+    set_threads(context.machine.threads)
+    offsets = numpy.asarray(input.row_offsets)
+    if len(offsets) != input.vertex_count + 1 or int(offsets[-1]) != len(input.column_indices):
+        raise StageError(
+            f"the graph has {len(offsets)} row offsets and {len(input.column_indices)} columns; "
+            f"{input.vertex_count + 1} offsets that end at the number of columns were expected"
+        )
+    permutation = _permutation(context, parameters, input, offsets)
+    row_offsets = context.sink(numpy.int64)
+    column_indices = context.sink(input.column_indices.dtype)
+    measured = OrderStatistics()
+    row_offsets.append(offsets[:1])
+    for first, part, columns in _renumbered(context, parameters.method, input, offsets, permutation):
+        row_offsets.append(part[1:])
+        column_indices.append(columns)
+        measured = measured.joined(statistics(part, columns, first))
+        context.progress(int(part[-1]), input.arc_count, "arcs")
+    return Ordering(
+        row_offsets=row_offsets.close(),
+        column_indices=column_indices.close(),
+        vertex_count=input.vertex_count,
+        arc_count=input.arc_count,
+        symmetric=input.symmetric,
+        deduplicated=input.deduplicated,
+        loop_count=input.loop_count,
+        permutation=_stored(context, permutation),
+        method=parameters.method,
+        statistics=_described(measured),
+    )
+
+
+def _described(measured: OrderStatistics) -> dict[str, float]:
+    return {
+        "bandwidth": measured.bandwidth,
+        "mean_gap": measured.mean_gap,
+        "bits_per_arc": measured.bits_per_arc,
+    }
+
+
+def _stored(context: Context, permutation: NDArray[Any]) -> Any:
+    sink = context.sink(permutation.dtype)
+    sink.append(permutation)
+    return sink.close()
+
+
+def _permutation(
+    context: Context, parameters: ReorderParameters, graph: Graph, offsets: NDArray[numpy.int64]
+) -> NDArray[Any]:
+    import numpy
+
+    from kernels.order import permutation
+
+    if parameters.method != "rcm":
+        return numpy.asarray(permutation(parameters.method, offsets, None, seed=parameters.seed))
+    if graph.symmetric:
+        return numpy.asarray(permutation("rcm", offsets, numpy.asarray(graph.column_indices)))
+    context.log("the graph is directed: rcm is computed with the reverse of every arc added")
+    rows = _with_reverses(graph, offsets)
+    return numpy.asarray(permutation("rcm", rows.row_offsets, rows.column_indices))
+
+
+def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
+    """Build the rows of a directed graph and its reverse together, from parts of its rows."""
+    import numpy
+
+    from kernels.csr import degrees
+    from kernels.csr.rows import RowBuilder
+    from kernels.index import index_dtype
+
+    dtype = index_dtype(graph.vertex_count)
+
+    def arcs() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        for first, last in _row_ranges(offsets):
+            lengths = numpy.diff(offsets[first : last + 1])
+            source = numpy.repeat(numpy.arange(first, last, dtype=dtype), lengths)
+            yield source, numpy.asarray(graph.column_indices[int(offsets[first]) : int(offsets[last])])
+
+    counts = numpy.zeros(graph.vertex_count + 2, numpy.int64)
+    for source, target in arcs():
+        degrees(source, target, graph.vertex_count, direction="both", out=counts[2:])
+    builder = RowBuilder(counts, dtype, direction="both", keep_loops=False)
+    for source, target in arcs():
+        builder.add(source, target)
+    return builder.finish(vertex_count=graph.vertex_count)
+
+
+def _row_ranges(offsets: NDArray[numpy.int64]) -> Iterator[tuple[int, int]]:
+    """Cut rows into ranges of at most ROWS_AT_ONCE rows and ARCS_AT_ONCE arcs, or one longer row."""
+    import numpy
+
+    first, rows = 0, len(offsets) - 1
+    while first < rows:
+        fitting = int(numpy.searchsorted(offsets, offsets[first] + ARCS_AT_ONCE, side="right")) - 1
+        last = min(max(fitting, first + 1), first + ROWS_AT_ONCE, rows)
+        yield first, last
+        first = last
+
+
+def _renumbered(
+    context: Context,
+    method: str,
+    graph: Graph,
+    offsets: NDArray[numpy.int64],
+    permutation: NDArray[Any],
+) -> Iterator[tuple[int, NDArray[numpy.int64], NDArray[Any]]]:
+    """Yield ranges of new rows: the first vertex, row offsets (one more than rows) and columns."""
+    import numpy
+
+    if method == "original":
+        for first, last in _row_ranges(offsets):
+            part = offsets[first : last + 1]
+            yield first, part, numpy.asarray(graph.column_indices[int(part[0]) : int(part[-1])])
+        return
+    device = _device_bytes(graph.vertex_count, graph.arc_count)
+    if context.machine.backend == "cuda" and device <= context.machine.device_memory:
+        yield from _on_device(graph, offsets, permutation)
+        return
+    from kernels.order.renumber import Renumbering
+
+    renumbering = Renumbering(offsets, numpy.asarray(graph.column_indices), permutation)
+    new = renumbering.row_offsets
+    for first, last in _row_ranges(new):
+        yield first, new[first : last + 1], renumbering.rows(first, last)
+
+
+def _on_device(
+    graph: Graph, offsets: NDArray[numpy.int64], permutation: NDArray[Any]
+) -> Iterator[tuple[int, NDArray[numpy.int64], NDArray[Any]]]:
+    import cupy
+    import numpy
+
+    from kernels.order import apply
+
+    columns = cupy.empty(graph.arc_count, graph.column_indices.dtype)
+    for low in range(0, graph.arc_count, ARCS_AT_ONCE):
+        part = numpy.asarray(graph.column_indices[low : low + ARCS_AT_ONCE])
+        columns[low : low + len(part)].set(part)
+    moved = apply(cupy.asarray(offsets), columns, cupy.asarray(permutation))
+    del columns
+    new = cupy.asnumpy(moved[0])
+    for first, last in _row_ranges(new):
+        yield first, new[first : last + 1], cupy.asnumpy(moved[1][int(new[first]) : int(new[last])])
+
+
+def _device_bytes(vertices: int, arcs: int) -> int:
+    width = 1 if vertices < 1 << 32 else 2
+    return DEVICE_BYTES_PER_ROW * vertices + DEVICE_BYTES_PER_ARC * width * arcs
+
+
+def _estimate(
+    parameters: ReorderParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """State the graph, both offsets and both permutations; for a directed rcm its rows with reverses."""
+    graph = inputs["input"][0]
+    n, m = graph.vertices, graph.arcs
+    width = 4 if n < 1 << 32 else 8
+    device = _device_bytes(n, m)
+    on_device = machine.backend == "cuda" and device <= machine.device_memory
+    if parameters.method == "original":
+        host, on_device = (8 + width) * n, False
+    else:
+        host = (16 + 2 * width) * n + (0 if on_device else width * m)
+    if parameters.method == "rcm":
+        ordering = (8 + 2 * width + 1) * n + width * m
+        if graph.directed:
+            ordering = (16 + 2 * width + 1) * n + 2 * width * m
+        host = max(host, ordering)
+    return Need(
+        host_bytes=WORKING_BYTES + host,
+        device_bytes=device if on_device else 0,
+        outputs=(
+            Extent(
+                kind="Ordering",
+                vertices=n,
+                arcs=m,
+                bytes=8 * (n + 1) + width * (n + m),
+                directed=graph.directed,
+            ),
+        ),
+    )
+
+
+STAGE = Stage(
+    name="reorder",
+    version=1,
+    about="Numbers the vertices anew: original, random, by degree, or reverse Cuthill-McKee.",
+    parameters=ReorderParameters,
+    inputs={"input": Slot(kinds=("Graph",), about="the graph to renumber")},
+    outputs=("Ordering",),
+    run=reorder,
+    estimate=_estimate,
+    cuda=True,
+)
