@@ -67,7 +67,13 @@ def build(
         *grid, (source, target, edges, *span, choice, numpy.uint32(bits), tail, keys)
     )
     return sorted_rows(
-        keys, rows, bits, source.dtype, keep_duplicates=keep_duplicates, first_vertex=first_vertex, block=block
+        keys,
+        rows,
+        bits,
+        source.dtype,
+        keep_duplicates=keep_duplicates,
+        first_vertex=first_vertex,
+        block=block,
     )
 
 

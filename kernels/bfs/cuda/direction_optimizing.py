@@ -1,0 +1,199 @@
+"""Direction-optimizing BFS: one cooperative launch per search; see `kernels/bfs/direction_optimizing.cu`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from kernels.bfs.cuda.labels import NARROW, Labels
+from kernels.bfs.result import BFSResult
+from kernels.cuda import event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
+
+SOURCE = "kernels/bfs/direction_optimizing.cu"
+CHUNK = 256  # arcs of a queue entry, as in search.cuh
+LOG_WORDS = 256  # levels, changes of direction, then one word for each
+CONTROL_WORDS = 32
+MOST_IN_TEAM = 32
+STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
+
+
+def prepare(
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    output: str,
+    symmetric: bool,
+    max_depth: int | None = None,
+    alpha: float = 15.0,
+    beta: float = 24.0,
+    floor: float = 1.0,
+    patience: int = 3,
+    team_blocks: int = 32,
+    team_capacity: int = 4096,
+    team_limit: int = 1 << 16,
+    shared_kilobytes: int = 160,
+    words_per_open: float = 0.0625,
+    block: int = 1024,
+    narrow: int = NARROW,
+) -> DirectionOptimizing:
+    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
+
+    Parameters
+    ----------
+    alpha, beta : go bottom-up when the frontier's arcs times alpha exceed the unvisited arcs, and back when
+        its vertices times beta are fewer than all that have arcs (Beamer et al., SC 2012; values of GAP).
+    floor : stay top-down while the frontier has fewer arcs than this times the words of the bitmap, which
+        a bottom-up level reads in any case.
+    patience : small bottom-up levels before going back, unless many vertices are unvisited.
+    team_blocks, team_capacity, team_limit : blocks that go through small levels alone, vertices that each
+        keeps, and arcs of a level beyond which the whole grid takes over.
+    shared_kilobytes, words_per_open : shared memory of a block, and bitmap words that a bottom-up level keeps
+        there per unvisited vertex.
+    block : threads of a block, a multiple of 32 up to 1024.
+    narrow : vertices from which predecessors take 64 bits.
+
+    """
+    return DirectionOptimizing(
+        row_offsets,
+        column_indices,
+        output=output,
+        symmetric=symmetric,
+        max_depth=max_depth,
+        tuning=(alpha, beta, floor, patience, team_blocks, team_capacity, team_limit),
+        shared_kilobytes=shared_kilobytes,
+        words_per_open=words_per_open,
+        block=block,
+        narrow=narrow,
+    )
+
+
+class DirectionOptimizing:
+    """A prepared graph: its first neighbours, bitmaps, queue and labels on the device."""
+
+    strategy = "direction_optimizing"
+    reason = ""
+
+    def __init__(
+        self,
+        row_offsets: Any,
+        column_indices: Any,
+        *,
+        output: str,
+        symmetric: bool,
+        max_depth: int | None,
+        tuning: tuple[float, float, float, int, int, int, int],
+        shared_kilobytes: int,
+        words_per_open: float,
+        block: int,
+        narrow: int,
+    ) -> None:
+        import cupy
+        import numpy
+
+        started = time.perf_counter()
+        if block % 32 or not 32 <= block <= 1024:
+            raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
+        self.vertices = len(row_offsets) - 1
+        self.output = output
+        self._previous = 0
+        self._row_offsets = cupy.ascontiguousarray(row_offsets)
+        self._columns = cupy.ascontiguousarray(column_indices)
+        arcs = len(column_indices)
+        degrees = cupy.diff(self._row_offsets)
+        entries = int((-(-degrees // CHUNK)).sum())
+        # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
+        candidates = int(cupy.count_nonzero(degrees)) if symmetric else self.vertices
+        last = int(cupy.flatnonzero(degrees)[-1]) + 1 if symmetric and candidates else self.vertices
+        del degrees
+        words = -(-max(last, 1) // 256) * 8
+
+        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype), TREE=self._labels.tree)
+        self._kernel = module.get_function("search")
+        shared = min(shared_bytes() - STATIC_SHARED, shared_kilobytes * 1024) & ~15
+        self._kernel.max_dynamic_shared_size_bytes = shared
+        grid = resident_blocks(self._kernel, block, shared)
+        alpha, beta, floor, patience, team_blocks, capacity, limit = tuning
+        item = self._columns.dtype.itemsize
+        team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
+        capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
+        limit = min(limit, capacity * team_blocks, (1 << 24) - 2)
+        self._check_shared(block, shared, item)
+
+        heads = cupy.empty(words * 32 * 2, self._columns.dtype)
+        closed = cupy.empty(words, cupy.uint32)
+        heads_kernel = module.get_function("find_heads")
+        sizes = numpy.uint64(self.vertices), numpy.uint64(words * 32)
+        heads_kernel((words // 8,), (256,), (self._row_offsets, self._columns, *sizes, heads, closed))
+        if not symmetric:
+            closed[:] = self._padding(words)
+        self._log = cupy.zeros(LOG_WORDS, cupy.uint64)
+        numbers = (self.vertices, words, candidates, arcs, int(symmetric), _depth(max_depth))
+        self._launch = (grid,), (block,), shared
+        self._arguments = (
+            self._row_offsets,
+            self._columns,
+            heads,
+            closed,
+            cupy.zeros(2 * words, cupy.uint32),
+            self._labels.distance_argument(),
+            self._labels.keys,
+            self._labels.predecessor_argument(),
+            cupy.empty(max(entries, 1), cupy.uint64),
+            cupy.empty(max(entries, 1) if self._labels.tree else 1, self._columns.dtype),
+            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
+            self._log,
+            cupy.zeros(1, cupy.uint64),
+            *(numpy.uint64(number) for number in numbers),
+            numpy.float64(alpha),
+            numpy.float64(beta),
+            numpy.float64(floor),
+            *(numpy.uint64(number) for number in (patience, team_blocks, capacity, limit, shared)),
+            numpy.float64(words_per_open),
+        )
+        cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    @staticmethod
+    def _check_shared(block: int, shared: int, item: int) -> None:
+        warps = block // 32
+        needed = max(warps * (96 + 160) * item, warps * 96 * (8 + item))
+        if shared < needed:
+            raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")
+
+    def _padding(self, words: int) -> Any:
+        """Bits of a bitmap that stand for no vertex."""
+        import cupy
+
+        bits = cupy.arange(words, dtype=cupy.int64) * 32
+        inside = cupy.clip(self.vertices - bits, 0, 32).astype(cupy.uint64)
+        return (~((cupy.uint64(1) << inside) - cupy.uint64(1))).astype(cupy.uint32)
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex.
+
+        Raises ValueError for a vertex that does not exist.
+        """
+        import numpy
+
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        grid, block, shared = self._launch
+        arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
+        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
+        self._previous = source
+        distance, predecessor = self._labels.results(self.output)
+        return BFSResult(source, distance, predecessor, taken, self._directions())
+
+    def _directions(self) -> tuple[str, ...]:
+        levels, changes, *log = (int(word) for word in self._log.get())
+        starts = [word >> 1 for word in log[:changes]] + [levels]
+        names: list[str] = []
+        for i in range(changes):
+            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
+        return tuple(names)
+
+
+def _depth(max_depth: int | None) -> int:
+    return (1 << 31) - 1 if max_depth is None else max_depth

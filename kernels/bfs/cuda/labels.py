@@ -1,0 +1,61 @@
+"""The arrays that a CUDA search writes: distances alone, or keys of distance and predecessor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+NARROW = 1 << 31
+"""Vertices from which predecessors take 64 bits (design, Types)."""
+
+WIDEST = (1 << 33) - 1
+"""Vertices that a key of 31 bits of distance and 33 of predecessor tells apart."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Results of the latest search on the device.
+
+    With predecessors, `keys` (vertices,) uint64 holds distance << tree | predecessor, all ones for the
+    unreached. For tree = 32 the two int32 results are views of it; for tree = 33 the kernel writes them out.
+    """
+
+    tree: int  # bits of the predecessor in a key: 0 (distances alone), 32 or 33
+    distance: Any
+    predecessor: Any
+    keys: Any
+
+    @classmethod
+    def allocate(cls, vertices: int, output: str, *, narrow: int = NARROW) -> Labels:
+        """Make the arrays for `output`, all unreached; `narrow` is lowered by tests alone.
+
+        Raises ValueError for more vertices than a key holds.
+        """
+        import cupy
+        import numpy
+
+        if output == "distance":
+            return cls(0, cupy.full(vertices, -1, cupy.int32), cupy.empty(1, cupy.int64), cupy.empty(1, "u8"))
+        if vertices >= WIDEST:
+            raise ValueError(f"predecessors can be found for up to {WIDEST - 1} vertices; found {vertices}")
+        keys = cupy.full(vertices, numpy.uint64(0xFFFF_FFFF_FFFF_FFFF))
+        if vertices < narrow:
+            halves = keys.view(cupy.int32).reshape(vertices, 2)
+            return cls(32, halves[:, 1], halves[:, 0], keys)
+        distance = cupy.full(vertices, -1, cupy.int32)
+        return cls(33, distance, cupy.full(vertices, -1, cupy.int64), keys)
+
+    def distance_argument(self) -> Any:
+        """What the kernel gets as its distance array; keys stand in for views, which it does not write."""
+        return self.keys if self.tree == 32 else self.distance
+
+    def predecessor_argument(self) -> Any:
+        """What the kernel gets as its predecessor array."""
+        return self.keys if self.tree == 32 else self.predecessor
+
+    def results(self, output: str) -> tuple[Any | None, Any | None]:
+        """Distance and predecessor as `BFSResult` has them for this output."""
+        return (
+            None if output == "predecessor" else self.distance,
+            None if output == "distance" else self.predecessor,
+        )

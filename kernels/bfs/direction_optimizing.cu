@@ -1,0 +1,167 @@
+// Direction-optimizing BFS in one cooperative launch: the level loop and the choice of direction are on the
+// device (Beamer, Asanovic, Patterson, SC 2012, for the two directions; the rest is gravel's).
+//
+// Contract. row_offsets i64 (vertices + 1), columns VERTEX sorted by row; bottom-up levels need a symmetric
+// graph. distance i32 (vertices), or keys u64 (vertices), hold -1 or all ones outside `words * 32` before
+// the first launch; each launch undoes what the last one left there (`previous`). Block: a multiple of 32.
+// Grid: no more blocks than run at the same time. See search.cuh for the encodings.
+//
+// variants VERTEX: u32 u64
+// variants TREE: 0 32 33
+
+#include "kernels/bfs/pull.cuh"
+#include "kernels/bfs/team.cuh"
+
+extern __shared__ u64 arena[];
+
+struct Tuning {
+    u64 candidates, arcs;
+    bool may_pull;
+    u32 max_depth, patience;
+    double alpha, beta, floor;
+    u64 team_limit;
+};
+
+// Read what the last step did and choose the next; every block comes to the same choice.
+__device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuning& t, u64* log) {
+    u64 tail = load_relaxed(&s.control[TAIL]), team_level = load_relaxed(&s.control[LEVEL]);
+    u64 found_prior = load_relaxed(&s.control[FOUND_PRIOR]), arcs_prior = load_relaxed(&s.control[ARCS_PRIOR]);
+    u64 found_last = load_relaxed(&s.control[FOUND_LAST]), arcs_last = load_relaxed(&s.control[ARCS_LAST]);
+    u32 done = p.step;
+    if (done == TEAM) p.level = u32(team_level);
+    if (done == PUSH || done == PULL) ++p.level;
+    if (done == PULL) p.exact_side ^= 1;
+    if (done != ENQUEUE) p.frontier = found_last - p.seen_found;
+    p.frontier_arcs = arcs_last - p.seen_arcs;
+    p.seen_found = found_last;
+    p.seen_arcs = arcs_last;
+    p.visited = found_prior + found_last;
+    p.visited_arcs = arcs_prior + arcs_last;
+    p.begin = p.end;
+    p.end = tail;
+
+    u64 unvisited = t.candidates > p.visited ? t.candidates - p.visited : 0;
+    u64 arcs_left = t.arcs > p.visited_arcs ? t.arcs - p.visited_arcs : 0;
+    if (!p.frontier || p.level >= t.max_depth) {
+        p.step = DONE;
+    } else if (done == PULL) {
+        // A bottom-up level over few unvisited vertices costs little more than leaving it would.
+        bool small = double(p.frontier) * t.beta < double(t.candidates);
+        p.small_pulls = small ? p.small_pulls + 1 : 0;
+        p.step = small && (p.small_pulls >= t.patience || unvisited > 4 * s.words) ? ENQUEUE : PULL;
+    } else if (t.may_pull && p.changes < MOST_CHANGES && double(p.frontier_arcs) * t.alpha > double(arcs_left) &&
+               double(p.frontier_arcs) > t.floor * double(s.words)) {
+        p.step = PULL;
+        p.small_pulls = 0;
+    } else {
+        p.step = p.frontier_arcs <= t.team_limit ? TEAM : PUSH;
+    }
+
+    if (p.step == ENQUEUE) return;
+    u32 pulling = p.step == PULL;
+    if (p.step != DONE && (pulling != p.pulling || done == START)) {
+        if (blockIdx.x == 0) log[2 + p.changes] = u64(p.level) << 1 | pulling;
+        ++p.changes;
+        p.pulling = pulling;
+    }
+    if (p.step == DONE && blockIdx.x == 0) {
+        log[0] = p.level;
+        log[1] = p.changes;
+    }
+}
+
+// Set every vertex unvisited but the source, and undo the last search where no pass goes.
+__device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, u64 source, u64 previous) {
+    u64 inside = s.words * 32;
+    for (u64 word = global_thread(); word < s.words; word += global_threads()) {
+        u32 bits = s.closed[word];
+        if (word == source >> 5) bits |= 1u << (source & 31);
+        s.exact[word] = bits;
+        if (TREE) s.other[word] = bits;
+    }
+    if (TREE) {
+        u64 source_key = make_key(0, NO_PREDECESSOR);
+        u64 last = inside < s.vertices ? inside : s.vertices;
+        for (u64 v = global_thread(); v < last; v += global_threads()) s.keys[v] = v == source ? source_key : UNREACHED;
+        if (global_thread() == 0) {
+            if (previous >= inside) s.keys[previous] = UNREACHED;
+            if (source >= inside) s.keys[source] = source_key;
+        }
+    } else if (global_thread() == 0) {
+        s.distance[previous] = -1;
+        s.distance[source] = 0;
+    }
+
+    if (threadIdx.x == 0) {
+        p = Progress{};
+        p.step = START;
+    }
+    if (blockIdx.x == 0 && warp_id() == 0) {
+        for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) slots[i] = 0;
+        for (u32 i = lane_id(); i < CONTROL_WORDS; i += WARP) s.control[i] = 0;
+        __syncwarp();
+        i64 first = s.row_offsets[source], degree = s.row_offsets[source + 1] - first;
+        if (degree) enqueue_chunks(s, first, degree, VERTEX(source));
+        if (lane_id() == 0) {
+            s.control[FOUND_LAST] = 1;
+            s.control[ARCS_LAST] = u64(degree);
+        }
+    }
+}
+
+// Write what is left: -1 for the unreached, or both arrays from keys too wide to be read as they are.
+__device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
+    write_wide(s.keys, s.distance, predecessor, s.vertices);
+    if (TREE == 0) {
+        for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {
+            u32 bits = base + lane_id() < s.words ? s.exact[base + lane_id()] : ~0u;
+            u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
+            while (some) {
+                u32 from = __ffs(some) - 1;
+                some &= some - 1;
+                if (!(__shfl_sync(ALL_LANES, bits, from) >> lane_id() & 1))
+                    s.distance[(base + from) * 32 + lane_id()] = -1;
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    search(const i64* row_offsets, const VERTEX* columns, const VERTEX* heads, const u32* closed, u32* bitmaps,
+           i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, u64* control, u64* slots, u64* log,
+           u64* arrivals, u64 vertices, u64 words, u64 candidates, u64 arcs, u64 may_pull, u64 max_depth, double alpha,
+           double beta, double floor, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
+           double words_per_open, u64 source, u64 previous) {
+    __shared__ Progress p;
+    Search s{row_offsets, columns, heads,  closed, bitmaps, bitmaps + words, distance,
+             keys,        queue,   owners, control, vertices, words};
+    Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, team_limit};
+    begin(s, p, slots, source, previous);
+    while (true) {
+        grid_barrier(arrivals);
+        if (threadIdx.x == 0) advance(s, p, tuning, log);
+        __syncthreads();
+        u32 step = p.step;
+        s.exact = bitmaps + (p.exact_side ? words : 0);
+        s.other = bitmaps + (p.exact_side ? 0 : words);
+        if (step == DONE) break;
+        if (step == PUSH) push(s, p, arena);
+        if (step == TEAM)
+            team(s, p, arena, slots, u32(team_blocks), u32(team_capacity), team_limit, u32(max_depth));
+        if (step == PULL) pull(s, p, arena, room, words_per_open, candidates);
+        if (step == ENQUEUE) enqueue(s, p, arena);
+    }
+    finish(s, predecessor);
+}
+
+// Before any search: the first two neighbours of every vertex below `last`, and the vertices without any.
+extern "C" __global__ void find_heads(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 last,
+                                      VERTEX* heads, u32* closed) {
+    for (u64 v = global_thread(); v < last; v += global_threads()) {
+        i64 first = v < vertices ? row_offsets[v] : 0, degree = v < vertices ? row_offsets[v + 1] - first : 0;
+        heads[2 * v] = degree > 0 ? columns[first] : NO_VERTEX;
+        heads[2 * v + 1] = degree > 1 ? columns[first + 1] : NO_VERTEX;
+        u32 none = __ballot_sync(ALL_LANES, degree == 0);
+        if (lane_id() == 0) closed[v / 32] = none;
+    }
+}

@@ -1,0 +1,116 @@
+// State of a direction-optimizing search, and how a vertex is claimed.
+//
+// Bitmaps. `exact` holds every vertex visited so far (and, from the start, the vertices that no arc
+// reaches). A bottom-up level reads it and writes `other`, then the two change places: an unvisited vertex
+// has a visited neighbour only on the frontier, so no frontier bitmap is needed.
+//
+// With TREE = 0 (see labels.cuh) a vertex is claimed by the bit that it sets in `exact`; else by an atomicMin
+// on its key, and then an arc may be ignored only if its end was visited in an earlier level. `other` lags
+// behind, so it says so safely.
+//
+// Queue. One entry per claimed vertex, or per CHUNK arcs of a longer row: begin << 10 | length - 1. Every
+// vertex enters once per search, so levels lie one behind the other and nothing is reset.
+
+#include "kernels/bfs/labels.cuh"
+#include "kernels/cuda/grid_barrier.cuh"
+
+constexpr u32 CHUNK = 256;          // arcs of a queue entry; at most 1024, the entry's 10 bits
+constexpr u32 LENGTH_BITS = 10;
+constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
+constexpr u32 MOST_CHANGES = 250;   // of direction, which the log has room for
+
+enum Step : u32 { START, PUSH, TEAM, PULL, ENQUEUE, DONE };
+
+// Words of `control`. The tail has a cache line of its own. The sums only grow; `*_last` count the level
+// that ends a step, `*_prior` those that a team went through before it.
+enum Control : u32 { TAIL = 0, LEVEL = 16, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST, CONTROL_WORDS };
+
+struct Search {
+    const i64* row_offsets;
+    const VERTEX* columns;
+    const VERTEX* heads;  // (words * 32, 2) the first two neighbours, NO_VERTEX where there are fewer
+    const u32* closed;    // (words) vertices that no arc reaches, and the bits beyond the last vertex
+    u32* exact;
+    u32* other;
+    i32* distance;
+    u64* keys;
+    u64* queue;
+    VERTEX* owners;  // of the entries of `queue`, if TREE
+    u64* control;
+    u64 vertices;
+    u64 words;
+};
+
+// What all threads of a block know about the search, kept by its first thread.
+struct Progress {
+    u64 begin, end;  // entries of the queue that are the frontier
+    u64 frontier, frontier_arcs;
+    u64 visited, visited_arcs;
+    u64 seen_found, seen_arcs;
+    u64 totals[2];  // vertices and arcs found by this block in this step
+    u64 base;
+    u64 team_found, team_arcs, team_most;
+    u32 team_counts[2];
+    u32 team_spilled;
+    u32 epoch;
+    u32 held;
+    u32 level;
+    u32 step;
+    u32 small_pulls;
+    u32 changes;
+    u32 pulling;
+    u32 exact_side;
+};
+
+__device__ __forceinline__ bool test_bit(const u32* bitmap, VERTEX vertex) {
+    return bitmap[vertex >> 5] >> (vertex & 31) & 1;
+}
+
+__device__ __forceinline__ void set_bit(u32* bitmap, VERTEX vertex) {
+    atomicOr(&bitmap[vertex >> 5], 1u << (vertex & 31));
+}
+
+// Record a vertex that this thread alone has found.
+__device__ __forceinline__ void record(const Search& s, VERTEX vertex, u32 depth, VERTEX predecessor) {
+    if (TREE)
+        s.keys[vertex] = make_key(depth, predecessor);
+    else
+        s.distance[vertex] = i32(depth);
+}
+
+__device__ __forceinline__ u64 make_entry(i64 begin, u32 length) {
+    return u64(begin) << LENGTH_BITS | (length - 1);
+}
+
+__device__ __forceinline__ void write_entry(const Search& s, u64 position, u64 entry, VERTEX owner) {
+    s.queue[position] = entry;
+    if (TREE) s.owners[position] = owner;
+}
+
+// Add a row longer than CHUNK, known to all lanes, to the queue.
+__device__ __forceinline__ void enqueue_chunks(const Search& s, i64 begin, i64 degree, VERTEX owner) {
+    u64 chunks = (u64(degree) + CHUNK - 1) / CHUNK;
+    u64 base = 0;
+    if (lane_id() == 0) base = atomicAdd(&s.control[TAIL], chunks);
+    base = __shfl_sync(ALL_LANES, base, 0);
+    for (u64 i = lane_id(); i < chunks; i += WARP) {
+        i64 left = degree - i64(i) * CHUNK;
+        write_entry(s, base + i, make_entry(begin + i64(i) * CHUNK, left < CHUNK ? u32(left) : CHUNK), owner);
+    }
+}
+
+// Add what this block counted to two words of `control`.
+__device__ __forceinline__ void add_totals(const Search& s, Progress& p, u64 found, u64 arcs) {
+    found = warp_sum(found);
+    arcs = warp_sum(arcs);
+    if (lane_id() == 0) {
+        if (found) atomicAdd(&p.totals[0], found);
+        if (arcs) atomicAdd(&p.totals[1], arcs);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        if (p.totals[0]) atomicAdd(&s.control[FOUND_LAST], p.totals[0]);
+        if (p.totals[1]) atomicAdd(&s.control[ARCS_LAST], p.totals[1]);
+        p.totals[0] = p.totals[1] = 0;
+    }
+}

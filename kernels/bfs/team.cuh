@@ -1,0 +1,142 @@
+// Top-down for small frontiers: a few blocks go through many levels without the rest of the grid.
+//
+// Each block keeps the vertices that it claims in its shared memory, so that a level is one read of the
+// columns, one claim (with the next offsets read beside it) and one exchange of counts. Blocks publish
+// epoch << 48 | arcs << 24 | vertices in a slot each and poll all slots, which is barrier and sum in one.
+// Claims are atomics whose results were used, so the exchange needs no fence; distances are read by nobody
+// before the grid's barrier. The team stops when a level grows too large, is dealt too unevenly, or is the
+// last, and leaves the frontier in the queue.
+
+#include "kernels/bfs/push.cuh"
+
+constexpr u32 MOST_IN_TEAM = WARP;  // one lane polls one block
+constexpr u64 SLOT_FIELD = (1ull << 24) - 1;
+
+struct TeamSink {
+    static constexpr bool DIRECT = true;
+    const Search& s;
+    Progress& p;
+    u64* entries;
+    VERTEX* owners;
+    u32* count;
+    u32 capacity;
+    u64 found = 0, arcs = 0;
+
+    __device__ __forceinline__ void put(u32 lanes, bool mine, i64 begin, i64 degree, VERTEX vertex) {
+        u32 base = 0;
+        if (lane_id() == 0) base = atomicAdd(count, __popc(lanes));
+        base = __shfl_sync(ALL_LANES, base, 0);
+        if (!mine) return;
+        u32 place = base + __popc(lanes & lanes_below());
+        if (place < capacity) {
+            entries[place] = make_entry(begin, u32(degree));
+            if (TREE) owners[place] = vertex;
+        } else {
+            write_entry(s, atomicAdd(&s.control[TAIL], 1ull), make_entry(begin, u32(degree)), vertex);
+            p.team_spilled = 1;
+        }
+    }
+
+    __device__ __forceinline__ void chunks(i64 begin, i64 degree, VERTEX vertex) {
+        enqueue_chunks(s, begin, degree, vertex);
+        p.team_spilled = 1;
+    }
+};
+
+// Publish this block's counts of a level and add up everybody's; the first warp calls it.
+__device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
+    u32 epoch = p.epoch + 1;
+    u64* side = slots + (epoch & 1) * MOST_IN_TEAM;
+    if (lane_id() == 0) {
+        u64 found = p.totals[0] < SLOT_FIELD ? p.totals[0] : SLOT_FIELD;
+        u64 arcs = p.totals[1] < SLOT_FIELD && !p.team_spilled ? p.totals[1] : SLOT_FIELD;
+        store_relaxed(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | arcs << 24 | found);
+    }
+    u64 seen = 0;
+    if (lane_id() < team) {
+        do {
+            seen = load_relaxed(&side[lane_id()]);
+        } while (u32(seen >> 48) != (epoch & 0xffff));
+    }
+    u64 arcs = seen >> 24 & SLOT_FIELD;
+    u64 most = arcs;
+    for (u32 step = WARP / 2; step; step /= 2) {
+        u64 theirs = __shfl_xor_sync(ALL_LANES, most, step);
+        most = theirs > most ? theirs : most;
+    }
+    u64 found = warp_sum(seen & SLOT_FIELD);
+    arcs = warp_sum(arcs);
+    if (lane_id() == 0) {
+        p.team_found = found;
+        p.team_arcs = arcs;
+        p.team_most = most;
+        p.epoch = epoch;
+    }
+}
+
+__device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u64* slots, u32 blocks, u32 capacity,
+                                     u64 limit, u32 max_depth) {
+    if (blockIdx.x >= blocks) return;
+    VERTEX* owners = reinterpret_cast<VERTEX*>(arena + 2 * u64(capacity));
+    u64 begin = p.begin, end = p.end;
+    for (u64 i = threadIdx.x; begin + blockIdx.x + i * blocks < end; i += blockDim.x) {
+        u64 place = begin + blockIdx.x + i * blocks;
+        arena[i] = s.queue[place];
+        if (TREE) owners[i] = s.owners[place];
+    }
+    u32 count = end - begin > blockIdx.x ? u32((end - begin - blockIdx.x - 1) / blocks) + 1 : 0;
+    if (threadIdx.x == 0) p.team_counts[0] = p.team_counts[1] = p.team_spilled = 0;
+    u32 level = p.level, side = 0, rounds = 0;
+    u64 prior_found = 0, prior_arcs = 0;
+    __syncthreads();
+
+    while (true) {
+        u32 next = side ^ 1;
+        TeamSink sink{s, p, arena + next * u64(capacity), owners + next * u64(capacity), &p.team_counts[next], capacity};
+        u32 share = entries_per_warp(count, blockDim.x / WARP);
+        for (u32 first = warp_id() * share; first < count; first += blockDim.x / WARP * share) {
+            u32 i = first + lane_id();
+            bool valid = lane_id() < share && i < count;
+            u32 place = side * capacity + i;
+            expand(s, sink, valid, valid ? arena[place] : 0, TREE && valid ? owners[place] : VERTEX(0), level + 1);
+        }
+        u64 found = warp_sum(sink.found), arcs = warp_sum(sink.arcs);
+        if (lane_id() == 0 && found) {
+            atomicAdd(&p.totals[0], found);
+            atomicAdd(&p.totals[1], arcs);
+        }
+        __syncthreads();
+        if (warp_id() == 0) exchange(p, slots, blocks);
+        __syncthreads();
+        ++level;
+        ++rounds;
+        side = next;
+        count = p.team_counts[next] < capacity ? p.team_counts[next] : capacity;
+        bool uneven = rounds >= 8 && p.team_most > 4 * (p.team_arcs / blocks) + 1024;
+        if (!p.team_found || p.team_arcs > limit || level >= max_depth || uneven) break;
+        if (threadIdx.x == 0) {
+            prior_found += p.totals[0];
+            prior_arcs += p.totals[1];
+            p.totals[0] = p.totals[1] = 0;
+            p.team_counts[next ^ 1] = 0;
+        }
+        __syncthreads();
+    }
+
+    if (threadIdx.x == 0) {
+        p.base = count ? atomicAdd(&s.control[TAIL], u64(count)) : 0;
+        if (prior_found) {
+            atomicAdd(&s.control[FOUND_PRIOR], prior_found);
+            atomicAdd(&s.control[ARCS_PRIOR], prior_arcs);
+        }
+        if (p.totals[0]) {
+            atomicAdd(&s.control[FOUND_LAST], p.totals[0]);
+            atomicAdd(&s.control[ARCS_LAST], p.totals[1]);
+        }
+        p.totals[0] = p.totals[1] = 0;
+        if (blockIdx.x == 0) s.control[LEVEL] = level;
+    }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < count; i += blockDim.x)
+        write_entry(s, p.base + i, arena[side * u64(capacity) + i], TREE ? owners[side * u64(capacity) + i] : VERTEX(0));
+}

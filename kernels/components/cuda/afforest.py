@@ -1,0 +1,49 @@
+"""Afforest on CUDA, in one cooperative launch; see `kernels/components/afforest.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.components import ComponentsResult
+from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+
+SOURCE = "kernels/components/afforest.cu"
+HUB = 4096  # as in afforest.cu
+
+
+def run(
+    row_offsets: Any, column_indices: Any, *, symmetric: bool, rounds: int = 1, block: int = 512
+) -> ComponentsResult:
+    """Label every vertex with the smallest of its component; see `kernels.components.components`.
+
+    Parameters
+    ----------
+    rounds : neighbours after the first that every vertex links before the largest component is sought.
+    block : threads of a block, a multiple of 32 from 256 to 1024.
+
+    """
+    import cupy
+
+    if block % 32 or not 256 <= block <= 1024:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from 256 to 1024")
+    vertices, arcs = len(row_offsets) - 1, len(column_indices)
+    component = cupy.empty(vertices, column_indices.dtype)
+    if vertices == 0:
+        return ComponentsResult(component, 0.0, "afforest")
+    kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("afforest")
+    grid = (resident_blocks(kernel, block),), (block,)
+    arguments = (
+        cupy.ascontiguousarray(row_offsets),
+        cupy.ascontiguousarray(column_indices),
+        numpy.uint64(vertices),
+        numpy.uint64(symmetric),
+        numpy.uint64(rounds),
+        component,
+        cupy.empty(arcs // HUB + 1, column_indices.dtype),
+        cupy.zeros(1, cupy.uint64),
+        cupy.zeros(1, cupy.uint64),
+    )
+    taken = event_milliseconds(lambda: kernel(*grid, arguments))
+    return ComponentsResult(component, taken, "afforest")

@@ -1,0 +1,143 @@
+"""Delta-varint rows on the GPU; the kernels are `varint.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.cuda import blocks_for, load, vertex_macro
+
+SOURCE = "kernels/varint/varint.cu"
+LONG_ROW = 2048  # arcs or bytes from which a block takes a row, not a warp
+MOST_BLOCKS = 1 << 14
+
+_REASONS = {
+    1: "ends within a number",
+    2: "holds a number that is too large",
+    3: "names a vertex that is not in the graph",
+}
+
+
+def _grid(rows: int, block: int) -> tuple[tuple[int], tuple[int]]:
+    return (blocks_for(rows * 32, block, most=MOST_BLOCKS),), (block,)
+
+
+def _rows(offsets: Any, long_row: int) -> tuple[Any, ...]:
+    """Kernel arguments: the number of rows, what a long one is, and the long ones."""
+    import cupy
+
+    long_rows = cupy.flatnonzero(cupy.diff(offsets) > long_row)
+    return numpy.uint64(len(offsets) - 1), numpy.int64(long_row), long_rows, numpy.uint64(len(long_rows))
+
+
+def _no_faults() -> Any:
+    import cupy
+
+    return cupy.full(1, numpy.uint64((1 << 64) - 1))
+
+
+def _fault(faults: Any) -> tuple[int, int] | None:
+    found = int(faults[0])
+    return None if found == (1 << 64) - 1 else (found >> 2, found & 3)
+
+
+def _check_offsets(offsets: Any, end: int, name: str, what: str) -> None:
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError(f"{name} must ascend from 0 to {end}, the number of {what}")
+
+
+def _row_sizes(row_offsets: Any, columns: Any, block: int, long_row: int) -> Any:
+    import cupy
+
+    _check_offsets(row_offsets, len(columns), "row_offsets", "arcs")
+    rows = len(row_offsets) - 1
+    sizes = cupy.zeros(rows + 1, cupy.int64)
+    if rows:
+        faults = _no_faults()
+        load(SOURCE, VERTEX=vertex_macro(columns.dtype)).get_function("row_sizes")(
+            *_grid(rows, block),
+            (row_offsets, columns, *_rows(row_offsets, long_row), sizes[1:], faults),
+        )
+        if fault := _fault(faults):
+            raise ValueError(f"row {fault[0]} does not ascend; delta-varint needs sorted rows")
+    return sizes
+
+
+def encode(
+    row_offsets: Any, column_indices: Any, *, block: int = 256, long_row: int = LONG_ROW
+) -> tuple[Any, Any]:
+    """Write rows as bytes; see `kernels.varint.encode`."""
+    import cupy
+
+    byte_offsets = _row_sizes(row_offsets, column_indices, block, long_row)
+    cupy.cumsum(byte_offsets, out=byte_offsets)
+    stream = cupy.empty(int(byte_offsets[-1]), cupy.uint8)
+    rows = len(row_offsets) - 1
+    if rows:
+        load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("write_rows")(
+            *_grid(rows, block),
+            (row_offsets, column_indices, byte_offsets, *_rows(row_offsets, long_row), stream),
+        )
+    return byte_offsets, stream
+
+
+def encoded_size(row_offsets: Any, column_indices: Any, *, block: int = 256) -> int:
+    """Count the bytes that `encode` would write."""
+    return int(_row_sizes(row_offsets, column_indices, block, LONG_ROW).sum())
+
+
+def decode(
+    byte_offsets: Any,
+    stream: Any,
+    arc_count: int,
+    dtype: Any,
+    *,
+    bound: int | None = None,
+    block: int = 256,
+    long_row: int = LONG_ROW,
+    serial: bool = False,
+) -> tuple[Any, Any]:
+    """Read rows back; see `kernels.varint.decode`.
+
+    `serial` decodes with one lane per warp, the baseline of the 2024 report (section 2.2).
+    """
+    import cupy
+
+    dtype = numpy.dtype(dtype)
+    module = load(SOURCE, VERTEX=vertex_macro(dtype))
+    _check_offsets(byte_offsets, len(stream), "byte_offsets", "bytes")
+    rows = len(byte_offsets) - 1
+    row_offsets = cupy.zeros(rows + 1, cupy.int64)
+    faults = _no_faults()
+    grid, split = _grid(rows, block), _rows(byte_offsets, long_row)
+    if rows:
+        module.get_function("row_lengths")(*grid, (byte_offsets, stream, *split, row_offsets[1:], faults))
+        _refuse(faults)
+    cupy.cumsum(row_offsets, out=row_offsets)
+    if int(row_offsets[-1]) != arc_count:
+        raise ValueError(
+            f"the compressed graph holds {int(row_offsets[-1])} arcs; it should hold {arc_count}"
+        )
+    columns = cupy.empty(arc_count, dtype)
+    bound = rows if bound is None else bound
+    if arc_count and bound < 1:
+        first = int(cupy.flatnonzero(cupy.diff(row_offsets))[0])
+        raise ValueError(f"row {first} of the compressed graph {_REASONS[3]}")
+    if arc_count:
+        largest = numpy.uint64(min(bound - 1, int(numpy.iinfo(dtype).max)))
+        if serial:
+            module.get_function("read_rows_serially")(
+                *grid, (byte_offsets, stream, row_offsets, split[0], largest, columns, faults)
+            )
+        else:
+            module.get_function("read_rows")(
+                *grid, (byte_offsets, stream, row_offsets, *split, largest, columns, faults)
+            )
+        _refuse(faults)
+    return row_offsets, columns
+
+
+def _refuse(faults: Any) -> None:
+    if fault := _fault(faults):
+        raise ValueError(f"row {fault[0]} of the compressed graph {_REASONS[fault[1]]}")
