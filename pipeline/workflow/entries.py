@@ -258,10 +258,12 @@ class _Reader:
             return frozenset(axes)
         if not isinstance(over, list):
             message = f"`over` is {to_text(over)!r:.60}, and matrix, none or a list of axes is expected"
-            self.faults.add(message, f"did you mean over: [{over}]?" if over in axes else None, place)
+            self.faults.add(
+                message, f"did you mean over: [{over}]?" if to_text(over) in axes else None, place
+            )
             return frozenset()
         for axis in over:
-            if axis not in axes and axis not in self.values.broken:
+            if to_text(axis) not in (*axes, *self.values.broken):
                 hint = suggest(to_text(axis), axes, "matrix axis")
                 self.faults.add(f"there is no matrix axis {to_text(axis)!r:.60}", hint, place)
         return frozenset(axis for axis in over if isinstance(axis, str) and axis in axes)

@@ -1,0 +1,87 @@
+"""Why a run is not cached, as old value -> new value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.fake_stages import ORDERINGS
+from tests.pipeline.test_plan import Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    found = Bench(tmp_path)
+    found.run(found.plan())
+    return found
+
+
+def reasons(bench: Bench, text: str, key: str) -> tuple[str, ...]:
+    return bench.status(bench.plan(text))[key].reasons
+
+
+def test_a_parameter_that_changed(bench: Bench) -> None:
+    assert reasons(bench, ORDERINGS.replace("scale: 18", "scale: 20"), "edges") == (
+        "source.rmat.scale: 18 -> 20",
+    )
+
+
+def test_several_parameters_that_changed(bench: Bench) -> None:
+    text = ORDERINGS.replace("scale: 18", "scale: 20").replace("edge_factor: 16", "edge_factor: 8")
+    assert reasons(bench, text, "edges") == (
+        "source.rmat.scale: 18 -> 20",
+        "source.rmat.edge_factor: 16 -> 8",
+    )
+
+
+def test_a_parameter_of_another_shape(bench: Bench) -> None:
+    text = ORDERINGS.replace('{random: "${sources}", seed: 7}', "null")
+    found = reasons(bench, text, "bfs[order=rcm,layout=csr]")
+    assert "sources.random: 16 -> none" in found
+    assert "sources.seed: 7 -> none" in found
+
+
+def test_an_input_that_changed(bench: Bench) -> None:
+    text = ORDERINGS.replace("scale: 18", "scale: 20")
+    before = bench.run(bench.plan())
+    plan = bench.plan(text, only=["edges"])
+    after = bench.run(plan)
+    (found,) = reasons(bench, text, "graph")
+    assert found == f"input input: {before['edges'][0][:12]} -> {after['edges'][0][:12]}"
+
+
+def test_the_newest_run_of_the_same_name_is_compared(bench: Bench) -> None:
+    bench.run(bench.plan(ORDERINGS.replace("scale: 18", "scale: 19")))
+    assert reasons(bench, ORDERINGS.replace("scale: 18", "scale: 20"), "edges") == (
+        "source.rmat.scale: 19 -> 20",
+    )
+
+
+def test_a_new_name_is_compared_with_the_most_similar(bench: Bench) -> None:
+    text = ORDERINGS.replace("scale: 18", "scale: 20").replace("workflow: orderings", "workflow: other")
+    found = reasons(bench, text, "edges")
+    assert found == (
+        "not computed before; the most similar ingest differs in:",
+        "source.rmat.scale: 18 -> 20",
+    )
+
+
+def test_a_stage_that_never_ran(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "new")
+    bench.folder.mkdir()
+    assert reasons(bench, ORDERINGS, "edges") == ("not computed before",)
+
+
+def test_a_new_version_of_a_stage(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.pipeline.fake_stages import FAKES
+
+    plan = bench.plan()
+    monkeypatch.setitem(vars(FAKES["symmetrize"]), "version", 2)
+    assert bench.status(plan)["graph"].reasons == ("version: 1 -> 2",)
+
+
+def test_long_values_are_cut(bench: Bench) -> None:
+    text = ORDERINGS.replace("over: matrix,", f"over: matrix, title: {'x' * 500},")
+    plan = bench.plan(text)
+    assert all(len(each) < 200 for each in bench.status(plan)["summary"].reasons)

@@ -1,0 +1,149 @@
+"""Whatever stands in a file, only errors meant for people come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.cli.errors import render
+from pipeline.errors import RequestError
+from pipeline.plan import build_plan
+from pipeline.workflow.loading import read_workflow
+from pipeline.workflow.nodes import Text
+from pipeline.workflow.reading import read_workflow_text
+from tests.pipeline.fake_stages import FAKES, ORDERINGS
+
+TOKENS = st.sampled_from(
+    [
+        *("stages", "stage", "input", "inputs", "parameters", "matrix", "over", "keep", "about", "workflow"),
+        *("ingest", "symmetrize", "traverse", "verify", "report", "graph", "edges", "bfs", "source", "rmat"),
+        *(
+            ": ",
+            ":",
+            "- ",
+            "\n",
+            "\n  ",
+            "\n    ",
+            "{",
+            "}",
+            "[",
+            "]",
+            ", ",
+            "'",
+            '"',
+            "|",
+            ">",
+            "#",
+            "?",
+            "\t",
+        ),
+        *(
+            "&a ",
+            "*a",
+            "!!int ",
+            "!x",
+            "<<",
+            "---",
+            "...",
+            "%YAML 1.1",
+            "~",
+            "1",
+            "-1",
+            "0x1",
+            "1e999",
+            ".nan",
+        ),
+        *("${order}", "${", "$${", "${a}", "é", "\u2028", "\x85", "\ufeff", "@", "`", "\\", "true", "null"),
+    ]
+)
+
+PATIENT = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def check_message(error: RequestError) -> None:
+    assert render(error)
+    assert all(problem.message for problem in error.problems)
+
+
+def survives(text: str, overrides: dict[str, str] | None = None) -> None:
+    try:
+        build_plan(read_workflow(Text("fuzz.yaml", text), Path("fuzz.yaml"), overrides or {}, FAKES))
+    except RequestError as error:
+        check_message(error)
+
+
+@PATIENT
+@given(st.lists(TOKENS, max_size=60).map("".join))
+def test_random_tokens(text: str) -> None:
+    survives(text)
+
+
+@PATIENT
+@given(st.text(max_size=200))
+def test_random_text(text: str) -> None:
+    survives(text)
+
+
+@PATIENT
+@given(st.data())
+def test_the_example_with_parts_exchanged(data: st.DataObject) -> None:
+    text = ORDERINGS
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 12)))
+        text = text[:start] + data.draw(TOKENS | st.text(max_size=3)) + text[end:]
+    survives(text)
+
+
+@PATIENT
+@given(st.data())
+def test_the_example_with_lines_exchanged(data: st.DataObject) -> None:
+    lines = data.draw(st.permutations(ORDERINGS.splitlines()))
+    survives("\n".join(lines[: data.draw(st.integers(1, len(lines)))]))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("${order}"),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6) | TOKENS, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@PATIENT
+@given(
+    st.sampled_from(["source", "input", "inputs", "keep", "over", "stage", "sources", "format", "labels"]),
+    VALUES,
+)
+def test_any_value_under_any_key(key: str, value: object) -> None:
+    import json
+
+    text = json.dumps(value)
+    for stage in ("ingest", "traverse", "report"):
+        survives(f"matrix: {{order: [1, 2]}}\nstages:\n  a: {{stage: {stage}, {key}: {text}}}\n")
+        survives(f"matrix: {{order: {text}}}\nparameters: {{p: {text}}}\nstages:\n  a: {{stage: {stage}}}\n")
+
+
+@PATIENT
+@given(st.text(max_size=30))
+def test_any_override(value: str) -> None:
+    survives(ORDERINGS, {"scale": value})
+
+
+@PATIENT
+@given(st.binary(max_size=300))
+def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
+    path.write_bytes(content)
+    try:
+        text = read_workflow_text(path)
+    except RequestError as error:
+        check_message(error)
+    else:
+        survives(text.text)
