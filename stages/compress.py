@@ -282,10 +282,15 @@ def _estimate(
     on_host = arcs * (width + 2 * (width + 1)) + 48 * rows
     on_device = arcs * (2 * width + 1) + 48 * rows
     most = (width + 1 if parameters.codec == "varint" else width) * m
+    # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
+    offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
+    output = Extent(
+        kind="CompressedGraph", vertices=n, arcs=m, bytes=offsets + 8 + most, directed=graph.directed
+    )
     return Need(
         host_bytes=on_host,
         device_bytes=on_device if machine.backend == "cuda" and parameters.codec == "varint" else 0,
-        outputs=(Extent(kind="CompressedGraph", vertices=n, arcs=m, bytes=8 * (n + 1) + most),),
+        outputs=(output,),
     )
 
 

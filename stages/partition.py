@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -11,7 +11,8 @@ from stages.artifacts import Graph, Ordering, Partition
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
-    from kernels.partition import PartitionedGraph
+    from kernels.partition import PartitionedGraph, RankGraph, RankSize
+    from stages.artifacts import Array
     from stages.context import Context
 
 
@@ -20,7 +21,7 @@ class PartitionParameters(Parameters):
 
     ranks: int = Field(default=1, ge=1, le=65536)
     """Ranks (one GPU or worker each) that share the graph."""
-    threshold: int | Literal["auto"] = "auto"
+    threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
     """Vertices with more out-neighbours than this are delegates; `auto` chooses from the graph."""
 
 
@@ -32,8 +33,7 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
     import numpy
 
     from kernels.jit import set_threads
-    from kernels.partition import build_rank, rank_size, separate, storage_of, suggest_threshold
-    from kernels.partition.layout import to_arrays
+    from kernels.partition import build_rank, separate, storage_of, suggest_threshold
     from stages.errors import StageError
 
     set_threads(context.machine.threads)
@@ -46,14 +46,11 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
         separation = separate(row_offsets, ranks=ranks, threshold=threshold, dtype=columns.dtype)
     except ValueError as error:
         raise StageError(str(error)) from None
-    arrays, sizes = {}, []
+    arrays: dict[str, Array] = {}
+    sizes = []
     for rank in range(ranks):
-        part = build_rank(row_offsets, columns, separation, rank)
-        sizes.append(rank_size(part))
-        for name, array in to_arrays(part).items():
-            sink = context.sink(array.dtype)
-            sink.append(array)
-            arrays[name] = sink.close()
+        # Nothing here keeps the rank: it is gone before the next one is built.
+        sizes.append(_store(context, arrays, build_rank(row_offsets, columns, separation, rank)))
         context.progress(rank + 1, ranks, "ranks")
     delegates = separation.delegates
     return Partition(
@@ -69,6 +66,16 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
         loop_count=input.loop_count,
         statistics=storage_of(sizes, vertex_count=input.vertex_count, delegate_count=len(delegates)),
     )
+
+
+def _store(context: Context, arrays: dict[str, Array], part: RankGraph) -> RankSize:
+    from kernels.partition import rank_size, to_arrays
+
+    for name, array in to_arrays(part).items():
+        sink = context.sink(array.dtype)
+        sink.append(array)
+        arrays[name] = sink.close()
+    return rank_size(part)
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:
@@ -102,7 +109,7 @@ def _estimate(
     return Need(
         host_bytes=whole_graph + 13 * n + max(one_rank, histograms + 16 * n),
         device_bytes=0,
-        outputs=(Extent(kind="Partition", vertices=n, arcs=m, bytes=size),),
+        outputs=(Extent(kind="Partition", vertices=n, arcs=m, bytes=size, directed=graph.directed),),
     )
 
 

@@ -183,7 +183,8 @@ def build_rank(
     nn, nd = Subgraph(nn_offsets, nn_columns), Subgraph(nd_offsets, nd_columns)
     run_blocks(lambda a, b: _fill_normal(a, b, *graph, index, ranks, rank, *nn, *nd), blocks)
 
-    degrees = numpy.diff(row_offsets)[delegates.astype(numpy.int64)]
+    rows = delegates.astype(numpy.int64)
+    degrees = row_offsets[rows + 1] - row_offsets[rows]
     blocks = row_blocks(numpy.concatenate((numpy.zeros(1, numpy.int64), numpy.cumsum(degrees))))
     dn_counts, dd_counts = (numpy.zeros(len(delegates), numpy.int64) for _ in range(2))
     common = (*graph, delegates, index, ranks, rank)

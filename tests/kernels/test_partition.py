@@ -140,6 +140,21 @@ def test_components_equal_scipy(graph: ZooGraph) -> None:
             assert found.dtype == columns.dtype
 
 
+def test_many_blocks_of_rows() -> None:
+    n = 150_000
+    hub = numpy.arange(0, n - 1, 2, dtype=numpy.uint32)
+    offsets = numpy.concatenate((numpy.minimum(numpy.arange(n), n - 1), [n - 1 + len(hub)])).astype(
+        numpy.int64
+    )
+    columns = numpy.concatenate((numpy.arange(1, n, dtype=numpy.uint32), hub))
+    for ranks in (1, 2):
+        whole = partition(offsets, columns, ranks=ranks, threshold=1)
+        assert whole.delegates.tolist() == [n - 1]
+        again = assemble(whole)
+        assert numpy.array_equal(again[0], offsets)
+        assert numpy.array_equal(again[1], columns)
+
+
 def test_ranks_of_a_gang_find_the_same() -> None:
     for graph in ZOO[-6:]:
         offsets, columns = graph.csr()

@@ -1,0 +1,173 @@
+"""compress writes any graph as bytes within bounded memory, and decompress gives it back."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+from scipy.sparse import csr_array
+
+import stages.compress as module
+from stages.artifacts import Graph, Ordering, Partition
+from stages.compress import STAGE, CompressParameters, compress, decompress, row_ranges
+from stages.context import PlainContext
+from stages.errors import StageError
+from stages.partition import PartitionParameters, partition
+from stages.stage import Extent, Machine
+from tests.zoo import DATA, needs_data, zoo
+
+CODECS = ("csr", "varint")
+
+
+def graph_of(csr: tuple[numpy.ndarray, numpy.ndarray], **facts: Any) -> Graph:
+    facts = {"symmetric": True, "deduplicated": True, **facts}
+    return Graph(
+        row_offsets=csr[0],
+        column_indices=csr[1],
+        vertex_count=len(csr[0]) - 1,
+        arc_count=len(csr[1]),
+        **facts,
+    )
+
+
+def pack(graph: Graph | Partition, codec: str) -> Any:
+    return compress(PlainContext(), CompressParameters(codec=codec), input=graph)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_graphs_come_back(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "row_ranges", lambda offsets: row_ranges(offsets, rows=50, arcs=70))
+    for member in zoo():
+        graph = graph_of(member.csr(), loop_count=3)
+        packed = pack(graph, codec)
+        assert len(packed.byte_offsets) == member.vertex_count + 1
+        assert packed.byte_offsets[-1] == len(packed.stream) == packed.statistics["stream_bytes"]
+        again = decompress(packed)
+        assert numpy.array_equal(again.row_offsets, graph.row_offsets)
+        assert numpy.array_equal(again.column_indices, graph.column_indices)
+        assert again.column_indices.dtype == graph.column_indices.dtype
+        assert replace(again, row_offsets=None, column_indices=None) == replace(
+            graph, row_offsets=None, column_indices=None
+        )
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_partitions_come_back_subgraph_by_subgraph(codec: str) -> None:
+    for member in zoo():
+        whole = graph_of(member.csr())
+        parts = partition(PlainContext(), PartitionParameters(ranks=3, threshold=4), input=whole)
+        packed = pack(parts, codec)
+        assert len(packed.subgraphs) == 12
+        again = decompress(packed)
+        assert isinstance(again, Partition)
+        assert list(again.arrays) == list(parts.arrays)
+        for name, array in parts.arrays.items():
+            assert numpy.array_equal(again.arrays[name], array), name
+            assert again.arrays[name].dtype == array.dtype, name
+        assert (again.ranks, again.threshold, again.arc_count) == (3, 4, whole.arc_count)
+
+
+def test_an_orderings_permutation_is_kept() -> None:
+    offsets, columns = next(graph for graph in zoo() if graph.name == "path_33").csr()
+    permutation = numpy.arange(33, dtype=numpy.uint32)
+    facts = {"vertex_count": 33, "arc_count": 64, "symmetric": True, "deduplicated": True}
+    ordering = Ordering(
+        row_offsets=offsets, column_indices=columns, permutation=permutation, method="original", **facts
+    )
+    assert pack(ordering, "varint").permutation is permutation
+    parts = partition(PlainContext(), PartitionParameters(ranks=2, threshold=1), input=ordering)
+    assert pack(parts, "varint").permutation is permutation
+    assert decompress(pack(parts, "varint")).permutation is permutation
+
+
+def test_ratios_count_as_the_report_does() -> None:
+    offsets, columns = next(graph for graph in zoo() if graph.name == "complete_40").csr()
+    told = pack(graph_of((offsets, columns)), "varint").statistics
+    assert told["stream_bytes"] == 40 * 39
+    assert told["bits_per_arc"] == 8
+    assert told["ratio_of_columns"] == 4
+    assert told["ratio_of_csr"] == pytest.approx((8 * 41 + 4 * 1560) / (8 * 41 + 1560))
+    plain = pack(graph_of((offsets, columns)), "csr").statistics
+    assert plain["ratio_of_columns"] == plain["ratio_of_csr"] == 1
+
+
+def test_row_ranges_cover_rows_within_their_bounds() -> None:
+    offsets = numpy.cumsum([0, 3, 0, 0, 9, 1, 1, 1, 0, 30, 0, 2])
+    ranges = list(row_ranges(offsets, rows=3, arcs=5))
+    rows = [first + i for first, part in ranges for i in range(len(part) - 1)]
+    assert rows == list(range(11))
+    for first, part in ranges:
+        assert numpy.array_equal(part, offsets[first : first + len(part)])
+        assert len(part) <= 4
+        assert part[-1] - part[0] <= 5 or len(part) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"stream": numpy.full(64, 255, numpy.uint8)}, "ends within a number"),
+        ({"stream": numpy.full(64, 127, numpy.uint8)}, "not in the graph"),
+        ({"arc_count": 65}, "should hold 65"),
+        ({"codec": "csr"}, "64 columns of uint32"),
+    ],
+)
+def test_damaged_bytes_are_refused(change: dict[str, Any], reason: str) -> None:
+    packed = pack(graph_of(next(graph for graph in zoo() if graph.name == "path_33").csr()), "varint")
+    with pytest.raises(StageError, match=reason):
+        decompress(replace(packed, **change))
+
+
+def test_rows_that_do_not_ascend_are_refused() -> None:
+    offsets, columns = next(graph for graph in zoo() if graph.name == "path_33").csr()
+    columns[14] = 0
+    with pytest.raises(StageError, match="row 7 does not ascend") as refused:
+        pack(graph_of((offsets, columns)), "varint")
+    assert refused.value.hint
+
+
+def test_memory_stays_within_the_stated_need() -> None:
+    n, degree = 1 << 16, 48
+    columns = numpy.tile(numpy.arange(degree, dtype=numpy.uint32) * 1000, n)
+    graph = graph_of((numpy.arange(n + 1, dtype=numpy.int64) * degree, columns))
+    extent = Extent(kind="Graph", vertices=n, arcs=len(columns))
+    machine = Machine(backend="cpu", threads=2, host_memory=1 << 30)
+    need = STAGE.estimate(CompressParameters(), {"input": (extent,)}, machine)
+    pack(graph, "varint")
+
+    class Discard:
+        def append(self, rows: numpy.ndarray) -> None:
+            rows.copy()
+
+        def close(self) -> numpy.ndarray:
+            return numpy.empty(0)
+
+    context = PlainContext()
+    context.sink = lambda dtype, row_shape=(): Discard()  # type: ignore[method-assign,assignment,return-value]
+    tracemalloc.start()
+    compress(context, CompressParameters(), input=graph)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < need.host_bytes
+
+
+@needs_data
+def test_a_crawl_takes_under_ten_bits_an_arc() -> None:
+    with gzip.open(DATA / "cnr-2000.graph-txt.gz") as file:
+        n = int(file.readline())
+        lines = [numpy.array(line.split(), numpy.int32) for line in file]
+    source = numpy.repeat(numpy.arange(n, dtype=numpy.int32), [len(line) for line in lines])
+    target = numpy.concatenate(lines)
+    both = (numpy.concatenate((source, target)), numpy.concatenate((target, source)))
+    keep = both[0] != both[1]
+    rows, columns = both[0][keep], both[1][keep]
+    matrix = csr_array((numpy.ones(len(rows), numpy.bool_), (rows, columns)), (n, n))
+    matrix.sum_duplicates()
+    graph = graph_of((matrix.indptr.astype(numpy.int64), matrix.indices.astype(numpy.uint32)))
+    assert graph.arc_count == 2 * 2_738_969
+    packed = pack(graph, "varint")
+    assert packed.statistics["bits_per_arc"] == pytest.approx(9.9, abs=0.1)
+    assert numpy.array_equal(decompress(packed).column_indices, graph.column_indices)

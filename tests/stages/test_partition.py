@@ -1,0 +1,117 @@
+"""partition stores what kernels.partition makes, with its numbers and within its stated memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy
+import pytest
+from pydantic import ValidationError
+
+from kernels.partition import assemble, prepare, suggest_threshold
+from stages.artifacts import Graph, Ordering
+from stages.context import PlainContext
+from stages.errors import StageError
+from stages.partition import STAGE, PartitionParameters, load_partition, partition
+from stages.stage import Extent, Machine
+from tests.zoo import ZooGraph, scipy_distances, zoo
+
+SKEWED = next(graph for graph in zoo() if graph.name == "skewed_random")
+
+
+def graph_of(member: ZooGraph, symmetric: bool = True) -> Graph:
+    offsets, columns = member.csr(symmetric=symmetric)
+    return Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=member.vertex_count,
+        arc_count=len(columns),
+        symmetric=symmetric,
+        deduplicated=True,
+    )
+
+
+@pytest.mark.parametrize("threshold", [0, 6, "auto"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_stored_partition_is_the_graph(ranks: int, threshold: int | str) -> None:
+    for member in zoo():
+        for symmetric in (True, False):
+            graph = graph_of(member, symmetric)
+            parameters = PartitionParameters(ranks=ranks, threshold=threshold)
+            stored = partition(PlainContext(), parameters, input=graph)
+            whole = load_partition(stored)
+            again = assemble(whole)
+            assert numpy.array_equal(again[0], graph.row_offsets)
+            assert numpy.array_equal(again[1], graph.column_indices)
+            assert stored.symmetric is symmetric
+            assert sum(stored.statistics["arcs_per_rank"]) == graph.arc_count
+            assert stored.statistics["delegates"] == len(stored.delegates)
+            if member.vertex_count:
+                distance = scipy_distances(graph.row_offsets, graph.column_indices, 0)
+                assert numpy.array_equal(prepare(whole).run(0).distance, distance)
+
+
+def test_auto_is_resolved_and_said() -> None:
+    graph = graph_of(SKEWED)
+    context = PlainContext()
+    stored = partition(context, PartitionParameters(ranks=4), input=graph)
+    expected = suggest_threshold(graph.row_offsets, graph.column_indices, 4)
+    assert stored.threshold == expected
+    assert context.messages == [f"threshold {expected} chosen from the degrees"]
+
+
+def test_facts_of_the_graph_are_kept() -> None:
+    graph = graph_of(SKEWED)
+    permutation = numpy.arange(graph.vertex_count, dtype=numpy.uint32)
+    ordering = Ordering(
+        **{**vars(graph), "loop_count": 2, "deduplicated": False}, permutation=permutation, method="x"
+    )
+    stored = partition(PlainContext(), PartitionParameters(ranks=2, threshold=9), input=ordering)
+    assert stored.permutation is permutation
+    assert (stored.loop_count, stored.deduplicated, stored.ranks, stored.threshold) == (2, False, 2, 9)
+
+
+@pytest.mark.parametrize("wrong", [{"ranks": 0}, {"threshold": -1}, {"threshold": "some"}, {"rank": 2}])
+def test_wrong_parameters_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        PartitionParameters(**wrong)
+
+
+def test_too_many_vertices_for_local_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.partition.distribute.local_count", lambda *_: 2**32)
+    with pytest.raises(StageError, match="do not fit 32-bit local ids"):
+        partition(PlainContext(), PartitionParameters(threshold=2), input=graph_of(SKEWED))
+
+
+@pytest.mark.parametrize("threshold", [8, "auto"])
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_memory_stays_within_the_stated_need(ranks: int, threshold: int | str) -> None:
+    random = numpy.random.default_rng(1)
+    n, m = 50_000, 800_000
+    offsets = numpy.concatenate(([0], numpy.cumsum(numpy.bincount(random.integers(0, n, m), minlength=n))))
+    columns = random.integers(0, n, m).astype(numpy.uint32)
+    facts = {"vertex_count": n, "arc_count": m, "symmetric": False, "deduplicated": False}
+    graph = Graph(row_offsets=offsets, column_indices=columns, sorted=False, **facts)
+    parameters = PartitionParameters(ranks=ranks, threshold=threshold)
+    machine = Machine(backend="cpu", threads=2, host_memory=1 << 30)
+    extent = Extent(kind="Graph", vertices=n, arcs=m)
+    need = STAGE.estimate(parameters, {"input": (extent,)}, machine)
+    context = PlainContext(machine)
+    written = 0
+
+    class Discard:
+        def append(self, rows: numpy.ndarray) -> None:
+            nonlocal written
+            written += rows.nbytes
+
+        def close(self) -> numpy.ndarray:
+            return numpy.empty(0)
+
+    context.sink = lambda dtype, row_shape=(): Discard()  # type: ignore[method-assign,assignment,return-value]
+    partition(context, parameters, input=graph)
+    tracemalloc.start()
+    partition(context, parameters, input=graph)
+    peak = tracemalloc.get_traced_memory()[1] + offsets.nbytes + columns.nbytes
+    tracemalloc.stop()
+    assert peak < need.host_bytes
+    assert written / 2 < need.outputs[0].bytes

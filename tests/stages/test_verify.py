@@ -1,0 +1,150 @@
+"""verify passes right traversals, names the faults of wrong ones, and says what it could not check."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+
+from stages.artifacts import Graph, Traversal
+from stages.context import PlainContext
+from stages.errors import StageError, VerificationFailed
+from stages.stage import Extent, Machine
+from stages.verify import STAGE, VerifyParameters, verify
+from tests.zoo import scipy_components, scipy_distances, zoo
+
+GRID = next(graph for graph in zoo() if graph.name == "grid_13x17")
+SOURCES = (0, 100, 220)
+
+
+def graph() -> Graph:
+    offsets, columns = GRID.csr()
+    n, m = GRID.vertex_count, len(columns)
+    return Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=n,
+        arc_count=m,
+        symmetric=True,
+        deduplicated=True,
+    )
+
+
+def traversal() -> Traversal:
+    offsets, columns = GRID.csr()
+    tails = numpy.repeat(numpy.arange(GRID.vertex_count, dtype=numpy.int32), numpy.diff(offsets))
+    heads = columns.astype(int)
+    distance = numpy.array([scipy_distances(offsets, columns, source) for source in SOURCES])
+    predecessor = numpy.full_like(distance, -1)
+    for hops, parents in zip(distance, predecessor, strict=True):
+        tree = hops[heads] == hops[tails] + 1
+        numpy.maximum.at(parents, heads[tree], tails[tree])
+    return Traversal(
+        algorithm="bfs",
+        sources=numpy.array(SOURCES),
+        distance=distance,
+        predecessor=predecessor,
+        vertex_count=GRID.vertex_count,
+    )
+
+
+def components(labels: numpy.ndarray) -> Traversal:
+    return Traversal(algorithm="components", component=labels, vertex_count=GRID.vertex_count)
+
+
+def run(result: Traversal, **machine: Any) -> Any:
+    facts = {"backend": "cpu", "threads": 2, "host_memory": 1 << 30, **machine}
+    context = PlainContext(Machine(**facts))
+    return verify(context, VerifyParameters(), graph=graph(), traversal=result), context
+
+
+def test_right_searches_are_recorded() -> None:
+    checked, _ = run(traversal())
+    assert checked.algorithm == "bfs"
+    assert [record["check"] for record in checked.checks] == [
+        "ranges",
+        "source",
+        "tree",
+        "tree_levels",
+        "edge_levels",
+        "component",
+        "tree_arcs",
+    ]
+    assert all(record["passed"] and record["searches"] == 3 for record in checked.checks)
+    assert checked.skipped == []
+
+
+@pytest.mark.parametrize(
+    ("missing", "skipped"),
+    [("predecessor", ["tree", "tree_levels", "tree_arcs"]), ("distance", ["tree_levels"])],
+)
+def test_skipped_checks_are_said(missing: str, skipped: list[str]) -> None:
+    checked, _ = run(replace(traversal(), **{missing: None}))
+    assert [record["check"] for record in checked.skipped] == skipped
+    assert not {record["check"] for record in checked.checks} & set(skipped)
+
+
+def test_a_wrong_search_fails_with_its_vertices() -> None:
+    wrong = traversal()
+    wrong.predecessor[1, 40] = 0
+    with pytest.raises(
+        VerificationFailed, match=r"search 2 of 3: tree_levels .* fails at 1 vertex"
+    ) as failure:
+        run(wrong)
+    assert failure.value.vertices == (40,)
+    wrong = traversal()
+    wrong.distance[2, 0] = wrong.predecessor[2, 0] = -1
+    with pytest.raises(VerificationFailed, match="search 3 of 3: component") as failure:
+        run(wrong)
+    assert failure.value.vertices == (1, 0, 17)
+
+
+def test_components() -> None:
+    labels = scipy_components(*GRID.csr()).astype(numpy.uint32)
+    checked, _ = run(components(labels))
+    assert [record["check"] for record in checked.checks] == [
+        "ranges",
+        "edges_agree",
+        "smallest",
+        "connected",
+    ]
+    labels[7] = 7
+    with pytest.raises(VerificationFailed, match="the components: edges_agree") as failure:
+        run(components(labels))
+    assert 7 in failure.value.vertices
+
+
+def test_a_gpu_machine_is_told_where_it_runs() -> None:
+    checked, context = run(traversal(), backend="cuda", device_memory=1 << 30)
+    assert checked.checks
+    assert context.messages == ["verification runs on the CPU, on all threads"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"vertex_count": 7}, "7 vertices and the graph 221"),
+        ({"sources": None}, "does not say its sources"),
+        ({"sources": numpy.array([0, 100, 221])}, "source 221 is not in the graph"),
+        ({"distance": None, "predecessor": None}, "neither"),
+        ({"algorithm": "components"}, "no component labels"),
+    ],
+)
+def test_what_does_not_belong_is_refused(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(StageError, match=reason) as refused:
+        run(replace(traversal(), **change))
+    assert not isinstance(refused.value, VerificationFailed)
+
+
+def test_memory_does_not_grow_with_the_searches() -> None:
+    extent = Extent(kind="Graph", vertices=1000, arcs=30_000)
+    machine = Machine(backend="cpu", threads=2, host_memory=1 << 30)
+
+    def need(searches: int) -> int:
+        result = Extent(kind="Traversal", vertices=1000, searches=searches)
+        inputs = {"graph": (extent,), "traversal": (result,)}
+        return STAGE.estimate(VerifyParameters(), inputs, machine).host_bytes
+
+    assert need(1) == need(64) > 8 * 1000 + 4 * 30_000
