@@ -171,3 +171,21 @@ def test_a_crawl_takes_under_ten_bits_an_arc() -> None:
     packed = pack(graph, "varint")
     assert packed.statistics["bits_per_arc"] == pytest.approx(9.9, abs=0.1)
     assert numpy.array_equal(decompress(packed).column_indices, graph.column_indices)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_gpu_writes_and_reads_the_same_bytes(codec: str) -> None:
+    import cupy
+
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 30, device_memory=1 << 30)
+    for member in zoo():
+        graph = graph_of(member.csr())
+        packed = compress(PlainContext(machine), CompressParameters(codec=codec), input=graph)
+        expected = pack(graph, codec)
+        assert numpy.array_equal(packed.byte_offsets, expected.byte_offsets)
+        assert numpy.array_equal(packed.stream, expected.stream)
+        again = decompress(packed, backend="cuda")
+        assert isinstance(again.column_indices, cupy.ndarray)
+        assert numpy.array_equal(cupy.asnumpy(again.row_offsets), graph.row_offsets)
+        assert numpy.array_equal(cupy.asnumpy(again.column_indices), graph.column_indices)

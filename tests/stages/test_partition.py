@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import lzma
 import tracemalloc
 
 import numpy
 import pytest
 from pydantic import ValidationError
 
-from kernels.partition import assemble, prepare, suggest_threshold
-from stages.artifacts import Graph, Ordering
+from kernels.partition import assemble, components, prepare, suggest_threshold
+from stages.artifacts import Graph, Ordering, Traversal
 from stages.context import PlainContext
 from stages.errors import StageError
 from stages.partition import STAGE, PartitionParameters, load_partition, partition
 from stages.stage import Extent, Machine
-from tests.zoo import ZooGraph, scipy_distances, zoo
+from stages.verify import VerifyParameters, verify
+from tests.zoo import DATA, ZooGraph, needs_data, scipy_distances, zoo
 
 SKEWED = next(graph for graph in zoo() if graph.name == "skewed_random")
 
@@ -115,3 +117,33 @@ def test_memory_stays_within_the_stated_need(ranks: int, threshold: int | str) -
     tracemalloc.stop()
     assert peak < need.host_bytes
     assert written / 2 < need.outputs[0].bytes
+
+
+@needs_data
+def test_a_real_mesh_and_its_verification() -> None:
+    with lzma.open(DATA / "delaunay_n16.edges.xz") as file:
+        edges = numpy.array(file.read().split(), numpy.int64).reshape(-1, 2) - 1
+    n = 65_536
+    both = numpy.concatenate((edges, edges[:, ::-1]))
+    both = both[numpy.lexsort((both[:, 1], both[:, 0]))]
+    offsets = numpy.concatenate(([0], numpy.cumsum(numpy.bincount(both[:, 0], minlength=n))))
+    columns = both[:, 1].astype(numpy.uint32)
+    facts = {"vertex_count": n, "arc_count": len(columns), "symmetric": True, "deduplicated": True}
+    graph = Graph(row_offsets=offsets, column_indices=columns, **facts)
+    stored = partition(PlainContext(), PartitionParameters(ranks=4), input=graph)
+    assert 0 < len(stored.delegates) <= n / 16
+    whole = load_partition(stored)
+    result = prepare(whole).run(17)
+    assert numpy.array_equal(result.distance, scipy_distances(offsets, columns, 17))
+    labels = components(whole, symmetric=True).component
+    found = {
+        "bfs": {
+            "sources": numpy.array([17]),
+            "distance": result.distance[None],
+            "predecessor": result.predecessor[None],
+        },
+        "components": {"component": labels},
+    }
+    for algorithm, arrays in found.items():
+        traversal = Traversal(algorithm=algorithm, vertex_count=n, **arrays)
+        assert verify(PlainContext(), VerifyParameters(), graph=graph, traversal=traversal).checks
