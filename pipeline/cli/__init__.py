@@ -95,6 +95,7 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) 
 
 
 @click.group(
+    name="gravel",
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Each verb has its own --help. Start with: gravel run workflows/quickstart.yaml",
