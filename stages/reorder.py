@@ -25,8 +25,11 @@ ARCS_AT_ONCE = 1 << 22
 WORKING_BYTES = 80 << 20
 """A range of new rows, the output's chunks on their way, compiled code."""
 
-DEVICE_BYTES_PER_ARC = 24
-"""Peak of `kernels.order.cuda.apply` for an arc: both graphs' columns, and a sort out of place."""
+DEVICE_BYTES_PER_ARC = 16
+"""Peak of `kernels.order.cuda.apply` beside both graphs: a 64-bit key, sorted out of place."""
+
+DEVICE_ARCS_AT_ONCE = 1 << 29
+"""Arcs that `kernels.order.cuda.apply` sorts at once."""
 
 DEVICE_BYTES_PER_ROW = 40
 
@@ -201,8 +204,9 @@ def _on_device(
 
 
 def _device_bytes(vertices: int, arcs: int) -> int:
-    width = 1 if vertices < 1 << 32 else 2
-    return DEVICE_BYTES_PER_ROW * vertices + DEVICE_BYTES_PER_ARC * width * arcs
+    width = 4 if vertices < 1 << 32 else 8
+    sorting = DEVICE_BYTES_PER_ARC * min(arcs, DEVICE_ARCS_AT_ONCE)
+    return DEVICE_BYTES_PER_ROW * vertices + 2 * width * arcs + sorting
 
 
 def _estimate(

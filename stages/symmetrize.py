@@ -23,8 +23,8 @@ WORKING_BYTES = 96 << 20
 FEWEST_SHARES = 64
 """The arcs are cut into at most about so many ranges before a machine is called too small."""
 
-DEVICE_BYTES_PER_ARC = 40
-"""Peak of `kernels.csr.cuda.build` for an arc, its edge included: 64-bit keys, sorted out of place."""
+DEVICE_BYTES_PER_ARC = 16
+"""Peak of `kernels.csr.cuda.build` beside the edge: a 64-bit key, sorted out of place."""
 
 DEVICE_BYTES_PER_ROW = 24
 
@@ -138,6 +138,8 @@ def _on_host(context: Context, edges: EdgeParts, output: _Output, keep_duplicate
         for rows, columns in blocks:
             builder.add(rows, columns)
         output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
+        # The next range's columns are allocated before the names are bound anew.
+        del builder, offsets
 
 
 def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
@@ -145,8 +147,7 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
 
     budget = context.machine.device_memory
     twice = 1 + (edges.direction == "both")
-    width = edges.dtype.itemsize
-    per_arc = DEVICE_BYTES_PER_ARC * width // 4
+    per_arc = DEVICE_BYTES_PER_ARC + 2 * edges.dtype.itemsize
     if per_arc * twice * edges.count + DEVICE_BYTES_PER_ROW * edges.vertices <= budget:
         pair = _upload(edges.parts(1), edges.count, edges.dtype)
         rows = build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
@@ -168,6 +169,7 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
         )
         del pair
         _download(rows, output)
+        del rows
 
 
 def _upload(parts: Iterator[tuple[NDArray[Any], NDArray[Any]]], count: int, dtype: Any) -> tuple[Any, Any]:
@@ -238,7 +240,7 @@ def _estimate(
     on_device = 0
     on_host = max(least, min(WORKING_BYTES + offsets + columns, machine.host_memory))
     if machine.backend == "cuda":
-        rows = DEVICE_BYTES_PER_ROW * n + DEVICE_BYTES_PER_ARC * width // 4 * arcs
+        rows = DEVICE_BYTES_PER_ROW * n + (DEVICE_BYTES_PER_ARC + 2 * width) * arcs
         on_device = max(rows // FEWEST_SHARES, min(rows, machine.device_memory))
         on_host = WORKING_BYTES + offsets + 8 * n
     return Need(

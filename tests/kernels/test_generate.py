@@ -1,0 +1,227 @@
+"""Generators: parts agree with the whole, labels are a bijection, RMAT is Graph500's."""
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels.generate import GENERATORS, generate, size
+from kernels.generate.counter import draw, mix, mix_integer
+from kernels.generate.rmat import edge_constants, label, rmat
+from kernels.generate.uniform import uniform
+
+EXAMPLES = {
+    "rmat": {"scale": 9, "edge_factor": 7, "seed": 3},
+    "uniform": {"vertices": 777, "edges": 5000, "seed": 3},
+    "grid": {"dims": [7, 5, 11]},
+    "path": {"vertices": 300},
+    "star": {"vertices": 300},
+    "cycle": {"vertices": 300},
+    "complete": {"vertices": 60},
+    "empty": {"vertices": 5},
+}
+
+
+def pairs(name, **parameters):
+    source, target = generate(name, **parameters)
+    return list(zip(source.tolist(), target.tolist(), strict=True))
+
+
+def test_every_generator_has_an_example():
+    assert set(EXAMPLES) == set(GENERATORS)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_sizes_and_types(name):
+    vertices, edges = size(name, **EXAMPLES[name])
+    source, target = generate(name, **EXAMPLES[name])
+    assert len(source) == len(target) == edges
+    assert source.dtype == target.dtype == numpy.uint32
+    assert not edges or max(source.max(), target.max()) < vertices
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_any_part_is_part_of_the_whole(name, data):
+    whole = pairs(name, **EXAMPLES[name])
+    first = data.draw(st.integers(0, len(whole)))
+    count = data.draw(st.integers(0, len(whole) - first))
+    assert pairs(name, **EXAMPLES[name], first=first, count=count) == whole[first : first + count]
+
+
+def test_parts_are_the_same_on_any_number_of_threads():
+    import numba
+
+    whole = rmat(14, 20, 1)
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        alone = rmat(14, 20, 1)
+    finally:
+        numba.set_num_threads(threads)
+    assert all(numpy.array_equal(one, other) for one, other in zip(whole, alone, strict=True))
+
+
+def test_known_lattices():
+    assert pairs("path", vertices=3) == [(0, 1), (1, 2)]
+    assert pairs("path", vertices=1) == []
+    assert pairs("star", vertices=4) == [(0, 1), (0, 2), (0, 3)]
+    assert pairs("cycle", vertices=3) == [(0, 1), (1, 2), (2, 0)]
+    assert pairs("complete", vertices=4) == [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
+    assert pairs("grid", dims=[2, 3]) == [(0, 3), (1, 4), (2, 5), (0, 1), (1, 2), (3, 4), (4, 5)]
+    assert pairs("grid", dims=[1, 1, 1]) == []
+
+
+@given(dims=st.lists(st.integers(1, 6), min_size=2, max_size=3))
+@settings(max_examples=30, deadline=None)
+def test_grid_joins_points_at_distance_one(dims):
+    source, target = (numpy.array(numpy.unravel_index(side, dims)) for side in generate("grid", dims=dims))
+    assert (abs(source - target).sum(axis=0) == 1).all()
+    assert len(set(pairs("grid", dims=dims))) == size("grid", dims=dims).edges
+
+
+def test_complete_has_every_pair_once_where_roots_round():
+    total = size("complete", vertices=200_000_000).edges
+    source, target = generate("complete", vertices=200_000_000, first=total - 1000, count=1000)
+    assert (target == 199_999_999).all()
+    assert source.tolist() == list(range(199_999_999 - 1000, 199_999_999))
+    assert len(set(pairs("complete", vertices=150))) == 150 * 149 // 2
+
+
+@pytest.mark.parametrize(
+    ("scale", "seed"), [*((scale, 0) for scale in range(17)), *((scale, 2**70 + 5) for scale in range(12))]
+)
+def test_labels_are_a_bijection(scale, seed):
+    constants = edge_constants(scale, seed, 0.57, 0.19, 0.19, True)
+    assert len({label(vertex, scale, constants) for vertex in range(1 << scale)}) == 1 << scale
+
+
+def test_labels_are_spread():
+    constants = edge_constants(16, 5, 0.57, 0.19, 0.19, True)
+    labels = numpy.array([label(vertex, 16, constants) for vertex in range(4096)])
+    assert (numpy.bincount(labels >> 12, minlength=16) > 180).all()  # 256 each on average
+    steps = numpy.diff(labels)
+    assert len(numpy.unique(steps)) > 3500
+
+
+def test_scrambling_only_relabels():
+    plain = rmat(8, 16, 5, scramble=False)
+    scrambled = rmat(8, 16, 5)
+    constants = edge_constants(8, 5, 0.57, 0.19, 0.19, True)
+    table = numpy.array([label(vertex, 8, constants) for vertex in range(256)])
+    assert numpy.array_equal(table[plain[0]], scrambled[0])
+    assert numpy.array_equal(table[plain[1]], scrambled[1])
+    assert numpy.bincount(plain[0]).argmax() == 0
+
+
+def test_the_seed_and_the_chances_matter():
+    one = rmat(10, 8, 1)
+    assert not numpy.array_equal(one[0], rmat(10, 8, 2)[0])
+    flat = rmat(10, 8, 1, 0.25, 0.25, 0.25)
+    assert numpy.bincount(flat[0], minlength=1024).max() < numpy.bincount(one[0], minlength=1024).max()
+    assert (rmat(6, 8, 1, 1.0, 0.0, 0.0, scramble=False)[0] == 0).all()
+    assert (rmat(6, 8, 1, 0.0, 0.0, 0.0, scramble=False)[1] == 63).all()
+
+
+def test_python_and_compiled_hashes_agree():
+    for value in (0, 1, 2**63, 2**64 - 1, 123456789):
+        assert mix_integer(value) == int(mix(numpy.uint64(value)))
+    assert draw(1, 2, 3) != draw(1, 2, 4) != draw(1, 3, 3)
+
+
+def test_rmat_edges_are_what_their_definition_says():
+    """The kernel beside the rule, in Python integers."""
+    scale, seed = 7, 11
+    constants = [int(number) for number in edge_constants(scale, seed, 0.57, 0.19, 0.19, False)]
+    source, target = rmat(scale, 4, seed, scramble=False)
+    for edge in range(0, 512, 37):
+        row = column = 0
+        for level in range(scale):
+            counter = edge * ((scale + 1) // 2) + level // 2
+            bits = mix_integer((constants[0] + counter * 0x9E3779B97F4A7C15) % 2**64)
+            chance = bits >> 32 if level % 2 else bits % 2**32
+            quadrant = sum(chance >= threshold for threshold in constants[1:4])
+            row, column = 2 * row + quadrant // 2, 2 * column + quadrant % 2
+        assert (row, column) == (source[edge], target[edge])
+
+
+def graph500(scale, edge_factor, random):
+    """The generator of the Graph500 specification, section 3.3, without its permutations."""
+    a, b, c = 0.57, 0.19, 0.19
+    edges = edge_factor << scale
+    ends = numpy.zeros((2, edges), numpy.int64)
+    for level in range(scale):
+        down = random.random(edges) > a + b
+        right = random.random(edges) > numpy.where(down, c / (1 - a - b), a / (a + b))
+        ends += numpy.array([down, right]) << level
+    return ends
+
+
+def test_degrees_are_as_skewed_as_graph500s():
+    ours = numpy.array(rmat(14, 16, 1)).astype(numpy.int64)
+    theirs = graph500(14, 16, numpy.random.default_rng(1))
+    degrees = [numpy.sort(numpy.bincount(ends.ravel(), minlength=1 << 14))[::-1] for ends in (ours, theirs)]
+    for share in (1, 10, 100, 1000, 5000):
+        one, other = (found[:share].sum() for found in degrees)
+        assert one == pytest.approx(other, rel=0.06 if share == 1 else 0.03)
+    isolated, expected = ((found == 0).sum() for found in degrees)
+    assert isolated == pytest.approx(expected, rel=0.05)
+    loops, expected = ((ends[0] == ends[1]).sum() for ends in (ours, theirs))
+    assert loops == pytest.approx(expected, rel=0.25, abs=20)
+
+
+def test_uniform_is_uniform():
+    source, target = uniform(1000, 200_000, 4)
+    for ends in (source, target):
+        counts = numpy.bincount(ends, minlength=1000)
+        assert ((counts - 200) ** 2 / 200).sum() == pytest.approx(999, rel=0.2)
+    joint = numpy.bincount((source // 100) * 10 + target // 100, minlength=100)
+    assert ((joint - 2000) ** 2 / 2000).sum() < 160
+
+
+def test_wide_vertices():
+    source, target = uniform(2**40, 1000, 4)
+    assert source.dtype == numpy.uint64
+    assert 2**38 < int(source.max()) < 2**40
+    assert abs(float(target.mean()) / 2**39 - 1) < 0.1
+    source, _ = rmat(33, 1, 4, first=2**32, count=100)
+    assert source.dtype == numpy.uint64
+    assert 2**31 < int(source.max()) < 2**33
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("rmat", {"scale": 60, "edge_factor": 1, "seed": 1}, "scale is 60"),
+        ("rmat", {"scale": -1, "edge_factor": 1, "seed": 1}, "scale is -1"),
+        ("rmat", {"scale": 4, "edge_factor": 1, "seed": 1, "a": 0.9}, "sum to at most 1"),
+        ("rmat", {"scale": 4}, "edge_factor"),
+        ("grid", {"dims": [3]}, "2 or 3 dimensions"),
+        ("grid", {"dims": [3, 0]}, "every number of dims is 0"),
+        ("cycle", {"vertices": 2}, "at least 3"),
+        ("path", {"vertices": 0}, "at least 1"),
+        ("uniform", {"vertices": 0, "edges": 1}, "at least one vertex"),
+        ("tree", {}, "unknown generator"),
+        ("path", {"vertices": 3, "first": 1, "count": 5}, "edges 1 to 6"),
+        ("path", {"vertices": 3, "backend": "cuda"}, "no cuda implementation"),
+    ],
+)
+def test_wrong_parameters_are_named(name, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        generate(name, **parameters)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("scale", [0, 1, 7, 16, 33])
+@pytest.mark.parametrize("scramble", [True, False])
+def test_cuda_makes_the_same_edges(scale, scramble):
+    import cupy
+
+    count = min(100_000, 16 << scale)
+    options = {"first": (16 << scale) - count, "count": count, "scramble": scramble}
+    here = rmat(scale, 16, 5, **options)
+    there = rmat(scale, 16, 5, **options, backend="cuda")
+    for one, other in zip(here, there, strict=True):
+        assert one.dtype == other.dtype
+        assert numpy.array_equal(one, cupy.asnumpy(other))

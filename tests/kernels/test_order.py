@@ -1,0 +1,231 @@
+"""Orders are permutations that do what they say; renumbering and its statistics equal SciPy's."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from kernels.csr import build
+from kernels.csr.sort import LONG_ROW
+from kernels.generate import generate
+from kernels.order import METHODS, apply, permutation, statistics
+from kernels.order.rcm import SHORT
+from kernels.order.renumber import Renumbering
+from tests.zoo import DATA, needs_data, scipy_components, zoo
+
+ZOO = list(zoo())
+
+
+def matrix_of(offsets, columns):
+    vertices = len(offsets) - 1
+    return csr_array(
+        (numpy.ones(len(columns), numpy.int8), columns.astype(numpy.int32), offsets), (vertices,) * 2
+    )
+
+
+def scipy_rcm(offsets, columns):
+    order = reverse_cuthill_mckee(matrix_of(offsets, columns), symmetric_mode=True)
+    new = numpy.empty(len(order), numpy.uint32)
+    new[order] = numpy.arange(len(order))
+    return new
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("method", METHODS)
+def test_zoo(graph, method):
+    offsets, columns = graph.csr()
+    new = permutation(method, offsets, columns, seed=3)
+    assert new.dtype == numpy.uint32
+    assert sorted(new.tolist()) == list(range(graph.vertex_count))
+    assert numpy.array_equal(new, permutation(method, offsets, columns, seed=3))
+    moved, lists = apply(offsets, columns, new)
+    expected = {
+        (new[u], new[v]) for u in range(graph.vertex_count) for v in columns[offsets[u] : offsets[u + 1]]
+    }
+    found = [(u, v) for u in range(graph.vertex_count) for v in lists[moved[u] : moved[u + 1]]]
+    assert found == sorted(expected)
+    assert lists.dtype == columns.dtype
+    assert moved.dtype == numpy.int64
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+def test_degree_order(graph):
+    offsets, _ = graph.csr()
+    lengths = numpy.diff(offsets)
+    expected = sorted(range(graph.vertex_count), key=lambda vertex: (-lengths[vertex], vertex))
+    new = permutation("degree", offsets, None)
+    assert [int(new[old]) for old in expected] == list(range(graph.vertex_count))
+
+
+def test_degree_order_of_rows_longer_than_the_vertices():
+    offsets = numpy.array([0, 1, 50, 51, 100], numpy.int64)
+    assert permutation("degree", offsets, None).tolist() == [2, 0, 3, 1]
+
+
+def test_random_orders_differ_by_seed():
+    offsets = numpy.zeros(1001, numpy.int64)
+    one, other = (permutation("random", offsets, None, seed=seed) for seed in (1, 2))
+    assert (one != other).mean() > 0.9
+    assert abs(numpy.corrcoef(one, numpy.arange(1000))[0, 1]) < 0.2
+
+
+def starts_by_rule(offsets, columns, new):
+    """Each vertex but a component's first follows its first numbered neighbour, and siblings ascend."""
+    vertices = len(new)
+    place = vertices - 1 - new.astype(numpy.int64)
+    order = numpy.argsort(place)
+    degree = numpy.diff(offsets)
+    previous = None
+    starts = 0
+    for vertex in order:
+        neighbours = columns[offsets[vertex] : offsets[vertex + 1]]
+        parent = place[neighbours].min() if len(neighbours) else vertices
+        if parent > place[vertex]:
+            starts += 1
+            previous = None
+            continue
+        key = (parent, degree[vertex], vertex)
+        assert previous is None or key > previous
+        previous = key
+    return starts
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+def test_rcm_is_cuthill_mckees_order(graph):
+    offsets, columns = graph.csr()
+    if graph.vertex_count == 0:
+        assert len(permutation("rcm", offsets, columns)) == 0
+        return
+    starts = starts_by_rule(offsets, columns, permutation("rcm", offsets, columns))
+    assert starts == len(numpy.unique(scipy_components(offsets, columns)))
+
+
+@pytest.mark.parametrize("leaves", [SHORT - 1, SHORT, SHORT + 1, 3 * SHORT + 5, 20 * SHORT])
+def test_rcm_sorts_the_children_of_a_hub(leaves):
+    """Children of different degrees: leaf i has i % 7 leaves of its own."""
+    pairs = [(0, i) for i in range(1, leaves + 1)]
+    for i in range(1, leaves + 1):
+        for _ in range(i % 7):
+            pairs.append((i, len(pairs) + 1))
+    edges = numpy.array(pairs, numpy.uint32)
+    rows = build(edges[:, 0].copy(), edges[:, 1].copy(), len(pairs) + 1)
+    new = permutation("rcm", rows.row_offsets, rows.column_indices)
+    assert starts_by_rule(rows.row_offsets, rows.column_indices, new) == 1
+
+
+def test_rcm_of_a_shuffled_path_is_the_path():
+    source, target = generate("path", vertices=500)
+    shuffled = numpy.random.default_rng(1).permutation(500).astype(numpy.uint32)
+    rows = build(shuffled[source], shuffled[target], 500)
+    new = permutation("rcm", rows.row_offsets, rows.column_indices)
+    assert statistics(*apply(rows.row_offsets, rows.column_indices, new)).bandwidth == 1
+
+
+@pytest.mark.parametrize("dims", [[40, 300], [100, 100], [20, 25, 30]])
+def test_rcm_bandwidth_of_shuffled_lattices_is_scipys(dims):
+    source, target = generate("grid", dims=dims)
+    vertices = int(numpy.prod(dims))
+    shuffled = numpy.random.default_rng(2).permutation(vertices).astype(numpy.uint32)
+    offsets, columns, _ = build(shuffled[source], shuffled[target], vertices)
+    ours = statistics(*apply(offsets, columns, permutation("rcm", offsets, columns)))
+    theirs = statistics(*apply(offsets, columns, scipy_rcm(offsets, columns)))
+    assert ours.bandwidth <= 1.02 * theirs.bandwidth
+    assert ours.bandwidth < statistics(offsets, columns).bandwidth / 10
+
+
+def read_lines(path):
+    opener = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}[path.suffix]
+    with opener(path, "rt") as file:
+        return [line for line in file if line[0] not in "#%cp"]
+
+
+@needs_data
+@pytest.mark.parametrize(
+    "name", ["USA-road-NY.pace.gr.xz", "luxembourg_osm.edges.xz", "delaunay_n16.edges.xz"]
+)
+def test_rcm_bandwidth_of_real_graphs_is_scipys(name):
+    edges = numpy.array([line.split()[:2] for line in read_lines(DATA / name)], dtype=numpy.uint32)
+    vertices = int(edges.max()) + 1
+    offsets, columns, _ = build(edges[:, 0].copy(), edges[:, 1].copy(), vertices)
+    ours = statistics(*apply(offsets, columns, permutation("rcm", offsets, columns)))
+    theirs = statistics(*apply(offsets, columns, scipy_rcm(offsets, columns)))
+    assert ours.bandwidth <= 1.02 * theirs.bandwidth
+    assert ours.mean_gap <= 1.02 * theirs.mean_gap
+
+
+def test_large_renumbering_equals_scipys():
+    """All threads, many row blocks, a row that NumPy sorts, and ranges of new rows."""
+    vertices = LONG_ROW + 5000
+    source, target = generate("uniform", vertices=vertices, edges=100_000, seed=1)
+    hub = numpy.arange(vertices, dtype=numpy.uint32)
+    offsets, columns, _ = build(numpy.append(source, hub * 0 + 9), numpy.append(target, hub), vertices)
+    new = permutation("random", offsets, columns, seed=4)
+    moved, lists = apply(offsets, columns, new)
+    old = numpy.argsort(new)
+    expected = matrix_of(offsets, columns)[old][:, old]
+    expected.sort_indices()
+    assert numpy.array_equal(moved, expected.indptr)
+    assert numpy.array_equal(lists, expected.indices)
+    renumbering = Renumbering(offsets, columns, new)
+    parts = [renumbering.rows(low, min(low + 7777, vertices)) for low in range(0, vertices, 7777)]
+    assert numpy.array_equal(numpy.concatenate(parts), lists)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 40_000), max_size=12, unique=True).map(sorted), max_size=20), st.data()
+)
+@settings(max_examples=50, deadline=None)
+def test_statistics_of_any_rows(rows, data):
+    columns = numpy.array([v for row in rows for v in row], numpy.uint32)
+    offsets = numpy.cumsum([0, *map(len, rows)]).astype(numpy.int64)
+    gaps = [abs(u - v) for u, row in enumerate(rows) for v in row]
+    deltas = [b - a for row in rows for a, b in zip([0, *row], row, strict=False)]
+    size = sum(max(1, -(-delta.bit_length() // 7)) for delta in deltas)
+    found = statistics(offsets, columns)
+    assert found == (len(gaps), max(gaps, default=0), sum(gaps), size)
+    assert found.mean_gap == (numpy.mean(gaps) if gaps else 0)
+    assert found.bits_per_arc == (8 * size / len(gaps) if gaps else 0)
+    cut = data.draw(st.integers(0, len(rows)))
+    low = statistics(offsets[: cut + 1], columns[: offsets[cut]])
+    high = statistics(offsets[cut:], columns[offsets[cut] :], cut)
+    assert low.joined(high) == found
+
+
+def test_wide_vertices():
+    offsets, columns = numpy.array([0, 1, 2]), numpy.array([1, 0], numpy.uint64)
+    moved, lists = apply(offsets, columns, numpy.array([1, 0], numpy.uint64))
+    assert lists.dtype == numpy.uint64
+    assert lists.tolist() == [1, 0]
+    assert statistics(moved, lists).bandwidth == 1
+
+
+@pytest.mark.parametrize("wrong", [[0, 0, 1], [0, 1, 3], [0, 1]])
+def test_what_is_no_permutation_is_refused(wrong):
+    offsets, columns = numpy.array([0, 1, 2, 2]), numpy.array([1, 0], numpy.uint32)
+    with pytest.raises(ValueError, match="permutation"):
+        apply(offsets, columns, numpy.array(wrong, numpy.uint32))
+
+
+def test_an_unknown_order_is_named():
+    with pytest.raises(ValueError, match="unknown order 'gorder'"):
+        permutation("gorder", numpy.zeros(1, numpy.int64), None)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+def test_cuda_orders_and_renumbers_the_same(graph):
+    import cupy
+
+    offsets, columns = graph.csr()
+    on_device = cupy.asarray(offsets), cupy.asarray(columns)
+    new = permutation("degree", offsets, None)
+    assert numpy.array_equal(new, cupy.asnumpy(permutation("degree", on_device[0], None)))
+    for one, other in zip(apply(offsets, columns, new), apply(*on_device, cupy.asarray(new)), strict=True):
+        assert one.dtype == other.dtype
+        assert numpy.array_equal(one, cupy.asnumpy(other))
