@@ -200,20 +200,19 @@ def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, b
 
 
 def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
+    import numpy
+
     from kernels.index import index_dtype
 
     n = compressed.vertex_count
+    byte_offsets: Any = numpy.asarray(compressed.byte_offsets)
+    stream: Any = numpy.asarray(compressed.stream)
     if backend == "cuda":
-        import cupy as module
-    else:
-        import numpy as module
+        import cupy
+
+        byte_offsets, stream = cupy.asarray(byte_offsets), cupy.asarray(stream)
     row_offsets, columns = _decode(
-        compressed.codec,
-        module.asarray(compressed.byte_offsets),
-        module.asarray(compressed.stream),
-        compressed.arc_count,
-        index_dtype(n),
-        n,
+        compressed.codec, byte_offsets, stream, compressed.arc_count, index_dtype(n), n
     )
     return Graph(
         row_offsets=row_offsets,
