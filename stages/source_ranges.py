@@ -45,9 +45,14 @@ class _File:
     stream: BinaryIO
     blocks: list[int] = field(default_factory=list)  # arcs of each block: their rows, then their columns
 
+    def write(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
+        self.stream.write(rows.data)
+        self.stream.write(columns.data)
+        self.blocks.append(len(rows))
+
 
 class Spool:
-    """Arcs in files, one for each range, in the order in which they came.
+    """Arcs in files, one for each range, in the order in which they came; a `with` block writes them.
 
     Takes `2 * itemsize` bytes of disk for each arc. A failing disk is reported as a `StageError`.
     """
@@ -55,14 +60,33 @@ class Spool:
     def __init__(self, folder: Path, ranges: int, dtype: Any) -> None:
         self._folder = folder
         self._dtype = dtype
-        self._files = []
-        self.arcs = [0] * ranges
+        self._ranges = ranges
+        self._files: list[_File] = []
+
+    def __enter__(self) -> Spool:
         try:
-            for index in range(ranges):
-                path = folder / f"range-{index:05}"
+            for index in range(self._ranges):
+                path = self._folder / f"range-{index:05}"
                 self._files.append(_File(path, path.open("wb")))
         except OSError as error:
+            self._close()
             raise self._failed(error) from None
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        error = self._close()
+        if error is not None and kind is None:
+            raise self._failed(error)
+
+    def _close(self) -> OSError | None:
+        """Close every file, and return the last failure: what was still buffered is written here."""
+        failure = None
+        for file in self._files:
+            try:
+                file.stream.close()
+            except OSError as error:
+                failure = error
+        return failure
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any], ends: NDArray[numpy.int64]) -> None:
         """Append what `kernels.csr.split` returns."""
@@ -70,18 +94,7 @@ class Spool:
             for index, file in enumerate(self._files):
                 low, high = int(ends[index]), int(ends[index + 1])
                 if low < high:
-                    file.stream.write(rows[low:high].data)
-                    file.stream.write(columns[low:high].data)
-                    file.blocks.append(high - low)
-                    self.arcs[index] += high - low
-        except OSError as error:
-            raise self._failed(error) from None
-
-    def end(self) -> None:
-        """Finish writing."""
-        try:
-            for file in self._files:
-                file.stream.close()
+                    file.write(rows[low:high], columns[low:high])
         except OSError as error:
             raise self._failed(error) from None
 

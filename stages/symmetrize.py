@@ -217,9 +217,9 @@ def _spooled(
         f"{len(bounds) - 1} source ranges, since the arcs do not fit in memory at once; "
         f"{int(degrees.sum()) * 2 * edges.dtype.itemsize:,} bytes go to scratch files"
     )
-    for source, target in edges.parts(1):
-        spool.add(*split(source, target, numpy.array(bounds), **edges.options))
-    spool.end()
+    with spool:
+        for source, target in edges.parts(1):
+            spool.add(*split(source, target, numpy.array(bounds), **edges.options))
     for index, (first, last) in enumerate(pairwise(bounds)):
         yield first, last, spool.blocks(index)
         edges.tell(2, last, edges.vertices)
