@@ -82,7 +82,7 @@ def _lines(found: Forecast) -> Iterator[str]:
         shown = ["" if status.state in ("cached", "not needed") else size for size in sizes]
         why = [*status.reasons] or [""]
         if status.state == "waits":
-            why = [f"waits on {_names(status.waits_on)}", *status.reasons]
+            why = [*([f"waits on {_names(status.waits_on)}"] if status.waits_on else []), *status.reasons]
         rows.append(([status.state, status.key, *shown], why))
     widths = [
         max(len(cells[at]) for cells in [header, *(row[0] for row in rows)]) for at in range(len(header) - 1)

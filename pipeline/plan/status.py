@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pipeline.errors import DamagedArtifact
 from pipeline.plan.extents import plan_extents
 from pipeline.plan.model import (
     CACHED,
@@ -69,10 +70,12 @@ def _status(
         recipe = maker.recipe(run, known)
     except NeedsResult as error:
         return RunStatus(run.key, WAITS, ("its sources are resolved with those ids",), (error.key,))
+    except DamagedArtifact as error:
+        return RunStatus(run.key, WAITS, (f"its sources cannot be resolved: {error}",))
     except StageError as error:
         return RunStatus(run.key, CANNOT_RUN, (str(error),))
     if not run.keep:
-        unkept = ("its result is not kept (keep: false)",)
+        unkept = ("--force asks for it" if run.forced else "its result is not kept (keep: false)",)
         return RunStatus(run.key, WILL_RUN, unkept, (), recipe.digest, pseudo_ids(run, recipe.digest))
     if run.forced:
         return RunStatus(run.key, WILL_RUN, ("--force asks for it",), (), recipe.digest)
@@ -96,7 +99,8 @@ def _drop_what_nobody_needs(plan: Plan, found: dict[str, RunStatus]) -> None:
     needed: set[str] = set()
     for key in reversed(list(plan.runs)):
         run, state = plan.runs[key], found[key].state
-        if not run.keep and state == WILL_RUN and key in read and key not in needed:
+        idle = not run.keep and not run.forced and key in read and key not in needed
+        if idle and state == WILL_RUN:
             found[key] = replace(found[key], state=NOT_NEEDED, reasons=("what reads it is cached",))
         elif state != CACHED:
             needed.update(run.upstream)

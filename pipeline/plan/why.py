@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["History"]
 
 MOST_TEXT = 60  # characters of an old or new value
+MOST_PAST = 200  # earlier runs of a stage that are compared, the newest first
 
 
 class History:
@@ -46,7 +47,7 @@ class History:
         ]
         best: tuple[str, ...] | None = None
         only_hardware = False
-        for record in same[:1] or past:
+        for record in same[:1] or past[:MOST_PAST]:
             changes = dict(_changes(record.parts, recipe.parts))
             if not changes:
                 continue
@@ -54,7 +55,7 @@ class History:
             if best is None or len(changes) < len(best):
                 best, only_hardware = tuple(changes.values()), only
         if best is None:
-            return ("not computed before",), False
+            return ("its record is gone" if same else "not computed before",), False
         if not same:
             best = (f"not computed before; the most similar {run.stage.name} differs in:", *best)
         elif only_hardware:

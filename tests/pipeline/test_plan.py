@@ -142,6 +142,9 @@ def test_what_is_not_kept_runs_only_where_it_is_needed(bench: Bench) -> None:
     again = bench.states(bench.plan(text, force=["packed[order=rcm,layout=csr]"]))
     assert again["ordered[order=rcm]"] == "will run"
     assert again["ordered[order=degree]"] == "not needed"
+    forced = bench.states(bench.plan(text, force=["ordered[order=rcm]"]))
+    assert forced["ordered[order=rcm]"] == "will run"
+    assert forced["bfs[order=rcm,layout=csr]"] == "cached"
     ends_here = bench.states(bench.plan(text, only=["ordered"]))
     assert ends_here["ordered[order=rcm]"] == "will run"
 
