@@ -202,7 +202,7 @@ class _Names(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        # f"stages.{...}" finds the list of all stages, which is no part of any: members are of inner packages.
+        # f"stages.{...}" makes the list of all stages, which is no part of any stage: inner packages only.
         if node.values and (match := _MEMBER.match(_text(node.values[0]))):
             self.packages.add(match[1])
         self.generic_visit(node)

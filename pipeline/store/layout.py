@@ -139,6 +139,6 @@ def read_layout(text: bytes) -> Layout:
         )
     except (KeyError, IndexError, TypeError, StopIteration) as error:
         raise ValueError(f"its metadata are not of a gravel array ({error!r})") from error
-    if json.loads(array_metadata(layout)) != body:
+    if layout.dtype not in DTYPES or json.loads(array_metadata(layout)) != body:
         raise ValueError("its metadata are not of a gravel array")
     return layout

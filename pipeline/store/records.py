@@ -107,7 +107,7 @@ class ArtifactRecord:
     extent: Extent
     created: float  # seconds since the epoch
     files: tuple[StoredFile, ...] = field(repr=False)
-    used: float = 0.0
+    used: float = field(default=0.0, compare=False)
 
     @cached_property
     def attributes(self) -> dict[str, Json]:

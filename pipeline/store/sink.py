@@ -88,7 +88,7 @@ class ArraySink:
             for index in itertools.count():
                 yield (index, *rest), count * cut_.unit_bytes
         line = cut_.line or 0
-        inner = [range(length) for length in self.row_shape[: cut_.axis - 1]]
+        inner = [range(max(1, length)) for length in self.row_shape[: cut_.axis - 1]]
         for row in itertools.count():
             for outer in itertools.product(*inner):
                 for index, start in enumerate(range(0, line, count)):
@@ -223,6 +223,8 @@ class _Shard:
 
     def end(self, count: int) -> StoredFile:
         self._write(encode_index([self._places.get(i, (MISSING, MISSING)) for i in range(count)]))
+        # The array may be read as soon as it is closed, which is before this file is synced.
+        self.file.flush()
         return StoredFile(self.path, self._size, self._digest.hexdigest())
 
     def sync(self) -> None:

@@ -1,0 +1,157 @@
+"""Small artifacts of every kind, and what fills a recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+
+from pipeline.recipe import Recipe, digest
+from pipeline.store import ArtifactRecord, Cache
+from stages.artifacts import (
+    Artifact,
+    CompressedGraph,
+    EdgeList,
+    Graph,
+    Measurement,
+    Ordering,
+    Partition,
+    Report,
+    Traversal,
+    Verification,
+    VertexIds,
+)
+
+
+def graph(vertices: int = 40, seed: int = 0) -> Graph:
+    random = numpy.random.default_rng(seed)
+    degrees = random.integers(0, 9, vertices)
+    arcs = int(degrees.sum())
+    return Graph(
+        row_offsets=numpy.concatenate(([0], numpy.cumsum(degrees))).astype(numpy.int64),
+        column_indices=random.integers(0, max(1, vertices), arcs).astype(numpy.uint32),
+        vertex_count=vertices,
+        arc_count=arcs,
+        symmetric=False,
+        deduplicated=False,
+    )
+
+
+def each_kind() -> list[Artifact]:
+    plain = graph()
+    columns = numpy.asarray(plain.column_indices)
+    permutation = numpy.random.default_rng(1).permutation(40).astype(numpy.uint32)
+    shape = {"vertex_count": 40, "arc_count": plain.arc_count, "symmetric": False}
+    return [
+        EdgeList(source=columns, target=columns[::-1], vertex_count=40, undirected=True),
+        EdgeList(source=columns, target=columns, weight=columns * 0.1, vertex_count=40, undirected=False),
+        VertexIds(ids=numpy.arange(40, dtype=numpy.int64) * 2**40, vertex_count=40),
+        VertexIds(first=1, vertex_count=40),
+        plain,
+        graph(0),
+        Ordering(
+            row_offsets=plain.row_offsets,
+            column_indices=columns.astype(numpy.uint64) + numpy.uint64(2**33),
+            deduplicated=True,
+            permutation=permutation,
+            method="rcm",
+            statistics={"bandwidth": 3, "mean_gap": 1.5, "nested": {"list": [1, 2.0, None, True, "ä"]}},
+            **shape,
+        ),
+        Partition(
+            arrays={
+                "rank0/nn/row_offsets": numpy.arange(5, dtype=numpy.uint32),
+                "rank0/nn/column_indices": columns,
+                "rank1/mask": columns > 7,
+                "empty": numpy.empty(0, numpy.uint16),
+            },
+            delegates=columns[:3],
+            ranks=2,
+            threshold=8,
+            **shape,
+        ),
+        Partition(arrays={}, delegates=columns[:0], ranks=1, threshold=8, permutation=permutation, **shape),
+        CompressedGraph(
+            byte_offsets=numpy.arange(41, dtype=numpy.int64),
+            stream=numpy.arange(40, dtype=numpy.uint8),
+            codec="varint",
+            deduplicated=True,
+            **shape,
+        ),
+        Traversal(
+            algorithm="bfs",
+            sources=numpy.array([3, 5], numpy.int64),
+            distance=numpy.arange(-1, 79, dtype=numpy.int32).reshape(2, 40),
+            predecessor=numpy.arange(80, dtype=numpy.int64).reshape(2, 40),
+            vertex_count=40,
+        ),
+        Traversal(algorithm="components", component=columns, vertex_count=40, max_depth=3),
+        Measurement(
+            algorithm="bfs",
+            strategy="top_down",
+            reason="asked for",
+            backend="cpu",
+            hardware="cpu",
+            prepare_milliseconds=1.25,
+            searches=[{"source": 3, "milliseconds": 0.5, "levels": [{"vertices": 1, "direction": "push"}]}],
+        ),
+        Verification(algorithm="bfs", checks=[{"check": "levels", "passed": True}]),
+        Report(title="A report", sections=[{"kind": "figure", "svg": "<svg/>"}]),
+    ]
+
+
+def recipe(name: str = "a", inputs: tuple[str, ...] = ()) -> Recipe:
+    parts = {
+        "stage": "symmetrize",
+        "version": 1,
+        "parameters": {"name": name},
+        "inputs": {"input": list(inputs)},
+        "files": {},
+        "hardware": None,
+    }
+    return Recipe(digest(parts), parts)
+
+
+def provenance(key: str = "graph") -> dict[str, object]:
+    return {
+        "stage": "symmetrize",
+        "key": key,
+        "workflow": "small.yaml",
+        "run": "20260101-000000-small-0000",
+        "started": 1.0e9,
+        "seconds": 0.25,
+        "host": "here",
+        "user": "me",
+        "hardware": "a CPU",
+        "versions": {"python": "3.11", "gravel": "0.1.0"},
+    }
+
+
+def publish(
+    cache: Cache, artifact: Artifact, name: str = "a", inputs: tuple[str, ...] = ()
+) -> ArtifactRecord:
+    with cache.writer() as writer:
+        record = writer.publish(artifact)
+    cache.remember(recipe(name, inputs), (record.id,), provenance())
+    return record
+
+
+def equal(one: Artifact, other: Artifact) -> bool:
+    """Whether two artifacts say the same, dtypes included."""
+    if type(one) is not type(other):
+        return False
+    return all(_equal(value, getattr(other, name)) for name, value in vars(one).items())
+
+
+def _equal(one: object, other: object) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if hasattr(one, "dtype") and hasattr(other, "dtype"):
+        left, right = numpy.asarray(one), numpy.asarray(other)
+        return one.dtype == other.dtype and left.shape == right.shape and bool((left == right).all())
+    return type(one) is type(other) and one == other
+
+
+def shards(record: ArtifactRecord) -> list[Path]:
+    """The files of an artifact that hold data."""
+    return [record.path / file.path for file in record.files if not file.path.endswith("zarr.json")]

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+from blake3 import blake3
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.recipe import digest
+from pipeline.store import Cache
+from pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id
+from pipeline.store.layout import PLAIN, ZSTD, Layout, array_metadata, cut, read_layout
+from pipeline.store.writer import ArtifactWriter
+from stages.artifacts import Graph, Measurement, Traversal
+from tests.pipeline.samples import graph
+
+
+def root(data: bytes) -> str:
+    leaves = [data[start : start + LEAF_BYTES] for start in range(0, len(data), LEAF_BYTES)]
+    return blake3(b"".join(blake3(leaf).digest() for leaf in leaves)).hexdigest()
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 3 * LEAF_BYTES + 5),
+    st.lists(st.integers(1, 2 * LEAF_BYTES), min_size=1, max_size=5),
+)
+def test_leaves_do_not_depend_on_the_pieces(size, pieces):
+    data = numpy.random.default_rng(size).bytes(size)
+    stream = LeafDigest()
+    start = turn = 0
+    while start < size:
+        piece = pieces[turn % len(pieces)]
+        stream.update(memoryview(data)[start : start + piece])
+        start, turn = start + piece, turn + 1
+    assert stream.finish() == root(data)
+
+
+def test_everything_that_is_said_changes_the_id():
+    array = ArrayContent("int32", (2, 3), "r")
+    base = artifact_id("Graph", {"a": 1}, {"x": array})
+    others = [
+        artifact_id("Ordering", {"a": 1}, {"x": array}),
+        artifact_id("Graph", {"a": 1.0}, {"x": array}),
+        artifact_id("Graph", {"a": True}, {"x": array}),
+        artifact_id("Graph", {"a": 1, "b": None}, {"x": array}),
+        artifact_id("Graph", {"a": 1}, {"y": array}),
+        artifact_id("Graph", {"a": 1}, {}),
+        artifact_id("Graph", {"a": 1}, {"x": ArrayContent("uint32", (2, 3), "r")}),
+        artifact_id("Graph", {"a": 1}, {"x": ArrayContent("int32", (3, 2), "r")}),
+        artifact_id("Graph", {"a": 1}, {"x": ArrayContent("int32", (2, 3), "s")}),
+    ]
+    assert len({base, *others}) == len(others) + 1
+
+
+def test_an_id_is_what_the_page_says(tmp_path):
+    stored = graph()
+    with Cache(tmp_path).writer() as writer:
+        record = writer.publish(stored)
+    attributes = {
+        "vertex_count": 40,
+        "arc_count": stored.arc_count,
+        "symmetric": False,
+        "sorted": True,
+        "deduplicated": False,
+        "loop_count": 0,
+    }
+    arrays = {
+        "row_offsets": {
+            "dtype": "int64",
+            "shape": [41],
+            "root": root(stored.row_offsets.astype("<i8").tobytes()),
+        },
+        "column_indices": {
+            "dtype": "uint32",
+            "shape": [stored.arc_count],
+            "root": root(stored.column_indices.astype("<u4").tobytes()),
+        },
+    }
+    body = {"content format": 1, "kind": "Graph", "attributes": attributes, "arrays": arrays}
+    assert record.id == digest(body)
+    assert record.attributes == attributes
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 700),
+    st.sampled_from([(), (1,), (3,), (257,)]),
+    st.sampled_from([16, 64, 1000, 1 << 20]),
+    st.sampled_from([1, 3, 1000]),
+    st.lists(st.integers(1, 300), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_ids_do_not_depend_on_chunks_shards_pieces_and_codec(
+    tmp_path_factory, rows, row_shape, chunk_bytes, chunks_per_shard, pieces, compressible
+):
+    random = numpy.random.default_rng(rows)
+    shape = (rows, *row_shape)
+    values = (
+        numpy.zeros(shape, numpy.int32)
+        if compressible
+        else random.integers(-9, 2**31 - 1, shape, numpy.int32)
+    )
+    ids = set()
+    for sizes in ({}, {"chunk_bytes": chunk_bytes, "shard_bytes": chunk_bytes * chunks_per_shard}):
+        cache = Cache(tmp_path_factory.mktemp("cache"))
+        with ArtifactWriter(cache, **sizes) as writer:
+            sink = writer.sink("int32", row_shape)
+            start = turn = 0
+            while start < rows:
+                piece = pieces[turn % len(pieces)]
+                sink.append(values[start : start + piece])
+                start, turn = start + piece, turn + 1
+            array = sink.close()
+            assert numpy.array_equal(numpy.asarray(array), values)
+            record = writer.publish(Traversal(algorithm="bfs", distance=array, vertex_count=3))
+        ids.add(record.id)
+        assert cache.check(record.id) is None
+        assert numpy.array_equal(numpy.asarray(cache.open(record.id).distance), values)
+    assert len(ids) == 1
+
+
+def test_both_codecs_are_used_and_do_not_change_the_id(tmp_path, monkeypatch):
+    values = numpy.arange(100_000, dtype=numpy.int64)
+    ids, codecs = set(), set()
+    for worth in (2.0, 0.0):
+        monkeypatch.setattr("pipeline.store.codecs.WORTH_COMPRESSING", worth)
+        cache = Cache(tmp_path / str(worth))
+        with cache.writer() as writer:
+            record = writer.publish(Traversal(algorithm="bfs", sources=values, vertex_count=1))
+        codecs.add(cache.open(record.id).sources.layout.codec)
+        ids.add(record.id)
+    assert codecs == {PLAIN, ZSTD}
+    assert len(ids) == 1
+
+
+def test_byte_order_and_memory_order_do_not_change_the_id(tmp_path):
+    values = numpy.arange(24, dtype=numpy.int32).reshape(4, 6)
+    with Cache(tmp_path).writer() as writer:
+        ids = {
+            writer.publish(Traversal(algorithm="bfs", distance=array, vertex_count=6)).id
+            for array in (values, values.astype(">i4"), numpy.asfortranarray(values), values[:, ::1])
+        }
+        transposed = writer.publish(Traversal(algorithm="bfs", distance=values.T, vertex_count=6)).id
+    assert len(ids) == 1
+    assert transposed not in ids
+
+
+def test_attributes_are_plain_data(tmp_path):
+    def measured(**searches: object) -> Measurement:
+        return Measurement(
+            algorithm="bfs",
+            strategy="s",
+            reason="r",
+            backend="cpu",
+            hardware="h",
+            prepare_milliseconds=1.0,
+            searches=searches,
+        )
+
+    with Cache(tmp_path).writer() as writer:
+        of_numpy = writer.publish(measured(count=numpy.int64(3), rate=numpy.float32(0.5), pair=(1, 2)))
+        of_python = writer.publish(measured(count=3, rate=0.5, pair=[1, 2]))
+        assert of_numpy.id == of_python.id
+        for wrong, error in [
+            ({"x": math.nan}, ValueError),
+            ({"x": math.inf}, ValueError),
+            ({"x": {1: 2}}, TypeError),
+            ({"x": {1, 2}}, TypeError),
+            ({"x": numpy.arange(3)}, TypeError),
+            ({"x": b"bytes"}, TypeError),
+        ]:
+            with pytest.raises(error, match="searches"):
+                writer.publish(measured(**wrong))
+
+
+def test_an_array_of_objects_is_refused(tmp_path):
+    with Cache(tmp_path).writer() as writer:
+        for dtype in ("O", "U4", "complex64", "datetime64[s]"):
+            with pytest.raises(TypeError, match="cannot be stored"):
+                writer.sink(dtype)
+        with pytest.raises(ValueError, match="cannot be named"):
+            from stages.artifacts import Partition
+
+            writer.publish(
+                Partition(
+                    arrays={"../up": numpy.arange(3)},
+                    delegates=numpy.arange(3),
+                    ranks=1,
+                    threshold=1,
+                    vertex_count=1,
+                    arc_count=1,
+                    symmetric=True,
+                )
+            )
+
+
+def test_a_value_that_does_not_fit_is_refused(tmp_path):
+    with Cache(tmp_path).writer() as writer:
+        sink = writer.sink("uint32")
+        sink.append(numpy.array([1, 2**32 - 1], numpy.int64))
+        for wrong in (numpy.array([-1]), numpy.array([2**32]), numpy.array([0.5])):
+            with pytest.raises(ValueError, match="cannot"):
+                sink.append(wrong)
+        assert numpy.asarray(sink.close()).tolist() == [1, 2**32 - 1]
+        with pytest.raises(ValueError, match="closed"):
+            sink.append(numpy.arange(2))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([1, 2, 4, 8]),
+    st.lists(st.integers(0, 3000), max_size=3).map(tuple),
+    st.integers(8, 5000),
+    st.integers(1, 20),
+)
+def test_a_cut_fits_its_limits_and_divides_evenly(itemsize, row_shape, chunk_bytes, factor):
+    found = cut(itemsize, row_shape, chunk_bytes, chunk_bytes * factor)
+    assert itemsize * math.prod(found.chunk) <= max(chunk_bytes, itemsize)
+    assert itemsize * math.prod(found.shard) <= max(chunk_bytes * factor, itemsize)
+    assert all(shard % chunk == 0 for shard, chunk in zip(found.shard, found.chunk, strict=True))
+    layout = Layout("uint8", (5, *row_shape), found.chunk, found.shard, PLAIN)
+    assert read_layout(array_metadata(layout)) == layout
+
+
+def test_metadata_of_others_are_not_taken_for_ours():
+    text = array_metadata(Layout("int32", (5,), (5,), (5,), ZSTD))
+    for wrong in (text.replace(b"int32", b"int31"), text.replace(b'"end"', b'"start"'), b"{}", b"[", b"5"):
+        with pytest.raises((ValueError, KeyError)):
+            read_layout(wrong)
+
+
+def test_graph_kinds_stay_apart(tmp_path):
+    # An Ordering is a Graph with more fields; its id must not be that of a Graph.
+    assert Graph in type(graph()).__mro__
+    assert artifact_id("Graph", {}, {}) != artifact_id("Ordering", {}, {})

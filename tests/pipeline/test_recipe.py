@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import enum
+import subprocess
+import sys
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.recipe import digest, make_recipe
+from stages.stage import Machine, Need, Parameters, Slot, Stage
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
+plain = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)
+)
+
+
+def tagged(value: object) -> object:
+    """A form in which only values that must share a digest are equal."""
+    if isinstance(value, list | tuple):
+        return ("list", tuple(tagged(item) for item in value))
+    if isinstance(value, dict):
+        return ("dict", tuple(sorted((key, repr(tagged(item))) for key, item in value.items())))
+    return (type(value).__name__, repr(value))
+
+
+@settings(max_examples=60, deadline=None)
+@given(plain, plain)
+def test_digests_are_equal_exactly_when_typed_values_are(one, other):
+    assert (digest(one) == digest(other)) == (tagged(one) == tagged(other))
+    assert digest(one) == digest(one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 1.0),
+        (1, True),
+        (0, False),
+        (0, None),
+        ("1", 1),
+        ("a", b"a"),
+        (["ab"], ["a", "b"]),
+        ([["a"], "b"], [["a", "b"]]),
+        ({"a": 1, "b": 2}, {"a": 2, "b": 1}),
+        ([], {}),
+        ("", []),
+        ({"a": {}}, {"a": []}),
+        (0.0, -0.0),
+    ],
+)
+def test_close_values_differ(one, other):
+    assert digest(one) != digest(other)
+
+
+def test_order_of_keys_and_kind_of_sequence_do_not_matter():
+    assert digest({"a": 1, "b": (2, 3)}) == digest({"b": [2, 3], "a": 1})
+
+
+class Colour(enum.IntEnum):
+    red = 1
+
+
+@pytest.mark.parametrize(
+    "value", [{1, 2}, object(), numpy.float64(1), numpy.int32(1), Colour.red, {1: 2}, 1j, bytearray(b"a")]
+)
+def test_what_cannot_be_hashed_is_an_error(value):
+    with pytest.raises(TypeError):
+        digest([value])
+
+
+class Method(Parameters):
+    method: str = "rcm"
+    factor: float = 1.0
+    chunk: int = 10
+
+
+def stage(**changes: object) -> Stage:
+    fields: dict[str, object] = {
+        "name": "reorder",
+        "version": 1,
+        "about": "",
+        "parameters": Method,
+        "inputs": {"input": Slot(("Graph",), "")},
+        "outputs": ("Ordering",),
+        "run": lambda context, parameters, input: input,  # noqa: A006
+        "estimate": lambda parameters, inputs, machine: Need(0, 0, ()),
+        "hidden": frozenset({"chunk"}),
+    }
+    return Stage(**{**fields, **changes})
+
+
+def test_every_part_of_a_recipe_counts_and_hidden_parameters_do_not():
+    inputs, files = {"input": ("id1", "id2")}, {"a.txt": "f1", "b.txt": "f2"}
+    base = make_recipe(stage(), Method(), inputs, files, None)
+    others = [
+        make_recipe(stage(name="renumber"), Method(), inputs, files, None),
+        make_recipe(stage(version=2), Method(), inputs, files, None),
+        make_recipe(stage(), Method(method="random"), inputs, files, None),
+        make_recipe(stage(), Method(factor=2), inputs, files, None),
+        make_recipe(stage(), Method(), {"input": ("id2", "id1")}, files, None),
+        make_recipe(stage(), Method(), {"other": ("id1", "id2")}, files, None),
+        make_recipe(stage(), Method(), inputs, {"a.txt": "f1", "b.txt": "f3"}, None),
+        make_recipe(stage(), Method(), inputs, files, "a CPU"),
+    ]
+    assert len({base.digest, *(other.digest for other in others)}) == 9
+    assert make_recipe(stage(), Method(chunk=99), inputs, files, None).digest == base.digest
+    assert "chunk" not in base.parts["parameters"]
+    moved = make_recipe(stage(), Method(), inputs, {"c.txt": "f1", "d.txt": "f2"}, None)
+    assert moved.digest == base.digest
+    assert moved.parts["files"] == {"c.txt": "f1", "d.txt": "f2"}
+
+
+def test_machine_is_not_part_of_a_recipe():
+    assert "machine" not in make_recipe(stage(), Method(), {}, {}, None).parts
+    assert Machine(backend="cpu", threads=1, host_memory=1)
+
+
+def test_a_digest_is_the_same_in_every_process():
+    code = "from pipeline.recipe import digest; print(digest({'a': [1, 2.5, None, 'x'], 'b': {'c': True}}))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert found == {digest({"a": [1, 2.5, None, "x"], "b": {"c": True}})}

@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import tracemalloc
+
+import numpy
+import pytest
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from pipeline.errors import DamagedArtifact, RequestError
+from pipeline.store import Cache, find_cache
+from pipeline.store.writer import ArtifactWriter
+from stages.artifacts import Graph, Partition, Traversal
+from stages.stage import Extent
+from tests.pipeline.samples import each_kind, equal, graph, provenance, publish, recipe, shards
+
+KINDS = each_kind()
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+]
+
+
+@pytest.mark.parametrize("artifact", KINDS, ids=[f"{i}-{type(a).__name__}" for i, a in enumerate(KINDS)])
+def test_every_kind_comes_back_as_it_was(tmp_path, artifact):
+    cache = Cache(tmp_path)
+    record = publish(cache, artifact)
+    assert cache.check(record.id) is None
+    described = cache.describe(record.id)
+    assert described == record
+    assert described.kind == type(artifact).__name__
+    assert described.bytes_on_disk == sum(
+        path.stat().st_size for path in record.path.rglob("*") if path.is_file()
+    )
+    opened = cache.open(record.id)
+    assert equal(opened, artifact)
+    assert publish(cache, opened).id == record.id
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.data(),
+    st.sampled_from(DTYPES),
+    arrays.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=9),
+    st.sampled_from([8, 40, 1 << 20]),
+)
+def test_any_array_comes_back_and_zarr_reads_it(tmp_path_factory, data, dtype, shape, chunk_bytes):
+    values = data.draw(
+        arrays.arrays(dtype, shape, elements={"allow_nan": False} if "float" in dtype else None)
+    )
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    with ArtifactWriter(cache, chunk_bytes=chunk_bytes, shard_bytes=3 * chunk_bytes) as writer:
+        record = writer.publish(Traversal(algorithm="x", distance=values, component=None, vertex_count=1))
+    stored = cache.open(record.id).distance
+    assert stored.dtype == values.dtype
+    assert stored.shape == values.shape
+    assert numpy.array_equal(numpy.asarray(stored), values)
+    group = zarr.open(record.path, mode="r")
+    assert group["distance"].dtype == values.dtype
+    assert numpy.array_equal(group["distance"][...], values)
+
+
+def test_plain_zarr_reads_groups_attributes_and_nested_arrays(tmp_path):
+    partition = next(artifact for artifact in KINDS if isinstance(artifact, Partition))
+    record = publish(Cache(tmp_path), partition)
+    group = zarr.open(record.path, mode="r")
+    assert group.attrs["threshold"] == 8
+    assert group.attrs["gravel"] == {"kind": "Partition"}
+    names = {f"arrays/{name}" for name in partition.arrays}
+    assert {name for name, node in group.members(max_depth=None) if hasattr(node, "dtype")} == names | {
+        "delegates"
+    }
+    assert group["arrays/rank0"]["nn/row_offsets"][:].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_zeros_are_written_and_a_missing_shard_is_no_fill_value(tmp_path):
+    cache = Cache(tmp_path)
+    record = publish(
+        cache, Traversal(algorithm="x", component=numpy.zeros(10, numpy.uint32), vertex_count=10)
+    )
+    (shard,) = shards(record)
+    shard.unlink()
+    with pytest.raises(DamagedArtifact):
+        numpy.asarray(cache.open(record.id).component)
+
+
+keys = st.one_of(
+    st.integers(-6, 5),
+    st.slices(6),
+    st.lists(st.integers(-6, 5), max_size=4).map(lambda picked: numpy.array(picked, numpy.int64)),
+    st.lists(st.booleans(), min_size=6, max_size=6).map(lambda mask: numpy.array(mask, bool)),
+    st.just(Ellipsis),
+)
+
+
+@pytest.fixture(scope="module")
+def cube(tmp_path_factory):
+    values = numpy.random.default_rng(3).integers(0, 1000, (6, 6, 6)).astype(numpy.int16)
+    with ArtifactWriter(Cache(tmp_path_factory.mktemp("cache")), chunk_bytes=20, shard_bytes=200) as writer:
+        sink = writer.sink("int16", (6, 6))
+        sink.append(values[:4])
+        sink.append(values[4:])
+        array = sink.close()
+        writer.publish(Traversal(algorithm="x", distance=array, vertex_count=1))
+    return values, array
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(keys, min_size=1, max_size=3))
+def test_indices_mean_what_numpy_means(cube, key):
+    values, array = cube
+    lists = [part for part in key if isinstance(part, numpy.ndarray)]
+    # Two index arrays in one index pick points, which nothing here asks for; one is enough.
+    if len(lists) > 1 or sum(part is Ellipsis for part in key) > 1:
+        key = [part for part in key if part is not Ellipsis][:1]
+    expected = values[tuple(key)]
+    found = array[tuple(key)]
+    assert found.shape == expected.shape
+    assert numpy.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("key", [6, -7, (0, 0, 0, 0), None, (slice(None), 6), 1.5, "a", [True, False]])
+def test_wrong_indices_are_refused(cube, key):
+    with pytest.raises(IndexError):
+        cube[1][key]
+
+
+def test_slices_read_only_what_they_touch(tmp_path):
+    cache = Cache(tmp_path)
+    with ArtifactWriter(cache, chunk_bytes=400, shard_bytes=4000) as writer:
+        values = numpy.random.default_rng(0).integers(0, 2**32, 10_000, numpy.uint32)
+        record = writer.publish(Traversal(algorithm="x", component=values, vertex_count=1))
+    array = cache.open(record.id).component
+    assert len(shards(record)) == 10
+    for shard in shards(record)[1:]:
+        shard.unlink()
+    assert numpy.array_equal(array[5:995], values[5:995])
+    with pytest.raises(DamagedArtifact):
+        array[999:1001]
+
+
+def test_stored_arrays_iterate_and_travel(tmp_path):
+    cache = Cache(tmp_path)
+    record = publish(cache, graph())
+    opened = cache.open(record.id)
+    columns = pickle.loads(pickle.dumps(opened)).column_indices
+    assert list(columns) == numpy.asarray(opened.column_indices).tolist()
+    assert len(columns) == columns.size == columns.nbytes // 4
+    assert numpy.asarray(columns, dtype=numpy.int64).dtype == numpy.int64
+    with pytest.raises(ValueError, match="copying"):
+        numpy.array(columns, copy=False)
+    assert pickle.loads(pickle.dumps(cache)).root == cache.root
+
+
+def test_a_sink_is_readable_at_once_and_not_written_twice(tmp_path):
+    cache = Cache(tmp_path)
+    with cache.writer() as writer:
+        sink = writer.sink("uint32")
+        for start in range(0, 100, 7):
+            sink.append(numpy.arange(start, min(100, start + 7), dtype=numpy.uint32))
+        component = sink.close()
+        assert component[3:5].tolist() == [3, 4]
+        inode = (component.folder / "c" / "0").stat().st_ino
+        first = writer.publish(Traversal(algorithm="x", component=component, vertex_count=100))
+        assert (first.path / "component" / "c" / "0").stat().st_ino == inode
+        # The same array again, in another artifact and twice in one, is copied from the first.
+        second = writer.publish(Traversal(algorithm="y", component=component, vertex_count=100))
+        third = writer.publish(
+            Traversal(algorithm="z", component=component, sources=component, vertex_count=100)
+        )
+        again = writer.publish(Traversal(algorithm="x", component=component, vertex_count=100))
+        assert again == first
+    for record in (first, second, third):
+        opened = cache.open(record.id)
+        assert numpy.array_equal(numpy.asarray(opened.component), numpy.arange(100))
+    assert numpy.array_equal(numpy.asarray(component), numpy.arange(100))
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == sorted(
+        record.path.name for record in (first, second, third)
+    )
+
+
+def test_one_unpublished_array_in_two_fields(tmp_path):
+    cache = Cache(tmp_path)
+    with cache.writer() as writer:
+        sink = writer.sink("int64")
+        sink.append(numpy.arange(9))
+        array = sink.close()
+        record = writer.publish(Traversal(algorithm="x", component=array, sources=array, vertex_count=9))
+    opened = cache.open(record.id)
+    assert (
+        numpy.asarray(opened.component).tolist() == numpy.asarray(opened.sources).tolist() == list(range(9))
+    )
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path):
+    def stage_that_fails() -> None:
+        with Cache(tmp_path).writer() as writer:
+            writer.sink("int64").append(numpy.arange(400_000))
+            raise RuntimeError("the stage failed")
+
+    with pytest.raises(RuntimeError, match="the stage failed"):
+        stage_that_fails()
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_sink_holds_little_memory(tmp_path):
+    rows = numpy.random.default_rng(0).integers(0, 2**62, 1 << 17)
+    with Cache(tmp_path).writer() as writer:
+        sink = writer.sink("int64")
+        sink.append(rows)
+        tracemalloc.start()
+        for _ in range(48):
+            sink.append(rows)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        array = sink.close()
+    # 48 MiB went through; a shard is 64 MiB.
+    assert array.nbytes == 49 << 20
+    assert peak < 24 << 20
+
+
+def test_extents_are_those_of_the_stages(tmp_path):
+    cache = Cache(tmp_path)
+    found = graph()
+    record = publish(cache, found)
+    size = found.row_offsets.nbytes + found.column_indices.nbytes
+    assert cache.describe(record.id).extent == Extent(
+        "Graph", 40, found.arc_count, size, directed=not found.symmetric
+    )
+    assert record.bytes == size
+    bfs = next(artifact for artifact in KINDS if isinstance(artifact, Traversal))
+    assert publish(cache, bfs).extent == Extent("Traversal", 40, 0, 16 + 320 + 640, 2)
+    assert publish(cache, KINDS[0]).extent.arcs == found.arc_count
+
+
+def test_recipes_come_back_and_the_newest_answer_wins(tmp_path):
+    cache = Cache(tmp_path)
+    asked = recipe()
+    assert cache.recall(asked.digest) is None
+    cache.remember(asked, ("b", "a"), provenance())
+    record = cache.recall(asked.digest)
+    assert record.outputs == ("b", "a")
+    assert record.parts == asked.parts
+    assert record.provenance == provenance()
+    cache.remember(asked, ("c",), provenance())
+    assert cache.recall(asked.digest).outputs == ("c",)
+
+
+def test_the_light_half_imports_nothing_heavy(tmp_path):
+    record = publish(Cache(tmp_path), graph())
+    code = f"""
+import sys
+from pipeline.file_digest import FileDigests
+from pipeline.recipe import digest
+from pipeline.store import Cache, find_cache
+from stages.stage import FileInput
+cache = Cache(find_cache({str(tmp_path)!r}))
+assert cache.recall({recipe().digest!r}).outputs == ({record.id!r},)
+assert cache.check({record.id!r}) is None
+described = cache.describe({record.id!r})
+assert described.attributes["vertex_count"] == 40 and described.extent.vertices == 40
+with cache.lease("run"):
+    pass
+cache.sweep()
+FileDigests(cache.root).digest(FileInput({__file__!r}))
+heavy = {{"numpy", "zarr", "numba", "dask", "cupy", "pyarrow", "fsspec", "numcodecs", "zstandard", "pandas"}}
+print(sorted(heavy & set(sys.modules)))
+with cache.lock({recipe().digest!r}):
+    print(sorted(heavy & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "[]"]
+
+
+def test_where_the_cache_lies(tmp_path, monkeypatch):
+    monkeypatch.delenv("GRAVEL_CACHE", raising=False)
+    project = tmp_path / "project"
+    inner = project / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    (project / "pyproject.toml").touch()
+    assert find_cache() == project / ".gravel"
+    (project / "a" / ".gravel").mkdir()
+    assert find_cache() == project / "a" / ".gravel"
+    monkeypatch.setenv("GRAVEL_CACHE", str(tmp_path / "elsewhere"))
+    assert find_cache() == tmp_path / "elsewhere"
+    assert find_cache("here") == inner / "here"
+    with pytest.raises(RequestError, match="only local folders"):
+        find_cache("s3://bucket/cache")
+    (tmp_path / "file").touch()
+    with pytest.raises(RequestError, match="is a file"):
+        find_cache(str(tmp_path / "file"))
+
+
+def test_an_unknown_artifact(tmp_path):
+    cache = Cache(tmp_path)
+    assert "no record" in cache.check("0" * 64)
+    with pytest.raises(DamagedArtifact):
+        cache.describe("0" * 64)
+    with pytest.raises(DamagedArtifact):
+        cache.open("0" * 64)
+
+
+def test_ordering_is_opened_as_an_ordering_and_graph_as_a_graph(tmp_path):
+    cache = Cache(tmp_path)
+    assert type(cache.open(publish(cache, graph()).id)) is Graph
