@@ -57,16 +57,22 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
         p.step = p.frontier_arcs <= t.team_limit ? TEAM : PUSH;
     }
 
-    if (p.step == ENQUEUE) return;
     u32 pulling = p.step == PULL;
-    if (p.step != DONE && (pulling != p.pulling || done == START)) {
-        if (blockIdx.x == 0) log[2 + p.changes] = u64(p.level) << 1 | pulling;
+    bool known = p.step == DONE || p.step == ENQUEUE;
+    if (!known && (pulling != p.pulling || done == START)) {
+        if (blockIdx.x == 0) log[LOG_FIRST + p.changes] = u64(p.level) << 1 | pulling;
         ++p.changes;
         p.pulling = pulling;
     }
-    if (p.step == DONE && blockIdx.x == 0) {
-        log[0] = p.level;
-        log[1] = p.changes;
+    if (blockIdx.x == 0 && p.steps < MOST_TRACED) {
+        log[TRACE + 2 * p.steps] = u64(p.level) << 8 | p.step;
+        log[TRACE + 2 * p.steps + 1] = u64(clock64());
+        ++p.steps;
+    }
+    if (blockIdx.x == 0 && p.step == DONE) {
+        log[LOG_LEVELS] = p.level;
+        log[LOG_CHANGES] = p.changes;
+        log[LOG_STEPS] = p.steps;
     }
 }
 

@@ -17,7 +17,12 @@
 constexpr u32 CHUNK = 256;          // arcs of a queue entry; at most 1024, the entry's 10 bits
 constexpr u32 LENGTH_BITS = 10;
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
-constexpr u32 MOST_CHANGES = 250;   // of direction, which the log has room for
+
+// Words of `log`: levels, changes of direction, steps; then level << 1 | bottom-up for each change, and from
+// TRACE on, for the first steps, level << 8 | step and the processor's clock when it began.
+constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_STEPS = 2, LOG_FIRST = 3;
+constexpr u32 MOST_CHANGES = 250;
+constexpr u32 TRACE = 256, MOST_TRACED = 128;
 
 enum Step : u32 { START, PUSH, TEAM, PULL, ENQUEUE, DONE };
 
@@ -58,6 +63,7 @@ struct Progress {
     u32 step;
     u32 small_pulls;
     u32 changes;
+    u32 steps;
     u32 pulling;
     u32 exact_side;
 };

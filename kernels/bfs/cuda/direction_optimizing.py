@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
@@ -11,7 +12,8 @@ from kernels.cuda import event_milliseconds, load, resident_blocks, shared_bytes
 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
 CHUNK = 256  # arcs of a queue entry, as in search.cuh
-LOG_WORDS = 256  # levels, changes of direction, then one word for each
+LOG_FIRST, TRACE, MOST_TRACED = 3, 256, 128  # the layout of the log, as in search.cuh
+STEPS = ("start", "push", "team", "pull", "enqueue", "done")
 CONTROL_WORDS = 32
 MOST_IN_TEAM = 32
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
@@ -127,7 +129,7 @@ class DirectionOptimizing:
         heads_kernel((words // 8,), (256,), (self._row_offsets, self._columns, *sizes, heads, closed))
         if not symmetric:
             closed[:] = self._padding(words)
-        self._log = cupy.zeros(LOG_WORDS, cupy.uint64)
+        self._log = cupy.zeros(TRACE + 2 * MOST_TRACED, cupy.uint64)
         numbers = (self.vertices, words, candidates, arcs, int(symmetric), _depth(max_depth))
         self._launch = (grid,), (block,), shared
         self._arguments = (
@@ -187,12 +189,27 @@ class DirectionOptimizing:
         return BFSResult(source, distance, predecessor, taken, self._directions())
 
     def _directions(self) -> tuple[str, ...]:
-        levels, changes, *log = (int(word) for word in self._log.get())
+        levels, changes, _, *log = (int(word) for word in self._log[:TRACE].get())
         starts = [word >> 1 for word in log[:changes]] + [levels]
         names: list[str] = []
         for i in range(changes):
             names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
         return tuple(names)
+
+    def steps(self) -> list[tuple[str, int, float]]:
+        """List the first steps of the latest search: name, level and microseconds (at the top clock rate).
+
+        A "team" step goes through several levels; "enqueue" prepares the change to top-down.
+        """
+        import cupy
+
+        log = [int(word) for word in self._log.get()]
+        kilohertz = cupy.cuda.Device().attributes["ClockRate"]
+        traced = [(log[i], log[i + 1]) for i in range(TRACE, TRACE + 2 * log[2], 2)]
+        return [
+            (STEPS[what & 0xFF], what >> 8, (after - clock) / kilohertz * 1e3)
+            for (what, clock), (_, after) in itertools.pairwise(traced)
+        ]
 
 
 def _depth(max_depth: int | None) -> int:

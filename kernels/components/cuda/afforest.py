@@ -13,7 +13,7 @@ SOURCE = "kernels/components/afforest.cu"
 HUB = 4096  # as in afforest.cu
 
 
-def run(
+def components(
     row_offsets: Any, column_indices: Any, *, symmetric: bool, rounds: int = 1, block: int = 512
 ) -> ComponentsResult:
     """Label every vertex with the smallest of its component; see `kernels.components.components`.

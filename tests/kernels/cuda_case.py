@@ -1,0 +1,61 @@
+"""What the tests of CUDA kernels share: a graph on the device, and the smallest predecessors by NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from tests.zoo import ZooGraph, zoo
+
+ZOO = [graph for graph in zoo() if graph.vertex_count]
+
+
+def names(value: object) -> str | None:
+    return value.name if isinstance(value, ZooGraph) else None
+
+
+def rmat(scale: int, edge_factor: int = 12, seed: int = 3) -> ZooGraph:
+    """A skewed graph with hubs, isolated vertices and several levels."""
+    random = numpy.random.default_rng(seed)
+    edges = edge_factor << scale
+    source, target = numpy.zeros(edges, numpy.int64), numpy.zeros(edges, numpy.int64)
+    for _ in range(scale):
+        corner = random.choice(4, size=edges, p=[0.57, 0.19, 0.19, 0.05])
+        source, target = source * 2 + corner // 2, target * 2 + corner % 2
+    relabel = random.permutation(1 << scale)
+    return ZooGraph(
+        f"rmat_{scale}",
+        1 << scale,
+        relabel[source].astype(numpy.uint32),
+        relabel[target].astype(numpy.uint32),
+    )
+
+
+def fast_csr(graph: ZooGraph, *, symmetric: bool, index: Any = numpy.uint32) -> tuple[Any, Any]:
+    """`ZooGraph.csr` for graphs too large for sets."""
+    source, target = graph.source.astype(numpy.int64), graph.target.astype(numpy.int64)
+    if symmetric:
+        source, target = numpy.concatenate([source, target]), numpy.concatenate([target, source])
+    keys = numpy.unique((source * graph.vertex_count + target)[source != target])
+    rows = keys // graph.vertex_count
+    offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
+    numpy.cumsum(numpy.bincount(rows, minlength=graph.vertex_count), out=offsets[1:])
+    return offsets, (keys % graph.vertex_count).astype(index)
+
+
+def smallest_predecessors(row_offsets: Any, column_indices: Any, distance: Any) -> Any:
+    """Among the vertices one level up that have an arc to v the smallest, int64, -1 for none."""
+    n = len(distance)
+    tail = numpy.repeat(numpy.arange(n), numpy.diff(row_offsets))
+    head = column_indices.astype(numpy.int64)
+    joins = (distance[tail] >= 0) & (distance[head] == distance[tail] + 1)
+    smallest = numpy.full(n, n, numpy.int64)
+    numpy.minimum.at(smallest, head[joins], tail[joins])
+    return numpy.where(smallest == n, -1, smallest)
+
+
+def on_device(*arrays: Any) -> tuple[Any, ...]:
+    import cupy
+
+    return tuple(cupy.asarray(array) for array in arrays)
