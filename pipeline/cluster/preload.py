@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 from typing import Any
 
 LOG = "GRAVEL_WORKER_LOG"
@@ -16,6 +17,7 @@ LOG = "GRAVEL_WORKER_LOG"
 def dask_setup(worker: Any) -> None:
     """Prepare the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_load, daemon=True, name="gravel-load").start()
     path = os.environ.get(LOG)
     if path:
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -24,3 +26,11 @@ def dask_setup(worker: Any) -> None:
         os.close(log)
         for name in ("distributed", "distributed.worker"):
             logging.getLogger(name).setLevel(logging.INFO)
+
+
+def _load() -> None:
+    """Load what nearly every stage uses while the cluster still starts."""
+    import numpy  # noqa: F401
+    import zarr  # noqa: F401
+
+    import kernels.jit  # noqa: F401

@@ -129,23 +129,23 @@ class Driver:
 
     def _loop(self) -> None:
         while not self._interrupted and any(node.state not in ENDED for node in self._nodes):
+            before = [node.state for node in self._nodes]
             self._settler.settle()
             self._after_failures()
             self._admit()
-            if self._interrupted or not self._nodes.in_state(*BUSY):
-                if not self._nodes.in_state(WANTED, WAITING) or self._started is None:
-                    return
-                if not self._placer.empty and not self._interrupted:
-                    continue
-                return
-            assert self._started is not None
-            try:
-                event = self._started.cluster.events.get(timeout=TICK)
-            except queue.Empty:
-                self._report.tick()
-                continue
-            self._handle(event)
-            self._report.tick()
+            if self._started is not None and (self._nodes.in_state(*BUSY) or self._placer.waits):
+                self._wait_for_event(self._started.cluster.events)
+            elif before == [node.state for node in self._nodes]:
+                for node in self._nodes.in_state(WANTED, WAITING):
+                    self._settler.fail(node, Failure("bug", "nothing is left that could make it run"))
+
+    def _wait_for_event(self, events: queue.SimpleQueue[object]) -> None:
+        try:
+            event = events.get(timeout=TICK)
+        except queue.Empty:
+            event = None
+        self._handle(event)
+        self._report.tick()
 
     def _after_failures(self) -> None:
         if self._stopping or not self._options.fail_fast or not self._report.failures:

@@ -61,6 +61,11 @@ class Placer:
         self._places = [place for place in self._places if place.name not in gone]
 
     @property
+    def waits(self) -> bool:
+        """Whether places are away that will come back."""
+        return bool(self._away)
+
+    @property
     def empty(self) -> bool:
         """Whether no place is left."""
         return not self._places
