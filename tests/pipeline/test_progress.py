@@ -1,0 +1,152 @@
+"""Rates, plain lines, JSON events and the live table."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from pipeline.progress import Event, JsonReporter, PlainReporter, QuietReporter, make_reporter
+from pipeline.progress.events import KINDS
+from pipeline.progress.rates import Pace, describe_pace, format_count, format_seconds
+from pipeline.progress.terminal import TerminalReporter
+
+STORY: list[Event] = [
+    Event("run_started", {"run": "r1", "workflow": "w", "stages": 4, "folder": "f"}),
+    Event("stage_cached", {"stage": "a", "seconds": 1.0, "bytes": 10}),
+    Event("cluster_started", {"cluster": "local, 2 workers", "seconds": 1.5}),
+    Event(
+        "stage_started",
+        {"stage": "b", "place": "w0", "attempt": 1, "need_host_bytes": 1, "need_device_bytes": 0},
+    ),
+    Event("stage_progress", {"stage": "b", "done": 5, "total": 10, "unit": "edges", "rate": 2.0}),
+    Event("stage_retried", {"stage": "b", "attempt": 2, "message": "the worker that ran it died"}),
+    Event("stage_finished", {"stage": "b", "seconds": 2.5, "bytes": 2048, "peak_host_bytes": 5}),
+    Event("damaged", {"stage": "a", "artifact": "x", "message": "artifact x is damaged"}),
+    Event("waiting", {"stage": "c", "message": "another run is computing it; waiting for that"}),
+    Event("stage_failed", {"stage": "c", "message": "[no] luck", "hint": None}),
+    Event("stage_skipped", {"stage": "d", "because": "c"}),
+    Event("note", {"message": "by the way"}),
+    Event(
+        "run_finished",
+        {
+            "run": "r1",
+            "state": "failed",
+            "seconds": 9.0,
+            "computed": 1,
+            "cached": 1,
+            "failed": 1,
+            "skipped": 1,
+            "interrupted": 0,
+            "report": "/r.html",
+        },
+    ),
+]
+
+
+def test_the_story_tells_every_kind() -> None:
+    assert {event.kind for event in STORY} == set(KINDS)
+
+
+def test_plain_lines_are_one_per_step() -> None:
+    stream = io.StringIO()
+    reporter = PlainReporter(stream)
+    for event in STORY:
+        reporter.handle(event)
+    lines = [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
+    assert lines == [
+        "run r1 of w: 4 stage runs",
+        "a: cached",
+        "cluster: local, 2 workers, up in 1.50 s",
+        "b: started",
+        "b: attempt 2 follows: the worker that ran it died",
+        "b: done in 2.50 s, 2 KiB",
+        "a: artifact x is damaged; computed again",
+        "c: another run is computing it; waiting for that",
+        "c: failed: [no] luck",
+        "d: skipped, it depends on c",
+        "by the way",
+        "failed in 9.00 s: 1 computed, 1 cached, 1 failed, 1 skipped",
+        "report: /r.html",
+    ]
+
+
+def test_json_events_are_one_object_per_line() -> None:
+    stream = io.StringIO()
+    reporter = JsonReporter(stream)
+    for event in STORY:
+        reporter.handle(event)
+    objects: list[dict[str, Any]] = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [each["event"] for each in objects] == [event.kind for event in STORY]
+    assert all(isinstance(each["time"], float) for each in objects)
+    assert objects[4] == {**STORY[4].data, "event": "stage_progress", "time": objects[4]["time"]}
+
+
+def test_the_terminal_shows_what_runs_and_keeps_what_is_done() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=100, color_system=None)
+    reporter = TerminalReporter(console)
+    for event in STORY[:5]:
+        reporter.handle(event)
+    table = Console(file=io.StringIO(), width=100, color_system=None)
+    with table.capture() as captured:
+        table.print(reporter._table())
+    assert "5/10 edges" in captured.get()
+    assert "1 of 4 stage runs, 1 of them cached" in captured.get()
+    for event in STORY[5:]:
+        reporter.handle(event)
+    reporter.close()
+    text = stream.getvalue()
+    assert "✓ b: done in 2.50 s" in text
+    assert "✗ c: failed: [no] luck" in text
+
+
+def test_a_reporter_is_chosen() -> None:
+    assert isinstance(make_reporter(json=True), JsonReporter)
+    assert isinstance(make_reporter(quiet=True), QuietReporter)
+    assert isinstance(make_reporter(terminal=False), PlainReporter)
+
+
+def test_a_terminal_sees_plain_lines_if_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = make_reporter(terminal=True)
+    reporter.handle(STORY[0])
+    reporter.handle(STORY[1])
+    reporter.handle(STORY[-1])
+    reporter.close()
+    assert "a: cached" in capsys.readouterr().err
+
+
+def test_a_pace_has_a_rate_and_a_remaining_time() -> None:
+    pace = Pace()
+    pace.update(0, 1000, "edges", now=0.0)
+    assert pace.remaining is None
+    pace.update(100, 1000, "edges", now=1.0)
+    assert pace.rate == 100.0
+    pace.update(300, 1000, "edges", now=2.0)
+    assert pace.rate == pytest.approx(0.7 * 100 + 0.3 * 200)
+    assert pace.remaining == pytest.approx(700 / 130)
+    assert describe_pace(pace) == "300/1.00k edges, 130/s, 5.38 s left".replace("1.00k", "1k")
+    pace.update(1, 10, "levels", now=3.0)
+    assert pace.rate == 0.0
+
+
+def test_numbers_are_short() -> None:
+    assert [format_count(count) for count in (0, 999, 1000, 12345, 4_560_000, 2e9, 3e12)] == [
+        "0",
+        "999",
+        "1k",
+        "12.3k",
+        "4.56M",
+        "2G",
+        "3T",
+    ]
+    assert [format_seconds(seconds) for seconds in (0.123, 12.34, 99.99, 245, 7380)] == [
+        "0.12 s",
+        "12.3 s",
+        "1 min 40 s",
+        "4 min 05 s",
+        "2 h 03 min",
+    ]
