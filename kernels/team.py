@@ -14,6 +14,7 @@ chunk of this one is done, so the phase's other words may be read after the taki
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -117,6 +118,11 @@ class Team:
         self._member = member
         self._pool = ThreadPoolExecutor(self.threads - 1, "gravel-team") if threads > 1 else None
         self._helpers: list[Future[Any]] = []
+        if self._pool is not None:
+            # An executor starts its threads at their first task; that belongs to nobody's measured time.
+            together = threading.Barrier(self.threads)
+            self._helpers = [self._pool.submit(together.wait) for _ in range(self.threads - 1)]
+            together.wait()
 
     def gather(self) -> None:
         """Wait for the helpers of the last run, and make ready for the next."""

@@ -16,7 +16,18 @@ from kernels.atomics import fetch_add
 from kernels.bfs.cpu.pull import bitmap_to_queue, pull_words, queue_to_bitmap
 from kernels.bfs.cpu.push import STRETCH, commit, push_alone, push_chunk
 from kernels.jit import serial
-from kernels.team import CHUNKS, KIND, LINE, PRIVATE, close, closed, finish, idle, open_phase, take, wait_for_all
+from kernels.team import (
+    KIND,
+    LINE,
+    PRIVATE,
+    close,
+    closed,
+    finish,
+    idle,
+    open_phase,
+    take,
+    wait_for_all,
+)
 
 # Words of the team's state that all threads write.
 TAIL = PRIVATE  # end of the queue
@@ -25,13 +36,13 @@ FOUND_ARCS = FOUND + 1
 
 # Words that the search's owner sets before a run.
 _OWN = PRIVATE + 2 * LINE
-SOURCE, MAX_DEPTH, ALONE, MAY_PULL, ALPHA, BETA, SERIAL_BELOW, ACTIVE, ARCS = range(_OWN, _OWN + 9)
+SOURCE, MAX_DEPTH, ALONE, MAY_PULL, ALPHA, BETA, SERIAL_BELOW = range(_OWN, _OWN + 7)
 
 # Words that the leader keeps between phases.
-BEGIN, END, DEPTH, UNEXPLORED, UNVISITED, FRONTIER_ARCS, PULLED, AWAKE, SIDE, MARK, STALE = range(
-    _OWN + 9, _OWN + 20
+BEGIN, END, DEPTH, UNEXPLORED, UNVISITED, FRONTIER_ARCS, PULLED, AWAKE, SIDE, MARK = range(
+    _OWN + 7, _OWN + 17
 )
-WORDS = 3 * LINE + 20
+WORDS = 2 * LINE + 17
 
 FILL, PUSH, COMMIT, TO_BITMAP, PULL, TO_QUEUE = range(6)
 START = 6  # what the leader finds in state[KIND] before the first phase
@@ -155,11 +166,12 @@ def next_phase(
     vertices = len(row_offsets) - 1
     words = len(visited)
     alone = state[ALONE] != 0
-    kind = state[KIND]
+    kind = int(state[KIND])
     if kind == START:
         return FILL, _parts(vertices, FILL_CHUNK)
     if kind == TO_BITMAP:
-        return _open_pull(state, directions, words)
+        _open_pull(state, directions)
+        return PULL, _parts(words, PULL_CHUNK)
     if kind == PULL:
         found = state[FOUND]
         state[SIDE] = 1 - state[SIDE]
@@ -171,13 +183,14 @@ def next_phase(
         if found == 0 or state[DEPTH] >= state[MAX_DEPTH]:
             return kind, 0
         if grew or found * state[BETA] > vertices:
-            return _open_pull(state, directions, words)
+            _open_pull(state, directions)
+            return PULL, _parts(words, PULL_CHUNK)
         state[BEGIN] = state[TAIL]
         return TO_QUEUE, _parts(words, PULL_CHUNK)
     if kind == FILL:
         queue[0] = state[SOURCE]
         state[TAIL] = 1
-    if kind == FILL or kind == PUSH or kind == TO_QUEUE:
+    if kind in (FILL, PUSH, TO_QUEUE):
         # The frontier queue[begin:end] is complete; its arcs are not counted yet.
         if kind == PUSH:
             state[DEPTH] += 1
@@ -233,9 +246,8 @@ def next_phase(
 
 
 @serial
-def _open_pull(state: NDArray[Any], directions: NDArray[Any], words: int) -> tuple[int, int]:
+def _open_pull(state: NDArray[Any], directions: NDArray[Any]) -> None:
     directions[state[DEPTH]] = PULL_DIRECTION
     state[PULLED] = 1
     state[FOUND] = 0
     state[FOUND_ARCS] = 0
-    return PULL, _parts(words, PULL_CHUNK)

@@ -61,7 +61,7 @@ def pull_words(
             if k < high:
                 found |= bit
                 count += 1
-                arcs += numpy.int64(high - low)
+                arcs += int(high - low)
                 if claims:
                     predecessor[v] = u
                 if hops:
@@ -72,9 +72,7 @@ def pull_words(
 
 
 @serial
-def queue_to_bitmap(
-    queue: NDArray[Any], first: int, last: int, bitmap: NDArray[Any], alone: bool
-) -> None:
+def queue_to_bitmap(queue: NDArray[Any], first: int, last: int, bitmap: NDArray[Any], alone: bool) -> None:
     """Set the bits of queue[first:last] in a bitmap; `alone` says that no other thread writes to it."""
     for i in range(first, last):
         v = queue[i]

@@ -62,10 +62,7 @@ class CPUSearch:
         threads = thread_count()
         heads = numpy.empty(n if pull else 0, index)
         done_before = numpy.zeros(words, numpy.uint64)
-        if pull:
-            active = mark_isolated(row_offsets, column_indices, heads, done_before)
-        else:
-            active = n
+        active = mark_isolated(row_offsets, column_indices, heads, done_before) if pull else n
         self._directions = numpy.empty(n + 1, numpy.uint8)
         self._arrays = (
             row_offsets,
@@ -127,7 +124,9 @@ class CPUSearch:
 
 def _compile_marking(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> None:
     # Kept out of the preparation's time, which is that of a process that has searched before.
-    mark_isolated(row_offsets[:1], column_indices[:0], column_indices[:0].copy(), numpy.empty(0, numpy.uint64))
+    mark_isolated(
+        row_offsets[:1], column_indices[:0], column_indices[:0].copy(), numpy.empty(0, numpy.uint64)
+    )
 
 
 @serial

@@ -1,0 +1,1 @@
+"""Connected components on the CPU."""
