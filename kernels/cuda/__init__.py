@@ -30,8 +30,10 @@ def _load(device: int, path: str, macros: tuple[tuple[str, object], ...]) -> Any
     import cupy
 
     text = read_source(path)
+    # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
+    cooperative = "grid_barrier(" in text
     return cupy.RawModule(
-        code=text, options=compiler_options(text, dict(macros)), enable_cooperative_groups=True
+        code=text, options=compiler_options(text, dict(macros)), enable_cooperative_groups=cooperative
     )
 
 
