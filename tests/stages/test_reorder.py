@@ -1,0 +1,172 @@
+"""reorder: the same graph under other numbers, with statistics that tell what the numbers are worth."""
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels.csr import build
+from kernels.generate import generate
+from kernels.order import apply, permutation, statistics
+from stages import reorder
+from stages.artifacts import Graph, Ordering
+from stages.context import PlainContext
+from stages.errors import StageError
+from stages.reorder import STAGE, ReorderParameters
+from stages.stage import Extent, Machine
+from tests.zoo import zoo
+
+ZOO = list(zoo())
+METHODS = ["original", "random", "degree", "rcm"]
+
+
+def graph_of(offsets, columns, *, symmetric=True):
+    return Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=len(offsets) - 1,
+        arc_count=len(columns),
+        symmetric=symmetric,
+        deduplicated=True,
+    )
+
+
+def run(graph, method, *, seed=0, machine=None):
+    context = PlainContext(machine or Machine(backend="cpu", threads=2, host_memory=1 << 30))
+    return STAGE.run(context, ReorderParameters(method=method, seed=seed), input=graph)
+
+
+def check(graph, ordering):
+    """The ordering is the graph, renumbered by its permutation."""
+    new = ordering.permutation.astype(numpy.int64)
+    assert sorted(new.tolist()) == list(range(graph.vertex_count))
+    source = numpy.repeat(numpy.arange(graph.vertex_count), numpy.diff(graph.row_offsets))
+    expected = sorted(zip(new[source].tolist(), new[graph.column_indices].tolist(), strict=True))
+    source = numpy.repeat(numpy.arange(graph.vertex_count), numpy.diff(ordering.row_offsets))
+    assert list(zip(source.tolist(), ordering.column_indices.tolist(), strict=True)) == expected
+    measured = statistics(ordering.row_offsets, ordering.column_indices)
+    assert ordering.statistics == {
+        "bandwidth": measured.bandwidth,
+        "mean_gap": measured.mean_gap,
+        "bits_per_arc": measured.bits_per_arc,
+    }
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_zoo(graph, method, symmetric):
+    found = graph_of(*graph.csr(symmetric=symmetric), symmetric=symmetric)
+    ordering = run(found, method, seed=3)
+    assert isinstance(ordering, Ordering)
+    check(found, ordering)
+    assert ordering.row_offsets.dtype == numpy.int64
+    assert ordering.column_indices.dtype == ordering.permutation.dtype == numpy.uint32
+    assert ordering.method == method
+    for name in ("vertex_count", "arc_count", "symmetric", "deduplicated", "loop_count"):
+        assert getattr(ordering, name) == getattr(found, name)
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24)), max_size=80),
+    method=st.sampled_from(METHODS),
+    rows=st.integers(1, 9),
+    arcs=st.integers(1, 30),
+)
+@settings(max_examples=60, deadline=None)
+def test_ranges_of_new_rows_change_nothing(pairs, method, rows, arcs):
+    edges = numpy.array(pairs, numpy.uint32).reshape(-1, 2)
+    made = build(edges[:, 0].copy(), edges[:, 1].copy(), 25, keep_duplicates=True, keep_loops=True)
+    graph = graph_of(made.row_offsets, made.column_indices)
+    whole = run(graph, method, seed=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reorder, "ROWS_AT_ONCE", rows)
+        patch.setattr(reorder, "ARCS_AT_ONCE", arcs)
+        parted = run(graph, method, seed=1)
+    check(graph, parted)
+    assert numpy.array_equal(whole.column_indices, parted.column_indices)
+    assert whole.statistics == parted.statistics
+
+
+def test_methods_differ_as_they_should():
+    source, target = generate("grid", dims=[60, 60])
+    mixed = numpy.random.default_rng(1).permutation(3600).astype(numpy.uint32)
+    graph = graph_of(*build(mixed[source], mixed[target], 3600)[:2])
+    found = {method: run(graph, method).statistics for method in METHODS}
+    assert found["rcm"]["bandwidth"] < 100 < found["original"]["bandwidth"]
+    assert found["rcm"]["mean_gap"] < found["random"]["mean_gap"] / 10
+    assert found["rcm"]["bits_per_arc"] < found["random"]["bits_per_arc"]
+
+
+def test_the_seed_is_of_random_alone():
+    graph = graph_of(*ZOO[-4].csr())
+    for method in METHODS:
+        one, other = (run(graph, method, seed=seed).permutation for seed in (1, 2))
+        assert numpy.array_equal(one, other) == (method != "random")
+
+
+def test_rcm_of_a_directed_graph_is_that_of_its_undirected_self():
+    source, target = generate("rmat", scale=9, edge_factor=4, seed=2)
+    directed = graph_of(*build(source, target, 512, direction="as_given")[:2], symmetric=False)
+    offsets, columns, _ = build(source, target, 512)
+    assert numpy.array_equal(run(directed, "rcm").permutation, permutation("rcm", offsets, columns))
+
+
+def test_degree_order_puts_hubs_first():
+    source, target = generate("rmat", scale=10, edge_factor=8, seed=2)
+    ordering = run(graph_of(*build(source, target, 1024)[:2]), "degree")
+    lengths = numpy.diff(ordering.row_offsets)
+    assert (lengths[:-1] >= lengths[1:]).all()
+
+
+def test_a_graph_that_does_not_fit_itself_is_refused():
+    offsets, columns = numpy.array([0, 1, 3]), numpy.array([1, 0], numpy.uint32)
+    with pytest.raises(StageError, match="3 row offsets and 2 columns"):
+        run(graph_of(offsets, columns), "random")
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(ValueError, match="'original', 'random', 'degree' or 'rcm'"):
+        ReorderParameters(method="gorder")
+
+
+def estimate(method, *, directed=False, **machine):
+    extent = Extent(kind="Graph", vertices=1 << 22, arcs=1 << 28, directed=directed)
+    there = Machine(**{"backend": "cpu", "threads": 2, "host_memory": 1 << 40, **machine})
+    return STAGE.estimate(ReorderParameters(method=method), {"input": (extent,)}, there)
+
+
+def test_estimate_tells_the_methods_apart():
+    columns = 4 << 28
+    assert estimate("original").host_bytes < columns / 4
+    assert columns < estimate("degree").host_bytes < columns * 1.3
+    assert columns < estimate("rcm").host_bytes < columns * 1.3
+    assert 2 * columns < estimate("rcm", directed=True).host_bytes < 2.3 * columns
+    cuda = estimate("degree", backend="cuda", device_memory=64 << 30)
+    assert cuda.device_bytes > 2 * columns
+    assert cuda.host_bytes < columns / 2
+    small = estimate("degree", backend="cuda", device_memory=1 << 20)
+    assert small.device_bytes == 0
+    assert small.host_bytes > columns
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("device_memory", [1 << 30, 1 << 10])
+def test_cuda_gives_the_same_ordering(method, device_memory):
+    source, target = generate("rmat", scale=12, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 12)[:2])
+    here = run(graph, method)
+    there = run(graph, method, machine=Machine("cuda", 2, 1 << 30, device_memory))
+    for name in ("row_offsets", "column_indices", "permutation"):
+        assert numpy.array_equal(getattr(here, name), getattr(there, name))
+    assert here.statistics == there.statistics
+
+
+def test_permutation_and_graph_agree_with_the_kernels():
+    source, target = generate("rmat", scale=8, edge_factor=4, seed=2)
+    offsets, columns, _ = build(source, target, 256)
+    found = run(graph_of(offsets, columns), "rcm")
+    moved, lists = apply(offsets, columns, permutation("rcm", offsets, columns))
+    assert numpy.array_equal(found.row_offsets, moved)
+    assert numpy.array_equal(found.column_indices, lists)
