@@ -23,7 +23,7 @@ ARCS_AT_ONCE = 1 << 22
 """New rows are made in ranges of at most so many rows and arcs, or of one row that is longer."""
 
 WORKING_BYTES = 120 << 20
-"""Measured: Numba with its compiled code 70 MB, a range of new rows and its like 40 MB, the output's chunks 10 MB."""
+"""Measured: Numba with its compiled code 70 MB, a range of rows on its way in or out 40 MB, chunks 10 MB."""
 
 DEVICE_BYTES_PER_ARC = 16
 """Peak of `kernels.order.cuda.apply` beside both graphs: a 64-bit key, sorted out of place."""
