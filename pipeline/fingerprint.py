@@ -120,7 +120,7 @@ class Sources:
             names = _Names()
             if path is not None:
                 names.visit(ast.parse(path.read_text(encoding="utf-8")))
-            found = {parent for name in names.modules for parent in self._with_parents(name)}
+            found = {parent for name in (module, *names.modules) for parent in self._with_parents(name)}
             for package in names.packages:
                 found |= set(self._with_parents(package)) | self._members(package)
             for name in names.cuda:

@@ -39,27 +39,29 @@ class Collection:
     spared: int = 0  # unreached, but leased by a live run
 
 
-def sweep(cache: Cache, *, delete: bool = True) -> int:
-    """Remove what dead writers left; returns the bytes."""
+def sweep(cache: Cache, *, delete: bool = True, orphans: bool = False) -> int:
+    """Remove what dead writers left; returns the bytes. `orphans` includes data whose record was damaged."""
     if delete:
         for folder in ("recipes", "artifacts", "data", "leases", "digests"):
             for name in cache.files.leavings(folder, TEMPORARY_AGE):
                 cache.files.remove(name)
-    data = cache.root / "data"
-    dead = [name for name in cache.files.names("data", ".lock") if holder(data / name) is None]
-    if not dead:
+    # Folders are listed before locks and locks before records, since writers take these steps in reverse.
+    folders = {name for name in cache.files.names("data") if not name.endswith(".lock")}
+    locked = {name.removesuffix(".lock") for name in cache.files.names("data", ".lock")}
+    dead = {name for name in locked if holder(cache.root / "data" / f"{name}.lock") is None}
+    suspects = dead | (folders - locked if orphans else set())
+    if not suspects:
         return 0
     # A writer may have died after its record was made: then only the lock is a leaving.
     published = {record.path.name for record in artifacts(cache)}
     freed = 0
-    for lock in dead:
-        name = lock.removesuffix(".lock")
+    for name in sorted(suspects):
         if name not in published:
-            freed += size_of(data / name)
+            freed += size_of(cache.root / "data" / name)
             if delete:
                 cache.files.remove(f"data/{name}")
-        if delete:
-            cache.files.remove(f"data/{lock}")
+        if delete and name in dead:
+            cache.files.remove(f"data/{name}.lock")
     return freed
 
 
@@ -79,7 +81,7 @@ def collect(cache: Cache, *, delete: bool, max_size: int | None, older_than: flo
     """Find, and with `delete` remove, what is not needed; see `Cache.gc`."""
     now = time.time()
     outcome = Collection(deleted=delete)
-    outcome.leavings = sweep(cache, delete=delete) + size_of(cache.root / "quarantine")
+    outcome.leavings = sweep(cache, delete=delete, orphans=True) + size_of(cache.root / "quarantine")
     known = recipes(cache)
     stored = artifacts(cache)
     since = _spared_since(cache)

@@ -13,7 +13,7 @@ from pipeline.store import Cache
 from pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id
 from pipeline.store.layout import PLAIN, ZSTD, Layout, array_metadata, cut, read_layout
 from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Graph, Measurement, Traversal
+from stages.artifacts import Graph, Measurement, Partition, Traversal
 from tests.pipeline.samples import graph
 
 
@@ -181,20 +181,14 @@ def test_an_array_of_objects_is_refused(tmp_path):
         for dtype in ("O", "U4", "complex64", "datetime64[s]"):
             with pytest.raises(TypeError, match="cannot be stored"):
                 writer.sink(dtype)
-        with pytest.raises(ValueError, match="cannot be named"):
-            from stages.artifacts import Partition
 
-            writer.publish(
-                Partition(
-                    arrays={"../up": numpy.arange(3)},
-                    delegates=numpy.arange(3),
-                    ranks=1,
-                    threshold=1,
-                    vertex_count=1,
-                    arc_count=1,
-                    symmetric=True,
-                )
-            )
+
+@pytest.mark.parametrize("name", ["../up", "a//b", "", "/a", "zarr.json", "a/zarr.json", ".", "__x"])
+def test_array_names_stay_inside_the_artifact(tmp_path, name):
+    shape = {"vertex_count": 1, "arc_count": 1, "symmetric": True, "ranks": 1, "threshold": 1}
+    wrong = Partition(arrays={name: numpy.arange(3)}, delegates=numpy.arange(3), **shape)
+    with Cache(tmp_path).writer() as writer, pytest.raises(ValueError, match="cannot be named"):
+        writer.publish(wrong)
 
 
 def test_a_value_that_does_not_fit_is_refused(tmp_path):

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import DamagedArtifact
+from pipeline.store import ArtifactRecord, Cache
+from pipeline.store.records import BrokenRecord, seal, unseal
+from pipeline.store.writer import ArtifactWriter
+from stages.artifacts import Artifact, Traversal
+from tests.pipeline.samples import equal, graph, publish, recipe, shards
+
+
+def read_all(artifact: Artifact) -> None:
+    for value in vars(artifact).values():
+        if hasattr(value, "shape"):
+            numpy.asarray(value)
+
+
+def flip(path: Path, offset: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[offset % len(content)] ^= 0x10
+    path.write_bytes(content)
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def cache(tmp_path, told) -> Cache:
+    return Cache(tmp_path, told.append)
+
+
+@pytest.fixture(scope="module", params=["zstd", "plain"])
+def chunked(request, tmp_path_factory) -> tuple[Cache, ArtifactRecord]:
+    """Several shards of several chunks each, in both codecs."""
+    random = numpy.random.default_rng(0)
+    values = random.integers(0, 9 if request.param == "zstd" else 2**32, 900, numpy.uint32)
+    cache = Cache(tmp_path_factory.mktemp("cache"), lambda message: None)
+    with ArtifactWriter(cache, chunk_bytes=400, shard_bytes=1200) as writer:
+        record = writer.publish(Traversal(algorithm="x", component=values, vertex_count=900))
+    assert cache.open(record.id).component.layout.codec == request.param
+    assert len(shards(record)) == 3
+    return cache, record
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2), st.integers(0, 10**6), st.integers(0, 7))
+def test_a_flipped_bit_anywhere_in_the_data_is_never_served(chunked, shard, offset, bit):
+    cache, record = chunked
+    path = shards(record)[shard]
+    good = path.read_bytes()
+    expected = numpy.asarray(cache.open(record.id).component)
+    bad = bytearray(good)
+    bad[offset % len(bad)] ^= 1 << bit
+    path.write_bytes(bad)
+    try:
+        found = numpy.asarray(cache.open(record.id).component)
+    except DamagedArtifact as error:
+        assert error.artifact_id == record.id
+    else:
+        # Zstandard's frame header has unused bits; what is served is right in any case.
+        assert numpy.array_equal(found, expected)
+    finally:
+        path.write_bytes(good)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2), st.integers(0, 10**6))
+def test_a_truncated_file_is_seen_by_its_size_and_by_reading(chunked, shard, length):
+    cache, record = chunked
+    path = shards(record)[shard]
+    good = path.read_bytes()
+    path.write_bytes(good[: length % len(good)])
+    try:
+        assert path.name in cache.check(record.id)
+        with pytest.raises(DamagedArtifact):
+            numpy.asarray(cache.open(record.id).component)
+    finally:
+        path.write_bytes(good)
+    assert cache.check(record.id) is None
+
+
+def test_a_deleted_file_is_seen(cache):
+    record = publish(cache, graph())
+    for file in record.files:
+        path = record.path / file.path
+        good = path.read_bytes()
+        path.unlink()
+        assert file.path in cache.check(record.id)
+        with pytest.raises(DamagedArtifact):
+            read_all(cache.open(record.id))
+        path.write_bytes(good)
+    assert cache.check(record.id) is None
+
+
+def test_a_flipped_byte_in_metadata_is_seen_when_opened(cache):
+    record = publish(cache, graph())
+    for file in record.files:
+        if file.path.endswith("zarr.json"):
+            path = record.path / file.path
+            good = path.read_bytes()
+            for offset in range(0, len(good), 37):
+                flip(path, offset)
+                with pytest.raises(DamagedArtifact):
+                    cache.open(record.id)
+                path.write_bytes(good)
+
+
+@pytest.mark.parametrize("harm", ["flip", "truncate", "delete"])
+def test_verify_finds_sets_aside_and_forgets(cache, told, harm):
+    good, bad = publish(cache, graph(seed=1), "good"), publish(cache, graph(seed=2), "bad")
+    path = shards(bad)[-1]
+    if harm == "flip":
+        flip(path, 11)
+        assert cache.check(bad.id) is None
+    elif harm == "truncate":
+        path.write_bytes(path.read_bytes()[:-1])
+    else:
+        path.unlink()
+    outcome = cache.verify()
+    assert list(outcome.damaged) == [bad.id]
+    assert outcome.artifacts == 2
+    assert "no record" in cache.check(bad.id)
+    assert cache.check(good.id) is None
+    (place,) = (cache.root / "quarantine").iterdir()
+    assert place.name.startswith(bad.id)
+    assert unseal((place / "reason.json").read_bytes())["reason"] == outcome.damaged[bad.id]
+    assert (place / "data" / "zarr.json").exists()
+    assert bad.id[:12] in told[0]
+    assert cache.verify().damaged == {}
+    # Computed again it is whole again.
+    assert publish(cache, graph(seed=2), "bad").id == bad.id
+    assert equal(cache.open(bad.id), graph(seed=2))
+
+
+def test_progress_ends_at_the_whole(cache):
+    record = publish(cache, graph())
+    steps: list[tuple[int, int]] = []
+    cache.verify(lambda done, total: steps.append((done, total)))
+    assert steps[-1] == (record.bytes_on_disk, record.bytes_on_disk)
+
+
+@pytest.mark.parametrize("folder", ["recipes", "artifacts"])
+@pytest.mark.parametrize("harm", ["flip", "truncate", "empty", "binary", "other"])
+def test_a_damaged_record_is_missing_and_said(cache, told, folder, harm):
+    record = publish(cache, graph())
+    name = recipe().digest if folder == "recipes" else record.id
+    path = cache.root / folder / f"{name}.json"
+    text = path.read_bytes()
+    if harm == "other":
+        path.write_bytes(seal(unseal(text) | {"recipe": "0" * 64, "id": "0" * 64}))
+    else:
+        changed = bytearray(text)
+        changed[40] ^= 1
+        path.write_bytes(
+            {"flip": changed, "truncate": text[:-20], "empty": b"", "binary": b"\xff\x00" * 99}[harm]
+        )
+    if folder == "recipes":
+        assert cache.recall(name) is None
+    else:
+        assert "no record" in cache.check(name)
+    assert len(told) == 1
+    assert name[:12] in told[0]
+    assert not path.exists()
+    publish(cache, graph())
+    assert cache.check(record.id) is None
+    assert cache.recall(recipe().digest) is not None
+
+
+def test_verify_tells_of_damaged_records(cache):
+    record = publish(cache, graph())
+    flip(cache.root / "recipes" / f"{recipe().digest}.json", 50)
+    flip(cache.root / "artifacts" / f"{record.id}.json", 50)
+    assert cache.verify().damaged.keys() == {recipe().digest, record.id}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=9), max_size=4), st.data())
+def test_seals_hold(body, data):
+    text = seal({"format": 1, **body, "format": 1})
+    assert unseal(text) == {**body, "format": 1}
+    assert json.loads(text)["seal"]
+    changed = bytearray(text)
+    offset = data.draw(st.integers(0, len(text) - 2))
+    changed[offset] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(BrokenRecord):
+        unseal(bytes(changed))
+
+
+def test_a_record_of_a_later_format_is_not_read(cache, told):
+    publish(cache, graph())
+    path = cache.root / "recipes" / f"{recipe().digest}.json"
+    path.write_bytes(seal(unseal(path.read_bytes()) | {"format": 2}))
+    assert cache.recall(recipe().digest) is None
+    assert "format" in told[0]
+
+
+def test_quarantine_of_what_is_gone_is_quiet(cache, told):
+    cache.quarantine("0" * 64, "it never was")
+    assert told == []
+
+
+def test_checking_hundreds_of_artifacts_is_quick(cache):
+    record = publish(cache, graph())
+    started = time.perf_counter()
+    for _ in range(500):
+        assert cache.check(record.id) is None
+    assert time.perf_counter() - started < 1

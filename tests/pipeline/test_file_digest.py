@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import http.server
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from blake3 import blake3
+
+from pipeline import file_digest
+from pipeline.errors import GravelError, RequestError
+from pipeline.file_digest import FileDigests
+from stages.stage import FileInput
+
+OLD = 1_600_000_000
+
+
+@pytest.fixture
+def reads(monkeypatch) -> list[Path]:
+    """The files whose content was read."""
+    found: list[Path] = []
+    real = file_digest._content
+
+    def content(path: Path) -> str:
+        found.append(path)
+        return real(path)
+
+    monkeypatch.setattr(file_digest, "_content", content)
+    return found
+
+
+def write(path: Path, text: bytes, when: float | None = OLD) -> FileInput:
+    path.write_bytes(text)
+    if when is not None:
+        os.utime(path, (when, when))
+    return FileInput(str(path))
+
+
+def test_an_unchanged_file_is_read_once(tmp_path, reads):
+    file = write(tmp_path / "a.txt", b"1 2\n")
+    expected = blake3(b"1 2\n").hexdigest()
+    for _ in range(3):
+        assert FileDigests(tmp_path / "cache").digest(file) == expected
+    assert FileDigests(tmp_path / "cache").digest(FileInput(f"file://{tmp_path}/a.txt")) == expected
+    assert len(reads) == 1
+
+
+def test_each_change_is_noticed(tmp_path, reads):
+    digests = FileDigests(tmp_path / "cache")
+    path = tmp_path / "a.txt"
+    seen = {digests.digest(write(path, b"1 2\n"))}
+    seen.add(digests.digest(write(path, b"1 3\n", OLD + 1)))
+    seen.add(digests.digest(write(path, b"1 30\n", OLD + 1)))
+    other = tmp_path / "b.txt"
+    write(other, b"9 30\n", OLD + 1)
+    other.replace(path)
+    seen.add(digests.digest(FileInput(str(path))))
+    assert len(seen) == 4
+    assert len(reads) == 4
+
+
+def test_a_file_that_was_just_written_is_not_remembered(tmp_path, reads):
+    digests = FileDigests(tmp_path / "cache")
+    path = tmp_path / "a.txt"
+    now = time.time()
+    first = digests.digest(write(path, b"1 2\n", now))
+    # Edited in place within the timestamp's resolution.
+    second = digests.digest(write(path, b"1 3\n", now))
+    assert first != second
+    assert len(reads) == 2
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    file = write(path, b"1 2\n")
+    monkeypatch.setattr(file_digest, "_content", lambda path: str(path.write_bytes(b"1 2\n3 4\n")))
+    with pytest.raises(GravelError, match="changed while it was read"):
+        FileDigests(tmp_path / "cache").digest(file)
+
+
+def test_a_damaged_memo_is_made_again(tmp_path, reads):
+    file = write(tmp_path / "a.txt", b"1 2\n")
+    digests = FileDigests(tmp_path / "cache")
+    expected = digests.digest(file)
+    (memo,) = (tmp_path / "cache" / "digests").iterdir()
+    for text in ("", "{", "[]", memo.read_text().replace(expected, "x")):
+        memo.write_text(text)
+        assert digests.digest(file) == expected
+    assert len(reads) == 5
+
+
+def test_a_memo_that_cannot_be_written_is_done_without(tmp_path):
+    (tmp_path / "cache").touch()
+    file = write(tmp_path / "a.txt", b"1 2\n")
+    assert FileDigests(tmp_path / "cache").digest(file) == blake3(b"1 2\n").hexdigest()
+
+
+def test_what_is_no_file_is_told(tmp_path):
+    digests = FileDigests(tmp_path / "cache")
+    write(tmp_path / "graph.txt", b"")
+    with pytest.raises(RequestError, match="there is no file") as caught:
+        digests.digest(FileInput(str(tmp_path / "grahp.txt")))
+    assert caught.value.exit_code == 2
+    assert str(tmp_path / "graph.txt") in caught.value.problems[0].hint
+    with pytest.raises(RequestError, match="does not exist"):
+        digests.digest(FileInput(str(tmp_path / "no" / "graph.txt")))
+    with pytest.raises(RequestError, match="is a folder") as caught:
+        digests.digest(FileInput(str(tmp_path)))
+    assert "graph.txt" in caught.value.problems[0].hint
+    with pytest.raises(RequestError, match="there is no file"):
+        digests.digest(FileInput(str(tmp_path / "graph.txt" / "x")))
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    facts: dict[str, dict[str, str]] = {
+        "/tagged": {"ETag": '"abc"', "Last-Modified": "then", "Content-Length": "5"},
+        "/dated": {"Last-Modified": "then", "Content-Length": "5"},
+        "/bare": {"Content-Length": "5"},
+    }
+
+    def do_HEAD(self) -> None:
+        facts = self.facts.get(self.path)
+        self.send_response(200 if facts is not None else 404)
+        for name, text in (facts or {}).items():
+            self.send_header(name, text)
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as found:
+        thread = threading.Thread(target=found.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{found.server_port}"
+        found.shutdown()
+        thread.join()
+
+
+def test_urls(tmp_path, server):
+    digests = FileDigests(tmp_path)
+    assert digests.digest(FileInput(f"{server}/tagged")) == 'etag:"abc"'
+    assert digests.digest(FileInput(f"{server}/dated")) == "modified:then:5"
+    with pytest.raises(RequestError, match="neither an ETag") as caught:
+        digests.digest(FileInput(f"{server}/bare"))
+    assert "sha256" in caught.value.problems[0].hint
+    with pytest.raises(RequestError, match="404"):
+        digests.digest(FileInput(f"{server}/none"))
+
+
+def test_a_url_with_its_sha256_needs_no_network(tmp_path):
+    file = FileInput("http://127.0.0.1:9/x", sha256="AB" * 32)
+    assert FileDigests(tmp_path).digest(file) == "sha256:" + "ab" * 32
+
+
+def test_offline(tmp_path):
+    with pytest.raises(RequestError, match="cannot be reached") as caught:
+        FileDigests(tmp_path).digest(FileInput("http://127.0.0.1:9/x"))
+    assert "network" in caught.value.problems[0].hint
+
+
+def test_other_protocols_are_asked_through_fsspec(tmp_path):
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/bucket/a.txt", b"1 2\n")
+    with pytest.raises(RequestError, match="neither an ETag"):
+        FileDigests(tmp_path).digest(FileInput("memory://bucket/a.txt"))
+    with pytest.raises(RequestError, match="cannot be reached"):
+        FileDigests(tmp_path).digest(FileInput("memory://bucket/none.txt"))
+    with pytest.raises(RequestError, match="cannot be asked for"):
+        FileDigests(tmp_path).digest(FileInput("nosuchprotocol://bucket/a.txt"))

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import fingerprint
+from pipeline.fingerprint import Fingerprint, Sources, compare, cuda_digest, python_digest
+
+FILES = {
+    "stages/__init__.py": "",
+    "stages/search.py": '"""A stage."""\nfrom kernels.walk import choose\n\nSIZE = 3\n',
+    "stages/other.py": "from stages.shared import thing\n",
+    "stages/shared.py": "thing = 1\n",
+    "stages/stage.py": 'import importlib\nnames = [importlib.import_module(f"stages.{n}") for n in ()]\n',
+    "kernels/__init__.py": "",
+    "kernels/registry.py": "def strategies_in(package):\n    return package\n",
+    "kernels/walk/__init__.py": (
+        "from kernels.registry import strategies_in\n\n"
+        "def choose():\n    import kernels.lazy\n    return strategies_in('kernels.walk')\n"
+    ),
+    "kernels/walk/fast.py": 'CPU = "kernels.walk.inner.fast_cpu:prepare"\nCUDA = "kernels.walk.inner.fast_cuda:prepare"\n',
+    "kernels/walk/inner/__init__.py": "",
+    "kernels/walk/inner/fast_cpu.py": "def prepare():\n    return 1\n",
+    "kernels/walk/inner/fast_cuda.py": 'def prepare(load):\n    return load("kernels/walk/fast.cu")\n',
+    "kernels/walk/fast.cu": '#include "kernels/walk/fast.cuh"\nint f(int a) { return a; }\n',
+    "kernels/walk/fast.cuh": "#define STEP 4\n",
+    "kernels/lazy.py": "import importlib\n\ndef order(m):\n    return importlib.import_module(f'kernels.orders.{m}')\n",
+    "kernels/orders/__init__.py": "",
+    "kernels/orders/degree.py": "order = 1\n",
+    "kernels/unused.py": "unused = 1\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def test_everything_that_a_stage_leads_to_is_found(tree):
+    assert Sources(tree).closure("stages.search") == [
+        "kernels",
+        "kernels.lazy",
+        "kernels.orders",
+        "kernels.orders.degree",
+        "kernels.registry",
+        "kernels.walk",
+        "kernels.walk.fast",
+        "kernels.walk.inner",
+        "kernels.walk.inner.fast_cpu",
+        "kernels.walk.inner.fast_cuda",
+        "kernels/walk/fast.cu",
+        "kernels/walk/fast.cuh",
+        "stages",
+        "stages.search",
+    ]
+    assert Sources(tree).closure("stages.other") == ["stages", "stages.other", "stages.shared"]
+    # The list of all stages is no reason to depend on all of them.
+    assert Sources(tree).closure("stages.stage") == ["stages", "stages.stage"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("stages/search.py", "SIZE = 3", "SIZE = 4"),
+        ("kernels/walk/inner/fast_cpu.py", "return 1", "return 2"),
+        ("kernels/walk/fast.cu", "return a;", "return a + 1;"),
+        ("kernels/walk/fast.cuh", "STEP 4", "STEP 8"),
+        ("kernels/orders/degree.py", "1", "2"),
+        ("kernels/registry.py", "return package", "return package, 1"),
+    ],
+)
+def test_a_change_of_code_changes_the_fingerprint(tree, name, old, new):
+    before = Sources(tree).digest("stages.search"), Sources(tree).digest("stages.other")
+    path = tree / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert Sources(tree).digest("stages.search") != before[0]
+    assert Sources(tree).digest("stages.other") == before[1]
+
+
+def test_a_new_strategy_changes_it_and_what_is_not_used_does_not(tree):
+    before = Sources(tree).digest("stages.search")
+    (tree / "kernels" / "unused.py").write_text("unused = 2\n")
+    assert Sources(tree).digest("stages.search") == before
+    (tree / "kernels" / "walk" / "new.py").write_text("x = 1\n")
+    assert Sources(tree).digest("stages.search") != before
+
+
+def test_cosmetic_changes_of_python_do_not_count():
+    base = "def f(a, b=1):\n    return [a, b]\n\nclass A:\n    x: int = 1\n"
+    same = (
+        '"""About."""\n# Why.\ndef f(\n    a,\n    b = 1,  # one\n):\n    """Add."""\n    return [a,\n      b]\n'
+        'class A:\n    "Doc."\n    x: int = 1\n    """About x."""\n'
+    )
+    assert python_digest(base) == python_digest(same)
+    for changed in (
+        base.replace("b=1", "b=1.0"),
+        base.replace("[a, b]", "(a, b)"),
+        base.replace("x: int = 1", "x: int = None"),
+        base.replace("[a, b]", "['a', b]"),
+        base.replace("return [a, b]", "[a, b]"),
+    ):
+        assert python_digest(changed) != python_digest(base)
+
+
+def test_cosmetic_changes_of_cuda_do_not_count():
+    base = '#define N 4\n__global__ void f(int *a) { a[0] = N; /* x */ }\nchar c = \'"\'; // "\nconst char *s = "// a";\n'
+    same = (
+        "// A banner.\n#define  N  4\n\n__global__ void f(int* a)\n{\n    a[0]=N;\n}\n"
+        'char c = \'"\';\nconst char* s = "// a";\n'
+    )
+    assert cuda_digest(base) == cuda_digest(same)
+    for old, new in [("N 4", "N 5"), ("a[0]", "a[1]"), ('"// a"', '"// b"'), ("int *a", "inta")]:
+        assert cuda_digest(base.replace(old, new)) != cuda_digest(base)
+    assert cuda_digest("int a;\n#define X\nint b;") != cuda_digest("int a; int b;\n#define X")
+    assert cuda_digest("// variants T: a b\nint a;") != cuda_digest("// variants T: a\nint a;")
+
+
+def test_each_kind_of_difference_is_told_with_the_cure():
+    stored = {
+        "same": Fingerprint(1, "a"),
+        "changed": Fingerprint(1, "a"),
+        "raised": Fingerprint(1, "a"),
+        "gone": Fingerprint(1, "a"),
+    }
+    now = {
+        "same": Fingerprint(1, "a"),
+        "changed": Fingerprint(1, "b"),
+        "raised": Fingerprint(2, "b"),
+        "new": Fingerprint(1, "a"),
+    }
+    faults = compare(stored, now)
+    assert len(faults) == 4
+    assert all(fingerprint.ACCEPT in fault for fault in faults)
+    (changed,) = (fault for fault in faults if "stage changed" in fault)
+    assert "Raise `version`" in changed
+    assert compare(now, now) == []
+
+
+def test_accepting_stores_what_is_then_found_to_fit(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(fingerprint, "STORED", tmp_path / "stored.json")
+    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    monkeypatch.setattr(fingerprint, "current", lambda: {"a": Fingerprint(3, "x")})
+    monkeypatch.setattr(fingerprint, "write", lambda found: real_write(found, tmp_path / "stored.json"))
+    monkeypatch.setattr(fingerprint, "read", lambda: real_read(tmp_path / "stored.json"))
+    assert fingerprint.main([]) == 1
+    assert fingerprint.main(["--accept"]) == 0
+    assert fingerprint.main([]) == 0
+    assert real_read(tmp_path / "stored.json") == {"a": Fingerprint(3, "x")}
+    assert fingerprint.main(["--what"]) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+real_read, real_write = fingerprint.read, fingerprint.write
+
+
+def test_versions_are_honest():
+    assert fingerprint.STORED.exists(), (
+        f"{fingerprint.STORED} is missing; create it with `{fingerprint.ACCEPT}`"
+    )
+    faults = compare(fingerprint.read(), fingerprint.current())
+    assert not faults, "\n".join(faults)
