@@ -1,0 +1,117 @@
+"""Whole numbers and decimals at a place in a byte array; the bytes end in a newline, which ends a number.
+
+Decimals are exact: where the digits fit 53 bits and the power of ten is at most 22, one multiplication or
+division rounds correctly (Clinger, How to Read Floating Point Numbers Accurately, PLDI 1990, section 3);
+the rest goes to the C library's `strtod`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy
+from numba import types
+from numpy.typing import NDArray
+
+from kernels.text import FINE, NEGATIVE, NOT_INTEGER, TOO_LARGE
+
+_strtod = types.ExternalFunction("strtod", types.float64(types.uintp, types.uintp))
+
+OTHER, BLANK, NEWLINE, DELIMITER, COMMENT = 0, 1, 2, 3, 4
+"""Classes of a byte."""
+
+_POWERS = numpy.array([10.0**exponent for exponent in range(23)])
+_MANTISSA = 1 << 53
+_LARGEST = numpy.uint64((1 << 63) - 1)
+_TEN = numpy.uint64(10)
+_FULL = numpy.uint64((1 << 63) // 10)
+
+
+def byte_kinds(delimiter: str, comments: str) -> NDArray[numpy.uint8]:
+    """Make the table (256,) of byte classes: blanks and newlines as ever, and what the format adds.
+
+    `delimiter` is one character, or empty where blanks separate; `comments` are the characters that make a
+    line a comment when it starts with one of them.
+    """
+    kinds = numpy.zeros(256, numpy.uint8)
+    for blank in b" \t\r\v\f":
+        kinds[blank] = BLANK
+    kinds[ord("\n")] = NEWLINE
+    for character in comments:
+        kinds[ord(character)] = COMMENT
+    if delimiter:
+        kinds[ord(delimiter)] = DELIMITER
+    return kinds
+
+
+@numba.njit(inline="never", cache=True, nogil=True)
+def read_integer(data: Any, kinds: Any, place: Any) -> Any:
+    """Read a whole number that a separator ends; returns value, place after it and code."""
+    begin = place
+    value = numpy.uint64(0)
+    digit = data[place] - 48
+    while numpy.uint8(digit) < 10:
+        if value > _FULL:
+            return 0, place, TOO_LARGE
+        value = value * _TEN + numpy.uint64(numpy.uint8(digit))
+        place += 1
+        digit = data[place] - 48
+    kind = kinds[data[place]]
+    if place == begin or kind in (OTHER, COMMENT):
+        if place == begin and data[place] == 45 and numpy.uint8(data[place + 1] - 48) < 10:
+            return 0, place, NEGATIVE
+        return 0, place, NOT_INTEGER
+    if value > _LARGEST:
+        return 0, place, TOO_LARGE
+    return numpy.int64(value), place, FINE
+
+
+@numba.njit(inline="never", cache=True, nogil=True)
+def read_decimal(data: Any, kinds: Any, place: Any) -> Any:
+    """Read a finite decimal that a separator ends; returns value, place after it and whether it is one."""
+    begin = place
+    negative = data[place] == 45
+    if negative or data[place] == 43:
+        place += 1
+    mantissa = numpy.int64(0)
+    exponent = numpy.int64(0)
+    digits = 0
+    exact = True
+    for part in range(2):
+        if part == 1:
+            if data[place] != 46:
+                break
+            place += 1
+        while numpy.uint8(data[place] - 48) < 10:
+            if mantissa < _MANTISSA // 10:
+                mantissa = mantissa * 10 + numpy.int64(numpy.uint8(data[place] - 48))
+                exponent -= part
+            else:
+                exact = False
+            digits += 1
+            place += 1
+    if digits == 0:
+        return 0.0, begin, False
+    if data[place] == 101 or data[place] == 69:
+        place += 1
+        down = data[place] == 45
+        if down or data[place] == 43:
+            place += 1
+        power = numpy.int64(0)
+        first = place
+        while numpy.uint8(data[place] - 48) < 10:
+            power = min(power * 10 + numpy.int64(numpy.uint8(data[place] - 48)), numpy.int64(100000))
+            place += 1
+        if place == first:
+            return 0.0, begin, False
+        exponent += -power if down else power
+    kind = kinds[data[place]]
+    if kind in (OTHER, COMMENT):
+        return 0.0, begin, False
+    if exact and -22 <= exponent <= 22:
+        value = float(mantissa)
+        value = value * _POWERS[exponent] if exponent >= 0 else value / _POWERS[-exponent]
+        return (-value if negative else value), place, True
+    value = _strtod(numpy.uintp(data.ctypes.data) + numpy.uintp(begin), numpy.uintp(0))
+    return value, place, numpy.isfinite(value)

@@ -1,0 +1,120 @@
+"""Which reader a file needs, from its name and its content together.
+
+Where both fit, the name wins; a name that the content contradicts is an error, which says what was seen.
+Names that say nothing (`.txt`, none) leave it to the content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from stages.errors import StageError
+from stages.parsing.head import Head, shown
+from stages.readers import FORMATS, Reader, all_readers
+
+ORDER = (
+    "matrix_market",
+    "parquet",
+    "numpy",
+    "dimacs",
+    "pace",
+    "lightgraphs",
+    "edge_list",
+    "webgraph",
+    "metis",
+)
+"""Where several formats fit the content and the name says nothing: the plainer its mark, the earlier."""
+
+BINARY = ("parquet", "numpy")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The reader, and in a phrase what spoke for it."""
+
+    reader: Reader
+    reason: str
+
+
+def suffix_of(name: str) -> str:
+    """Return the suffix that speaks, in lower case, of a name without its compression suffix."""
+    return PurePosixPath(name).suffix.lower()
+
+
+def named_readers(name: str) -> list[Reader]:
+    """List the readers that a file name speaks for."""
+    suffix = suffix_of(name)
+    return [reader for reader in all_readers().values() if suffix in reader.suffixes]
+
+
+def choose_reader(name: str, head: Head, location: str, forced: str = "auto") -> Choice:
+    """Choose by name (without a compression suffix) and head; raises StageError."""
+    if not head.data:
+        raise StageError("the file is empty", hint="was it copied or downloaded whole?", file=location)
+    if forced != "auto":
+        reader = all_readers()[forced]
+        if forced not in BINARY:
+            _refuse_binary(head, location)
+        return Choice(reader, "as asked for")
+    named = named_readers(name)
+    fitting = [reader for reader in map(all_readers().get, ORDER) if reader is not None and reader.fits(head)]
+    both = [reader for reader in fitting if reader in named]
+    suffix = suffix_of(name)
+    if both:
+        return Choice(both[0], f"its name ({suffix}) and its content fit")
+    if not any(reader.name in BINARY for reader in (*named, *fitting)):
+        _refuse_binary(head, location)
+    if named and not fitting:
+        # The reader of that format says best what is wrong with the file.
+        return Choice(named[0], f"its name ends in {suffix}")
+    first = shown(head.lines[0] if head.lines else head.data[:80], 60)
+    if named:
+        names = " or ".join(reader.title for reader in named)
+        raise StageError(
+            f"the name ({suffix}) says {names}, but the content looks like {fitting[0].title}; "
+            f"it starts with {first}",
+            hint=f"rename the file, or name its format: `format: {fitting[0].name}`",
+            file=location,
+            line=1,
+        )
+    if fitting:
+        others = "; it would also fit " + ", ".join(r.title for r in fitting[1:]) if len(fitting) > 1 else ""
+        return Choice(fitting[0], f"its content fits{others}")
+    return _nothing_fits(head, location, first)
+
+
+def _refuse_binary(head: Head, location: str) -> None:
+    place = head.data.find(b"\0")
+    if place < 0:
+        return
+    wide = head.data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    raise StageError(
+        "the text is in UTF-16; expected UTF-8"
+        if wide
+        else f"the file is binary (a zero byte at position {place:,}) and of no format that is known",
+        hint="save it as UTF-8" if wide else f"formats are {', '.join(FORMATS)}",
+        file=location,
+        line=1 + head.data.count(b"\n", 0, place),
+    )
+
+
+def _nothing_fits(head: Head, location: str, first: str) -> Choice:
+    lines = head.content(b"#%")
+    if lines and len(head.lines) > 1 and _like_edges(lines):
+        # Most lines are edges: the edge list's reader names the line that is not.
+        return Choice(all_readers()["edge_list"], "most of its lines look like edges")
+    raise StageError(
+        f"the format is not recognised: the file starts with {first}",
+        hint=f"name it with `format`, one of {', '.join(FORMATS)}",
+        file=location,
+        line=1,
+    )
+
+
+def _like_edges(lines: list[bytes]) -> bool:
+    good = 0
+    for line in lines:
+        fields = line.replace(b",", b" ").replace(b";", b" ").split()
+        good += 2 <= len(fields) <= 4 and fields[0].isdigit() and fields[1].isdigit()
+    return 2 * good >= len(lines)

@@ -1,0 +1,130 @@
+"""Generated graphs as a source of edges: their parameters as a workflow writes them, their edges in parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, model_validator
+
+from stages.stage import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stages.context import Context
+
+Natural = Annotated[int, Field(ge=0, strict=True)]
+Positive = Annotated[int, Field(ge=1, strict=True)]
+
+LARGEST_PART = 1 << 22
+"""Edges made at once: 32 MiB in 32-bit indices, enough that starting a part does not count."""
+
+
+class Rmat(Parameters):
+    """Graph500's Kronecker edges: 2^scale vertices, `edge_factor` edges for each."""
+
+    scale: Annotated[int, Field(ge=0, le=48, strict=True)]
+    """Logarithm of the number of vertices to base 2."""
+    edge_factor: Natural = 16
+    """Edges per vertex."""
+    seed: Natural = 1
+    """Equal seeds give equal graphs."""
+    a: Annotated[float, Field(ge=0, le=1)] = 0.57
+    """Chance of the quadrant (0, 0)."""
+    b: Annotated[float, Field(ge=0, le=1)] = 0.19
+    """Chance of the quadrant (0, 1)."""
+    c: Annotated[float, Field(ge=0, le=1)] = 0.19
+    """Chance of the quadrant (1, 0); the rest is that of (1, 1)."""
+
+
+class Uniform(Parameters):
+    """Edges between vertices drawn uniformly; self-loops and duplicates occur."""
+
+    vertices: Natural
+    """Number of vertices."""
+    edges: Natural
+    """Number of edges."""
+    seed: Natural = 1
+    """Equal seeds give equal graphs."""
+
+
+class Grid(Parameters):
+    """A lattice of two or three dimensions."""
+
+    dimensions: Annotated[tuple[Positive, ...], Field(min_length=2, max_length=3)]
+    """Lengths of the sides, in vertices."""
+
+
+class Some(Parameters):
+    """A family of graphs that has one of each size."""
+
+    vertices: Natural
+    """Number of vertices."""
+
+
+class GeneratorSource(Parameters):
+    """One generator, by its name."""
+
+    rmat: Rmat | None = None
+    """Graph500's Kronecker graph."""
+    uniform: Uniform | None = None
+    """Random pairs."""
+    grid: Grid | None = None
+    """A lattice."""
+    path: Some | None = None
+    """Vertices in a row."""
+    star: Some | None = None
+    """One vertex joined to all others."""
+    cycle: Some | None = None
+    """Vertices in a ring."""
+    complete: Some | None = None
+    """Every pair joined."""
+    empty: Some | None = None
+    """No edge at all."""
+
+    @model_validator(mode="after")
+    def _check(self) -> GeneratorSource:
+        from kernels.generate import size
+
+        chosen = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(chosen) != 1:
+            names = ", ".join(type(self).model_fields)
+            found = " and ".join(chosen) or "none"
+            raise ValueError(f"found {found}; a source is exactly one of {names}")
+        size(chosen[0], **self.arguments())
+        return self
+
+    @property
+    def name(self) -> str:
+        """The generator's name."""
+        return next(name for name in type(self).model_fields if getattr(self, name) is not None)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the generator's parameters under the names that `kernels.generate` uses."""
+        values: dict[str, Any] = getattr(self, self.name).model_dump()
+        if "dimensions" in values:
+            values["dims"] = list(values.pop("dimensions"))
+        return values
+
+
+def generated_parts(context: Context, source: GeneratorSource, memory: int) -> Iterator[tuple[Any, Any]]:
+    """Yield source and target indices of all edges, in order, in parts made side by side."""
+    from kernels.generate import size
+
+    arguments = source.arguments()
+    total = size(source.name, **arguments).edges
+    # Two arrays of at most 8 bytes, as many parts at once as there are threads, and as much again in transit.
+    part = max(1 << 12, min(LARGEST_PART, memory // (64 * (context.machine.threads + 1))))
+    items = [(source.name, arguments, first, min(part, total - first)) for first in range(0, total, part)]
+    done = 0
+    for edges in context.map(_make, items):
+        done += len(edges[0])
+        context.progress(done, total, "edges")
+        yield edges
+
+
+def _make(item: tuple[str, dict[str, Any], int, int]) -> tuple[Any, Any]:
+    from kernels.generate import generate
+
+    name, arguments, first, count = item
+    return generate(name, first=first, count=count, **arguments)

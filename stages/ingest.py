@@ -1,0 +1,238 @@
+"""ingest: a file, a URL or a generator becomes an edge list by internal index, and a table of the file's ids.
+
+An internal index is the rank of the file's id, ascending. Where a format states its vertices, an index is
+one subtraction away and edges pass straight through. Else they are spooled until all ids are known.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, computed_field, model_validator
+
+from stages.artifacts import EdgeList, VertexIds
+from stages.errors import StageError
+from stages.generators import GeneratorSource, generated_parts
+from stages.ingest_extent import estimate
+from stages.readers import FORMATS
+from stages.stage import FileInput, Parameters, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stages.context import Context
+    from stages.readers import Chunk, Header
+    from stages.streams import ByteStream
+
+
+def _format_name(value: Any) -> Any:
+    from stages.readers import all_readers
+
+    if not isinstance(value, str):
+        raise ValueError(f"a format is a name: auto, {', '.join(FORMATS)}")
+    name = value.strip().lower().replace("-", "_").removeprefix(".")
+    if name == "auto" or name in FORMATS:
+        return name
+    for reader in all_readers().values():
+        if name in reader.aliases:
+            return reader.name
+    raise ValueError(f"unknown format {value!r}; there are auto, {', '.join(FORMATS)}")
+
+
+class IngestParameters(Parameters):
+    """Where the edges come from: exactly one of `source` and `file`."""
+
+    source: GeneratorSource | None = None
+    """A generator with its parameters."""
+    file: str | None = Field(default=None, min_length=1)
+    """A path (a relative one starts from the current folder) or a URL; plain, .gz, .bz2, .xz or .zst."""
+    format: Annotated[
+        str,
+        BeforeValidator(_format_name),
+        WithJsonSchema({"type": "string", "enum": ["auto", *FORMATS]}),
+    ] = "auto"
+    """The file's format, or `auto` to find it from name and content."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
+    """What the file, as stored, must hash to."""
+    weights: bool = True
+    """Whether to keep weights where the file has them."""
+    memory: Annotated[ByteSize, Field(ge=16 << 20)] = ByteSize(512 << 20)
+    """Host memory to work in, whatever the file's size."""
+
+    @computed_field(description="The suffix by which `auto` was decided.")  # type: ignore[prop-decorator]
+    @property
+    def suffix(self) -> str:
+        """The suffix of the file's name that may decide its format: all of the location that matters."""
+        if self.file is None or self.format != "auto":
+            return ""
+        from stages.detection import suffix_of
+        from stages.streams.compression import split_name
+
+        return suffix_of(split_name(self.file)[0])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_suffix(cls, values: Any) -> Any:
+        # What `model_dump` wrote may be read back.
+        return {key: values[key] for key in values if key != "suffix"} if isinstance(values, dict) else values
+
+    @model_validator(mode="after")
+    def _check(self) -> IngestParameters:
+        if (self.source is None) == (self.file is None):
+            found = "neither" if self.file is None else "both"
+            raise ValueError(f"found {found}; edges come from exactly one of `source` and `file`")
+        return self
+
+
+def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
+    """Read or generate the edges; raises StageError for whatever is wrong with the input."""
+    if parameters.source is not None:
+        return _generate(context, parameters.source, int(parameters.memory))
+    assert parameters.file is not None
+    return _read_file(context, parameters, parameters.file)
+
+
+def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
+    """Read a file or URL in this process, into arrays in memory.
+
+    `options` are the parameters of the stage: format, sha256, weights, memory. Raises StageError for
+    whatever is wrong with the file, and pydantic's ValidationError for a wrong option.
+    """
+    from stages.context import PlainContext
+
+    return ingest(PlainContext(), IngestParameters(file=str(path), **options))
+
+
+def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[EdgeList, VertexIds]:
+    from kernels.generate import size
+    from kernels.index import index_dtype
+
+    vertices = size(source.name, **source.arguments()).vertices
+    dtype = index_dtype(vertices)
+    ends = context.sink(dtype), context.sink(dtype)
+    for part in generated_parts(context, source, memory):
+        for sink, indices in zip(ends, part, strict=True):
+            sink.append(indices)
+    edges = EdgeList(source=ends[0].close(), target=ends[1].close(), vertex_count=vertices, undirected=True)
+    return edges, VertexIds(vertex_count=vertices)
+
+
+def _read_file(context: Context, parameters: IngestParameters, location: str) -> tuple[EdgeList, VertexIds]:
+    from stages.detection import choose_reader
+    from stages.parsing.head import HEAD_BYTES, Head
+    from stages.readers import Reading
+    from stages.streams import file_size, open_stream
+
+    memory = int(parameters.memory)
+    threads = max(1, context.machine.threads)
+    piece = block_bytes(memory, threads)
+    with open_stream(location, sha256=parameters.sha256, piece=min(piece, 1 << 20)) as stream:
+        try:
+            data = stream.peek(HEAD_BYTES)
+            head = Head(data, whole=len(data) < HEAD_BYTES)
+            choice = choose_reader(stream.name, head, location, parameters.format)
+            packed = f", {stream.compression}" if stream.compression else ""
+            context.log(f"reading {location} as {choice.reader.title}{packed}: {choice.reason}")
+            reading = Reading(stream, context.scratch, threads, piece, parameters.weights, context.log)
+            header, chunks = choice.reader.read(reading)
+            edges = _numbered(context, header, _watched(context, stream, chunks, file_size(location)), memory)
+            stream.finish()
+        except StageError:
+            # A file that is not the one that was meant explains whatever else is wrong with it.
+            stream.check_stored()
+            raise
+    context.log(f"{len(edges[0].source):,} edges, {edges[0].vertex_count:,} vertices")
+    return edges
+
+
+def block_bytes(memory: int, threads: int) -> int:
+    """Bytes of text parsed at once, so that all blocks under way and their edges take a quarter of `memory`.
+
+    A block waits, is parsed or is handed on: threads + 2 of them. Its edges take at most 6 times its bytes
+    (a line of 4 bytes becomes two ids and a weight), beside the block itself and a copy.
+    """
+    return max(1 << 16, min(4 << 20, memory // (32 * (threads + 2))))
+
+
+def _watched(
+    context: Context, stream: ByteStream, chunks: Iterator[Chunk], total: int | None
+) -> Iterator[Chunk]:
+    for chunk in chunks:
+        yield chunk
+        context.progress(stream.position, total, "B")
+
+
+def _numbered(
+    context: Context, header: Header, chunks: Iterator[Chunk], memory: int
+) -> tuple[EdgeList, VertexIds]:
+    import numpy
+
+    from stages.numbering.ids import IdSet
+    from stages.numbering.ranks import ranked
+    from stages.numbering.spool import Spool
+
+    if header.vertex_count is not None:
+        ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
+        return _written(context, header, chunks, header.vertex_count, header.first_id), ids
+    occurring = IdSet(context.scratch, memory // 2)
+    spool = Spool(context.scratch, memory // 8, weighted=header.weighted)
+    try:
+        for chunk in chunks:
+            occurring.add(chunk.source)
+            occurring.add(chunk.target)
+            spool.append(chunk)
+        occurring.finish()
+        edges = ranked(spool, occurring, context.scratch, memory // 8, weighted=header.weighted)
+        written = _written(context, header, edges, occurring.count, 0)
+        if occurring.consecutive:
+            return written, VertexIds(first=occurring.first, vertex_count=occurring.count)
+        sink = context.sink(numpy.int64)
+        for block in occurring.blocks(1 << 20):
+            sink.append(block)
+        return written, VertexIds(ids=sink.close(), vertex_count=occurring.count)
+    finally:
+        occurring.close()
+        spool.close()
+
+
+def _written(
+    context: Context, header: Header, chunks: Iterator[Chunk], vertices: int, first: int
+) -> EdgeList:
+    import numpy
+
+    from kernels.index import index_dtype
+
+    dtype = index_dtype(vertices)
+    source, target = context.sink(dtype), context.sink(dtype)
+    weight = context.sink(numpy.float64) if header.weighted else None
+    for chunk in chunks:
+        source.append((chunk.source - first).astype(dtype) if first else chunk.source.astype(dtype))
+        target.append((chunk.target - first).astype(dtype) if first else chunk.target.astype(dtype))
+        if weight is not None and chunk.weight is not None:
+            weight.append(chunk.weight)
+    return EdgeList(
+        source=source.close(),
+        target=target.close(),
+        weight=weight.close() if weight is not None else None,
+        vertex_count=vertices,
+        undirected=header.undirected,
+    )
+
+
+def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
+    return (FileInput(parameters.file, parameters.sha256),) if parameters.file is not None else ()
+
+
+STAGE = Stage(
+    name="ingest",
+    version=1,
+    about="Read a graph from a file or URL, or generate one.",
+    parameters=IngestParameters,
+    inputs={},
+    outputs=("EdgeList", "VertexIds"),
+    run=ingest,
+    estimate=estimate,
+    files=_files,
+    hidden=frozenset({"file", "memory"}),
+)

@@ -1,0 +1,78 @@
+"""What ingest needs and what comes out of it: by a generator's parameters, a file's header, or its size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from stages.errors import StageError
+from stages.stage import Extent, Machine, Need
+
+if TYPE_CHECKING:
+    from stages.ingest import IngestParameters
+    from stages.parsing.head import Head
+
+BASE = 192 << 20
+"""Bytes beside the budget: kernels, their compiler, and pyarrow where it is used; measured 90-170 MiB."""
+
+EXPANSION = {"gz": 8, "bz2": 10, "xz": 12, "zst": 10}
+"""How many bytes of text one stored byte becomes at most in files of edges, as a rule."""
+
+
+def estimate(
+    parameters: IngestParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """State the need; a file that cannot be read is left for the run to complain about."""
+    memory = int(parameters.memory)
+    if parameters.source is not None:
+        from kernels.generate import size
+
+        vertices, edges = size(parameters.source.name, **parameters.source.arguments())
+        width = 4 if vertices < 1 << 32 else 8
+        list_extent = Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=2 * width * edges)
+        ids = Extent(kind="VertexIds", vertices=vertices)
+        working = min(memory, 64 * edges + (1 << 20))
+        return Need(host_bytes=BASE + working, device_bytes=0, outputs=(list_extent, ids))
+    assert parameters.file is not None
+    vertices, edges, text_bytes = _file_extent(parameters, parameters.file)
+    width = 4 if vertices < 1 << 32 else 8
+    outputs = (
+        Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=(2 * width + 8) * edges),
+        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices),
+    )
+    # A small file fills little of the budget: at most 12 times its text for the blocks, ids and spool.
+    working = min(memory, 12 * text_bytes + (16 << 20)) if text_bytes else memory
+    return Need(host_bytes=BASE + working, device_bytes=0, outputs=outputs)
+
+
+def _file_extent(parameters: IngestParameters, location: str) -> tuple[int, int, int]:
+    """Return bounds of vertices and edges, and of the decompressed bytes (0 where unknown)."""
+    from stages.detection import choose_reader
+    from stages.parsing.head import HEAD_BYTES, Head
+    from stages.streams import file_size, open_stream
+
+    stored = file_size(location) or 0
+    try:
+        with open_stream(location, piece=HEAD_BYTES) as stream:
+            data = stream.peek(HEAD_BYTES)
+            head = Head(data, whole=len(data) < HEAD_BYTES)
+            reader = choose_reader(stream.name, head, location, parameters.format).reader
+            compression = stream.compression
+        counts = reader.counts(head, location)
+    except StageError:
+        return 0, 0, 0
+    text_bytes = len(data) if head.whole else stored * EXPANSION.get(compression or "", 1)
+    edges = counts.edges if counts and counts.edges is not None else _edges_by_size(head, text_bytes)
+    vertices = counts.vertices if counts and counts.vertices is not None else edges + 1
+    return vertices, edges, 0 if compression and not head.whole else text_bytes
+
+
+def _edges_by_size(head: Head, text_bytes: int) -> int:
+    """Bound the edges by the size: lines are rarely much shorter than the file's first ones."""
+    content = head.content(b"#%")
+    if not content:
+        return text_bytes // 4
+    if head.whole:
+        return max(len(content), sum(len(line.split()) for line in content))
+    mean = sum(map(len, content)) / len(content) + 1
+    return int(1.25 * text_bytes / mean)

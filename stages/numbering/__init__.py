@@ -1,0 +1,1 @@
+"""From the ids of a file to internal indices in bounded memory: spool edges, collect ids, rank them."""

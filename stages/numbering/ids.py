@@ -1,0 +1,164 @@
+"""The set of ids that occur in a file, and each id's rank in it.
+
+Ids near each other are bits of one bitmap, which costs 1/8 byte each and knows ranks by counting; what lies
+outside is kept sorted. So the usual file needs one bit per id, and no file needs more than the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.ids import BLOCK, count_before, mark, members, rank
+from stages.numbering.sparse import SparseIds
+
+Ids = NDArray[numpy.int64]
+
+_STRETCH = 1 << 14
+"""Words of a bitmap looked at in one go."""
+
+
+class IdSet:
+    """Collect ids with `add`, then `finish`; after that it has a size, an order and ranks.
+
+    Of `memory` the bitmap takes half at most, its counts 1/8 of that, and the ids outside it the rest.
+    """
+
+    def __init__(self, folder: Path, memory: int) -> None:
+        words = max(BLOCK, memory // 16 // BLOCK * BLOCK)
+        # Pages of zeros take no memory until something is written to them.
+        self._bitmap = numpy.zeros(words, numpy.uint64)
+        self._span = 64 * words
+        self._base: int | None = None
+        self._last_bit = -1
+        self._memory = memory // 3
+        self._sparse = SparseIds(folder, self._memory)
+        self._outside = numpy.empty(0, numpy.int64)
+        self._before = numpy.zeros(1, numpy.int64)
+        self._table: Ids | None = None
+        self.bitmap_count = 0
+        self.below = 0
+        self.count = 0
+        self.first = 0
+        self.last = -1
+
+    def add(self, ids: Ids) -> None:
+        """Add ids 0..2^63-1, in any order."""
+        if not len(ids):
+            return
+        low, high = int(ids.min()), int(ids.max())
+        if self._base is None:
+            # The bitmap lies where the first chunk is; 0 where that is within reach.
+            self._base = 0 if high < self._span else max(0, low - self._span // 4) // 64 * 64
+        if len(self._outside) < len(ids):
+            self._outside = numpy.empty(len(ids), numpy.int64)
+        left_out = mark(self._bitmap, self._base, ids, self._outside)
+        if left_out:
+            self._sparse.add(self._outside[:left_out])
+        self._last_bit = max(self._last_bit, min(high - self._base, self._span - 1))
+
+    def finish(self) -> None:
+        """Count everything; no id may be added after this."""
+        self._outside = numpy.empty(0, numpy.int64)
+        self._base = self._base or 0
+        used = (self._last_bit // 64 + 1 + BLOCK - 1) // BLOCK * BLOCK
+        self._bitmap = self._bitmap[:used]
+        self._before = numpy.empty(used // BLOCK + 1, numpy.int64)
+        count_before(self._bitmap, self._before)
+        self.bitmap_count = int(self._before[-1])
+        self._sparse.finish()
+        self.below = self._sparse.position(self._base)
+        self.count = self.bitmap_count + self._sparse.count
+        if self.count:
+            self.first = int(next(self.blocks(64 * _STRETCH))[0])
+            self.last = self._last()
+
+    @property
+    def consecutive(self) -> bool:
+        """Whether the ids are `first`, `first + 1`, ... without a gap."""
+        return self.last - self.first + 1 == self.count
+
+    @property
+    def sparse_count(self) -> int:
+        """How many ids the bitmap does not cover."""
+        return self._sparse.count
+
+    @property
+    def fits(self) -> bool:
+        """Whether all ids that the bitmap does not cover may be in memory at once."""
+        return 8 * self._sparse.count <= self._memory
+
+    @property
+    def block_size(self) -> int:
+        """How many sparse ids may be in memory at once."""
+        return max(1024, self._memory // 8)
+
+    def covered_ranks(self, ids: Ids, ranks: Ids) -> None:
+        """Write the ranks of the ids that the bitmap covers; the others' entries stay."""
+        assert self._base is not None
+        rank(self._bitmap, self._before, self._base, ids, ranks)
+        if self.below:
+            ranks[self._covered(ids)] += self.below
+
+    def sparse_ranks(self, table: Ids, first: int, ids: Ids, ranks: Ids) -> None:
+        """Write the ranks of ids that occur in `table`, a stretch of sparse ids from position `first` on."""
+        wanted = numpy.flatnonzero((ids >= table[0]) & (ids <= table[-1]) & ~self._covered(ids))
+        positions = first + numpy.searchsorted(table, ids[wanted])
+        positions[positions >= self.below] += self.bitmap_count
+        ranks[wanted] = positions
+
+    def ranks(self, ids: Ids) -> Ids:
+        """Return the ranks (int64) of ids that are all in the set; only where `fits`."""
+        if self.consecutive:
+            return ids - self.first
+        found = numpy.empty(len(ids), numpy.int64)
+        self.covered_ranks(ids, found)
+        if self._sparse.count:
+            if self._table is None:
+                self._table = self._sparse.read(0, self._sparse.count)
+            self.sparse_ranks(self._table, 0, ids, found)
+        return found
+
+    def sparse_blocks(self) -> Iterator[tuple[int, Ids]]:
+        """Yield the sparse ids in stretches that fit in memory, each with its first position."""
+        for first in range(0, self._sparse.count, self.block_size):
+            yield first, self._sparse.read(first, min(self.block_size, self._sparse.count - first))
+
+    def blocks(self, size: int) -> Iterator[Ids]:
+        """Yield all ids, ascending, some `size` at a time."""
+        assert self._base is not None
+        yield from self._sparse.blocks(0, self.below, size)
+        words = max(1, size // 64)
+        ids = numpy.empty(64 * words, numpy.int64)
+        for word in range(0, len(self._bitmap), words):
+            found = members(self._bitmap[word : word + words], self._base + 64 * word, ids)
+            if found:
+                yield ids[:found].copy()
+        yield from self._sparse.blocks(self.below, self._sparse.count, size)
+
+    def close(self) -> None:
+        """Give up memory and disk."""
+        self._bitmap = self._bitmap[:0].copy()
+        self._sparse.close()
+
+    def _covered(self, ids: Ids) -> NDArray[Any]:
+        assert self._base is not None
+        offsets = ids - self._base
+        covered: NDArray[Any] = (offsets >= 0) & (offsets < len(self._bitmap) * 64)
+        return covered
+
+    def _last(self) -> int:
+        assert self._base is not None
+        if self._sparse.count == self.below and self.bitmap_count:
+            # The end of the bitmap may lie far beyond its last id: look for it a stretch at a time.
+            for end in range(len(self._bitmap), 0, -_STRETCH):
+                begin = max(0, end - _STRETCH)
+                words = numpy.flatnonzero(self._bitmap[begin:end])
+                if len(words):
+                    word = begin + int(words[-1])
+                    return self._base + 64 * word + int(self._bitmap[word]).bit_length() - 1
+        return int(self._sparse.read(self._sparse.count - 1, 1)[0])

@@ -1,0 +1,57 @@
+"""Every edge's ends as ranks: in one pass over the spool, or in one per stretch of ids that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+from stages.numbering.ids import IdSet
+from stages.numbering.spool import Spool
+from stages.readers import Chunk
+
+
+def ranked(spool: Spool, ids: IdSet, folder: Path, memory: int, *, weighted: bool) -> Iterator[Chunk]:
+    """Yield the spooled edges with ranks for ids. The spool is used up; `memory` bounds its successors."""
+    if ids.consecutive or ids.fits:
+        for chunk in spool:
+            yield Chunk(ids.ranks(chunk.source), ids.ranks(chunk.target), chunk.weight)
+        spool.close()
+        return
+    # A rank r that is found is kept as -1 - r among the ids, which are never negative.
+    current = _next(spool, None, ids, folder, memory, weighted)
+    for first, table in ids.sparse_blocks():
+        current = _next(current, (first, table), ids, folder, memory, weighted)
+    for chunk in current:
+        yield Chunk(-1 - chunk.source, -1 - chunk.target, chunk.weight)
+    current.close()
+
+
+def _next(
+    spool: Spool,
+    stretch: tuple[int, NDArray[numpy.int64]] | None,
+    ids: IdSet,
+    folder: Path,
+    memory: int,
+    weighted: bool,
+) -> Spool:
+    following = Spool(folder, memory // 2, weighted=weighted)
+    for chunk in spool:
+        following.append(
+            Chunk(_found(chunk.source, stretch, ids), _found(chunk.target, stretch, ids), chunk.weight)
+        )
+    spool.close()
+    return following
+
+
+def _found(
+    values: NDArray[numpy.int64], stretch: tuple[int, NDArray[numpy.int64]] | None, ids: IdSet
+) -> NDArray[numpy.int64]:
+    ranks = -1 - values
+    if stretch is None:
+        ids.covered_ranks(values, ranks)
+    else:
+        ids.sparse_ranks(stretch[1], stretch[0], values, ranks)
+    return -1 - ranks

@@ -1,0 +1,1 @@
+"""What the readers of text formats share: the head of a file, pairs, lists, and their faults."""

@@ -1,0 +1,58 @@
+"""The first bytes of a file, by which formats are told apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from stages.streams.lines import BYTE_ORDER_MARK
+
+HEAD_BYTES = 1 << 16
+"""Enough for the comments that real files start with and some hundred edges."""
+
+_INTEGER = re.compile(rb"[0-9]+")
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Head:
+    """Decompressed bytes from the start of a file; `whole` if there are no more."""
+
+    data: bytes
+    whole: bool
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The complete lines, without their ends and a byte order mark."""
+        lines = self.data.removeprefix(BYTE_ORDER_MARK).split(b"\n")
+        last = lines.pop()
+        if self.whole and last:
+            lines.append(last)
+        return [line.rstrip(b"\r") for line in lines]
+
+    def content(self, comments: bytes) -> list[bytes]:
+        """The lines that are neither blank nor start with one of these characters."""
+        return [line for line in self.lines if line.strip() and line.lstrip()[:1] not in _each(comments)]
+
+
+def _each(characters: bytes) -> set[bytes]:
+    return {characters[i : i + 1] for i in range(len(characters))}
+
+
+def is_integer(field: bytes) -> bool:
+    """Whether a field is a whole number without a sign."""
+    return _INTEGER.fullmatch(field) is not None
+
+
+def is_number(field: bytes) -> bool:
+    """Whether a field is a decimal number."""
+    return _NUMBER.fullmatch(field) is not None
+
+
+def shown(text: bytes | str, longest: int = 40) -> str:
+    """Quote a piece of a file for a message: short, and without characters that a terminal would act on."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", errors="backslashreplace")
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return repr(cut)

@@ -1,0 +1,62 @@
+"""From a kernel's fault code to a sentence."""
+
+from __future__ import annotations
+
+from kernels import text
+from stages.parsing.head import shown
+
+_ENDS = b" \t\r\n\v\f"
+
+
+def field_at(block: bytes, place: int, delimiter: str = "") -> bytes:
+    """Cut out the field that starts at a place; at most 64 bytes of it."""
+    piece = block[place : place + 64]
+    ends = _ENDS + delimiter.encode()
+    for position in range(len(piece)):
+        if piece[position] in ends:
+            return piece[:position]
+    return piece
+
+
+def line_at(block: bytes, place: int) -> bytes:
+    """Cut out the line around a place; at most some 200 bytes of it."""
+    begin = block.rfind(b"\n", max(0, place - 120), place) + 1 or max(0, place - 120)
+    end = block.find(b"\n", place, place + 120)
+    return block[begin : end if end >= 0 else place + 120].strip()
+
+
+def describe(
+    code: int, block: bytes, place: int, *, form: str, low: int, high: int, delimiter: str = ""
+) -> tuple[str, str | None]:
+    """Say what was found and what was expected, and what to do; `form` shows a good line."""
+    field = shown(field_at(block, place, delimiter))
+    line = shown(line_at(block, place), 60)
+    if code == text.NOT_INTEGER:
+        if field == "b''" or field == "''":
+            return f"found an empty field in {line}; expected {form}", None
+        return f"found {field} where a whole number belongs; expected {form}", None
+    if code == text.NEGATIVE:
+        return f"found the negative id {field}; ids are whole numbers from {low} up", None
+    if code == text.TOO_LARGE:
+        return f"found the id {field}, which is too large; ids go up to {high}", None
+    if code == text.OUT_OF_RANGE:
+        return (
+            f"found the id {field}; the header allows {low} to {high}",
+            "correct the id, or the number of vertices in the header",
+        )
+    if code == text.TOO_FEW:
+        return f"found {line}, which has too few columns; expected {form}", None
+    if code == text.TOO_MANY:
+        return f"found {line}, which has too many columns; expected {form}", None
+    if code == text.BAD_WEIGHT:
+        return (
+            f"found {field} where a weight belongs; expected a decimal number",
+            "`weights: false` reads the edges alone",
+        )
+    if code == text.BAD_START:
+        return f"found {line}; expected {form}", None
+    if code == text.TOO_MANY_ROWS:
+        return f"found {line} after the last vertex's line", "correct the number of vertices in the header"
+    if code == text.MISSING_WEIGHT:
+        return f"found {line}, whose last neighbour has no weight; expected {form}", None
+    return f"found {line}; expected {form}", None

@@ -1,0 +1,93 @@
+"""Readers of graph files: one module per format, which defines `READER` and imports nothing heavy at its top.
+
+A reader first says what the file declares about its graph, then yields its edges in chunks, under the ids
+that the file uses. Nobody but the reader knows the format, and the reader knows nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stages.parsing.head import Head
+    from stages.streams import ByteStream
+
+LARGEST_ID = (1 << 63) - 1
+
+
+class Chunk(NamedTuple):
+    """Edges by file id: source and target int64 (edges,), weight float64 (edges,) or None.
+
+    Valid until the next chunk is asked for.
+    """
+
+    source: NDArray[Any]
+    target: NDArray[Any]
+    weight: NDArray[Any] | None
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None)."""
+
+    vertex_count: int | None = None
+    first_id: int = 0
+    undirected: bool = False
+    weighted: bool = False
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many vertices and edges a file states or can hold at most, None where it does not say."""
+
+    vertices: int | None
+    edges: int | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Everything a reader may use: the bytes, the budget, and where to put what it must set aside."""
+
+    stream: ByteStream
+    scratch: Path
+    threads: int
+    block_bytes: int
+    weights: bool
+    log: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format.
+
+    `fits` judges the first bytes of a file; `read` raises StageError for everything that is wrong with it;
+    `counts` looks at the head, or the file, without reading it whole.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    fits: Callable[[Head], bool]
+    read: Callable[[Reading], tuple[Header, Iterator[Chunk]]]
+    counts: Callable[[Head, str], Counts | None]
+    aliases: tuple[str, ...] = ()
+
+
+FORMATS = tuple(
+    sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+)
+"""The names of all formats, known without importing their readers."""
+
+
+@cache
+def all_readers() -> dict[str, Reader]:
+    """Every reader by name."""
+    return {name: importlib.import_module(f"stages.readers.{name}").READER for name in FORMATS}

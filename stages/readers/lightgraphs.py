@@ -1,0 +1,71 @@
+"""LightGraphs text: a header `n,m,u|d,name`, then m lines `source,target`, 1-based."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from stages.parsing.head import Head, is_integer, shown
+from stages.readers import Chunk, Counts, Header, Reader, Reading
+
+
+class _Stated(NamedTuple):
+    vertices: int
+    edges: int
+    undirected: bool
+
+
+def _stated(line: bytes) -> _Stated | None:
+    fields = [field.strip() for field in line.split(b",")]
+    if len(fields) < 4 or not all(map(is_integer, fields[:2])) or fields[2] not in (b"u", b"d"):
+        return None
+    if max(map(len, fields[:2])) > 19 or int(fields[0]) >= 1 << 63:
+        return None
+    return _Stated(int(fields[0]), int(fields[1]), fields[2] == b"u")
+
+
+def _fits(head: Head) -> bool:
+    return bool(head.lines) and _stated(head.lines[0]) is not None
+
+
+def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
+    from stages.parsing.pairs import PairGrammar, read_pairs
+    from stages.streams import LineStream
+
+    lines = LineStream(reading.stream)
+    line = lines.readline() or b""
+    stated = _stated(line)
+    if stated is None:
+        lines.fail(
+            f"found {shown(line)}; a LightGraphs file starts with vertices,edges,u|d,name",
+            hint="if this is another format, name it with `format`",
+        )
+    grammar = PairGrammar(form="source,target", delimiter=",", low=1, high=stated.vertices)
+
+    def chunks() -> Iterator[Chunk]:
+        found = 0
+        for chunk in read_pairs(reading, lines, grammar):
+            found += len(chunk.source)
+            yield chunk
+        if found != stated.edges:
+            lines.fail(
+                f"the header says {stated.edges:,} edges; {found:,} were found",
+                hint="the file is truncated, holds more than one graph, or its header is wrong",
+            )
+
+    return Header(vertex_count=stated.vertices, first_id=1, undirected=stated.undirected), chunks()
+
+
+def _counts(head: Head, location: str) -> Counts | None:
+    stated = _stated(head.lines[0]) if head.lines else None
+    return Counts(stated.vertices, stated.edges) if stated else None
+
+
+READER = Reader(
+    name="lightgraphs",
+    title="LightGraphs text",
+    suffixes=(".jlg", ".lg"),
+    fits=_fits,
+    read=_read,
+    counts=_counts,
+)

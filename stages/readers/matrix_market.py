@@ -1,0 +1,139 @@
+"""MatrixMarket coordinate files (Boisvert, Pozo, Remington, NISTIR 5935): a square matrix as a graph.
+
+Row and column numbers are vertices 1..n; a symmetric matrix is an undirected graph whose edges are listed
+once. Values are weights. Dense, complex, hermitian and skew-symmetric matrices are no graphs and are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from stages.parsing.head import Head, is_integer, shown
+from stages.readers import Chunk, Counts, Header, Reader, Reading
+
+if TYPE_CHECKING:
+    from stages.streams import LineStream
+
+BANNER = b"%%matrixmarket"
+FIELDS = {"pattern": False, "real": True, "double": True, "integer": True}
+
+
+class _Banner(NamedTuple):
+    weighted: bool
+    symmetric: bool
+
+
+def _fits(head: Head) -> bool:
+    return bool(head.lines or head.data) and (head.lines or [head.data])[0].lower().startswith(BANNER)
+
+
+def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
+    from stages.parsing.pairs import PairGrammar, read_pairs
+    from stages.streams import LineStream
+
+    lines = LineStream(reading.stream)
+    banner = _banner(lines.readline() or b"", lines)
+    size: bytes | None = b"%"
+    while size is not None and (not size.strip() or size.lstrip().startswith(b"%")):
+        size = lines.readline()
+    vertices, entries = _size(size, lines)
+    header = Header(
+        vertex_count=vertices,
+        first_id=1,
+        undirected=banner.symmetric,
+        weighted=banner.weighted and reading.weights,
+    )
+    grammar = PairGrammar(
+        form="row column value" if banner.weighted else "row column",
+        columns=3 if banner.weighted else 2,
+        comments="%",
+        weight_column=2 if header.weighted else -1,
+        low=1,
+        high=vertices,
+    )
+
+    def chunks() -> Iterator[Chunk]:
+        found = 0
+        for chunk in read_pairs(reading, lines, grammar):
+            found += len(chunk.source)
+            if found > entries:
+                break
+            yield chunk
+        if found != entries:
+            more = "more than " if found > entries else ""
+            lines.fail(
+                f"the size line says {entries:,} entries; {more}{entries if more else found:,} were found",
+                hint="the file is truncated, or its size line is wrong",
+            )
+
+    return header, chunks()
+
+
+def _banner(line: bytes, lines: LineStream) -> _Banner:
+    words = line.decode("ascii", errors="replace").lower().split()
+    if not words or words[0] != "%%matrixmarket":
+        lines.fail(
+            f"found {shown(line)}; a MatrixMarket file starts with "
+            "%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric",
+            hint="if this is another format, name it with `format`",
+        )
+    if len(words) != 5:
+        lines.fail(
+            f"found {shown(line, 80)}, which has {len(words)} words; expected "
+            "%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric"
+        )
+    _, thing, layout, field, symmetry = words
+    if thing != "matrix":
+        lines.fail(f"found the object {thing!r}; only 'matrix' can be read as a graph")
+    if layout == "array":
+        lines.fail(
+            "found a dense matrix (array); only coordinate matrices can be read as graphs",
+            hint="write it in coordinate format",
+        )
+    if layout != "coordinate":
+        lines.fail(f"found the layout {layout!r}; expected 'coordinate'")
+    if field not in FIELDS:
+        hint = "write it as real or pattern" if field == "complex" else None
+        lines.fail(f"found values of the kind {field!r}; expected pattern, real or integer", hint=hint)
+    if symmetry not in ("general", "symmetric"):
+        known = symmetry in ("hermitian", "skew-symmetric")
+        lines.fail(
+            f"found the symmetry {symmetry!r}; expected general or symmetric",
+            hint="write all entries out and declare the matrix general" if known else None,
+        )
+    return _Banner(FIELDS[field], symmetry == "symmetric")
+
+
+def _size(line: bytes | None, lines: LineStream) -> tuple[int, int]:
+    if line is None:
+        lines.fail("the file ends before its size line; expected rows columns entries")
+    fields = line.split()
+    if len(fields) != 3 or not all(map(is_integer, fields)) or max(map(len, fields)) > 19:
+        lines.fail(f"found {shown(line)} for the size line; expected rows columns entries")
+    rows, columns, entries = map(int, fields)
+    if rows != columns:
+        lines.fail(
+            f"found a matrix of {rows:,} rows and {columns:,} columns; a graph needs a square one",
+            hint="if it is a bipartite graph, number its columns after its rows and make it square",
+        )
+    return rows, entries
+
+
+def _counts(head: Head, location: str) -> Counts | None:
+    for line in head.content(b"%")[:1]:
+        fields = line.split()
+        if len(fields) == 3 and all(map(is_integer, fields)):
+            return Counts(int(fields[0]), int(fields[2]))
+    return None
+
+
+READER = Reader(
+    name="matrix_market",
+    title="MatrixMarket",
+    suffixes=(".mtx", ".mm"),
+    aliases=("mtx", "mm", "matrixmarket"),
+    fits=_fits,
+    read=_read,
+    counts=_counts,
+)

@@ -1,0 +1,264 @@
+"""NumPy files: `.npy` of shape (edges, 2), or `.npz` with `source`, `target` and perhaps `weight`.
+
+Only plain arrays of whole numbers are read; pickled objects never are.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import struct
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from stages.errors import StageError
+from stages.parsing.array_checks import check_ids, check_weights
+from stages.parsing.head import Head
+from stages.readers import Chunk, Counts, Header, Reader, Reading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NPY = b"\x93NUMPY"
+ZIP = b"PK\x03\x04"
+LONGEST_HEADER = 1 << 16
+
+
+def _fits(head: Head) -> bool:
+    return head.data.startswith((NPY, ZIP))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    shape: tuple[int, ...]
+    dtype: str
+    fortran: bool
+    begin: int
+
+    @property
+    def edges(self) -> int:
+        return self.shape[0]
+
+
+def _layout(file: BinaryIO, location: str, what: str) -> _Layout:
+    """Read an npy header (NumPy's format description, versions 1 to 3)."""
+    try:
+        start = file.read(8)
+        if len(start) < 8 or start[:6] != NPY or start[6] not in (1, 2, 3):
+            raise ValueError("it does not start as an npy file does")
+        width = 2 if start[6] == 1 else 4
+        length = struct.unpack("<H" if width == 2 else "<I", file.read(width))[0]
+        if length > LONGEST_HEADER:
+            raise ValueError(f"its header takes {length:,} bytes")
+        text = file.read(length)
+        if len(text) < length:
+            raise ValueError("its header is cut off")
+        fields = ast.literal_eval(text.decode("utf-8" if start[6] == 3 else "latin1").strip())
+        shape, dtype, fortran = fields["shape"], fields["descr"], fields["fortran_order"]
+        if not isinstance(dtype, str) or not isinstance(shape, tuple):
+            raise ValueError(f"it holds records, {dtype!r:.60}")
+        if not all(isinstance(length, int) and length >= 0 for length in shape):
+            raise ValueError(f"its shape is {shape!r:.60}")
+    except (ValueError, SyntaxError, KeyError, TypeError, struct.error, RecursionError, MemoryError) as error:
+        raise _damaged(location, f"{what}: {error}") from None
+    except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise _damaged(location, f"{what}: {error}") from None
+    return _Layout(shape, dtype, bool(fortran), 8 + width + length)
+
+
+def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
+    path = reading.stream.as_local_file(reading.scratch)
+    try:
+        archive = zipfile.is_zipfile(path)
+    except OSError as error:
+        raise _damaged(reading.stream.location, str(error)) from None
+    return _read_npz(reading, path) if archive else _read_npy(reading, path)
+
+
+def _read_npy(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
+    location = reading.stream.location
+    with path.open("rb") as file:
+        layout = _layout(file, location, "the array")
+    if len(layout.shape) != 2 or layout.shape[1] != 2:
+        raise StageError(f"found an array of shape {layout.shape}; expected (edges, 2)", file=location)
+    dtype = _integers(layout, "the array", location)
+
+    def chunks() -> Iterator[Chunk]:
+        _some(layout.edges, location)
+        step = max(1024, reading.block_bytes // 16)
+        with path.open("rb", buffering=0) as file:
+            for row in range(0, layout.edges, step):
+                rows = min(step, layout.edges - row)
+                if layout.fortran:
+                    columns = []
+                    for column in range(2):
+                        file.seek(layout.begin + (column * layout.edges + row) * dtype.itemsize)
+                        columns.append(_exactly(file, rows, dtype, location))
+                else:
+                    file.seek(layout.begin + 2 * row * dtype.itemsize)
+                    pairs = _exactly(file, 2 * rows, dtype, location).reshape(-1, 2)
+                    columns = [pairs[:, 0], pairs[:, 1]]
+                yield Chunk(
+                    _ids(columns[0], "column 0", row, location),
+                    _ids(columns[1], "column 1", row, location),
+                    None,
+                )
+
+    return Header(), chunks()
+
+
+def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
+    import numpy
+
+    location = reading.stream.location
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = {Path(name).stem: name for name in archive.namelist() if name.endswith(".npy")}
+            missing = [name for name in ("source", "target") if name not in names]
+            if missing:
+                raise StageError(
+                    f"found the arrays {', '.join(names) or 'none'}; expected source and target",
+                    file=location,
+                )
+            weighted = "weight" in names and reading.weights
+            wanted = ["source", "target", *(["weight"] if weighted else [])]
+            layouts = {}
+            for name in wanted:
+                with archive.open(names[name]) as member:
+                    layouts[name] = _layout(member, location, name)  # type: ignore[arg-type]
+    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise _damaged(location, str(error)) from None
+    edges = layouts["source"].shape[0] if layouts["source"].shape else 0
+    for name, layout in layouts.items():
+        if layout.shape != (edges,):
+            raise StageError(
+                f"array {name!r} has the shape {layout.shape}; expected ({edges},) as the others",
+                file=location,
+            )
+    dtypes = {name: _integers(layouts[name], name, location) for name in ("source", "target")}
+    if weighted:
+        kind = numpy.dtype(layouts["weight"].dtype) if layouts["weight"].dtype[1:2] in "iuf" else None
+        if kind is None:
+            raise StageError(
+                f"array 'weight' holds {layouts['weight'].dtype}; expected numbers", file=location
+            )
+        dtypes["weight"] = kind
+
+    def chunks() -> Iterator[Chunk]:
+        _some(edges, location)
+        step = max(1024, reading.block_bytes // 16)
+        try:
+            with ExitStack() as stack:
+                archive = stack.enter_context(zipfile.ZipFile(path))
+                members: dict[str, Any] = {}
+                for name in wanted:
+                    members[name] = stack.enter_context(archive.open(names[name]))
+                    members[name].read(layouts[name].begin)
+                for row in range(0, edges, step):
+                    rows = min(step, edges - row)
+                    values = {
+                        name: _exactly(member, rows, dtypes[name], location)
+                        for name, member in members.items()
+                    }
+                    weight = values["weight"].astype(numpy.float64) if weighted else None
+                    if weight is not None:
+                        check_weights(weight, row, location)
+                    yield Chunk(
+                        _ids(values["source"], "source", row, location),
+                        _ids(values["target"], "target", row, location),
+                        weight,
+                    )
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+            raise _damaged(location, str(error)) from None
+        except Exception as error:
+            import zlib
+
+            if isinstance(error, zlib.error):
+                raise _damaged(location, str(error)) from None
+            raise
+
+    return Header(weighted=weighted), chunks()
+
+
+def _integers(layout: _Layout, name: str, location: str) -> Any:
+    import numpy
+
+    try:
+        dtype = numpy.dtype(layout.dtype)
+    except (TypeError, ValueError):
+        dtype = numpy.dtype(object)
+    if dtype.kind not in "iu":
+        raise StageError(
+            f"{name} holds {layout.dtype!r:.40}; expected whole numbers",
+            hint="convert it, for example with .astype('int64')",
+            file=location,
+        )
+    if layout.shape and math.prod(layout.shape) * dtype.itemsize > 1 << 62:
+        raise _damaged(location, f"its shape is {layout.shape}")
+    return dtype
+
+
+def _exactly(file: Any, count: int, dtype: Any, location: str) -> NDArray[Any]:
+    import numpy
+
+    data = b""
+    while len(data) < count * dtype.itemsize:
+        more = file.read(count * dtype.itemsize - len(data))
+        if not more:
+            raise StageError(
+                "the file ends before its last row",
+                hint="it is truncated: write or copy it again",
+                file=location,
+            )
+        data = data + more if data else more
+    return numpy.frombuffer(data, dtype)
+
+
+def _ids(values: NDArray[Any], name: str, row: int, location: str) -> NDArray[Any]:
+    import numpy
+
+    check_ids(values, name, row, location)
+    return numpy.ascontiguousarray(values, dtype=numpy.int64)
+
+
+def _some(edges: int, location: str) -> None:
+    if not edges:
+        raise StageError("the array has no rows: no edge was found", file=location)
+
+
+def _damaged(location: str, text: str) -> StageError:
+    return StageError(
+        f"this NumPy file cannot be read: {text}",
+        hint="it is truncated or damaged: write it again with numpy.save or numpy.savez",
+        file=location,
+    )
+
+
+def _counts(head: Head, location: str) -> Counts | None:
+    import io
+
+    try:
+        if head.data.startswith(NPY):
+            layout = _layout(io.BytesIO(head.data), location, "the array")
+            return Counts(None, layout.edges)
+        from stages.streams.opening import local_path
+
+        with zipfile.ZipFile(local_path(location)) as archive, archive.open("source.npy") as member:
+            return Counts(None, _layout(member, location, "source").edges)  # type: ignore[arg-type]
+    except Exception:  # the run itself says what is wrong with the file
+        return None
+
+
+READER = Reader(
+    name="numpy",
+    title="NumPy",
+    suffixes=(".npy", ".npz"),
+    aliases=("npy", "npz"),
+    fits=_fits,
+    read=_read,
+    counts=_counts,
+)

@@ -1,0 +1,49 @@
+"""PACE graphs: `p tw n m`, edges `u v`, 1-based, undirected. DIMACS shares its suffix and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stages.parsing.head import Head
+from stages.parsing.problem_line import check_edges, counts_in, problem_in, read_problem
+from stages.readers import Chunk, Counts, Header, Reader, Reading
+
+PROBLEMS = ("tw", "td", "tww", "ds", "vc", "cep")
+"""The challenges' words; the files differ in nothing else."""
+
+
+def _fits(head: Head) -> bool:
+    problem = problem_in(head)
+    return problem is not None and problem.word in PROBLEMS
+
+
+def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
+    from stages.parsing.pairs import PairGrammar, read_pairs
+    from stages.streams import LineStream
+
+    lines = LineStream(reading.stream)
+    problem = read_problem(lines, PROBLEMS, "p tw vertices edges")
+    grammar = PairGrammar(form="u v", comments="c", low=1, high=problem.vertices)
+
+    def chunks() -> Iterator[Chunk]:
+        found = 0
+        for chunk in read_pairs(reading, lines, grammar):
+            found += len(chunk.source)
+            yield chunk
+        check_edges(lines, found, problem)
+
+    return Header(vertex_count=problem.vertices, first_id=1, undirected=True), chunks()
+
+
+def _counts(head: Head, location: str) -> Counts | None:
+    return counts_in(head)
+
+
+READER = Reader(
+    name="pace",
+    title="PACE .gr",
+    suffixes=(".gr",),
+    fits=_fits,
+    read=_read,
+    counts=_counts,
+)

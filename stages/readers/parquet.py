@@ -1,0 +1,145 @@
+"""Parquet tables: columns `source`, `target`, perhaps `weight`; else the first two of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+from stages.parsing.array_checks import check_ids, check_weights
+from stages.parsing.head import Head
+from stages.readers import Chunk, Counts, Header, Reader, Reading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAGIC = b"PAR1"
+
+
+def _fits(head: Head) -> bool:
+    return head.data.startswith(MAGIC)
+
+
+def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    location = reading.stream.location
+    path = reading.stream.as_local_file(reading.scratch)
+    try:
+        file = parquet.ParquetFile(path, memory_map=False, buffer_size=1 << 20)
+        schema = file.schema_arrow
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise _damaged(location, error) from None
+    source, target, weight = _columns(schema, location)
+    weighted = weight is not None and reading.weights
+    wanted = [source, target, *([weight] if weight is not None and weighted else [])]
+
+    def chunks() -> Iterator[Chunk]:
+        row = 0
+        try:
+            with file:
+                for batch in file.iter_batches(
+                    batch_size=max(1024, reading.block_bytes // 16), columns=wanted, use_threads=False
+                ):
+                    ids = [_ids(batch.column(name), name, row, location) for name in (source, target)]
+                    number = _weights(batch.column(weight), row, location) if weighted else None
+                    row += batch.num_rows
+                    yield Chunk(ids[0], ids[1], number)
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise _damaged(location, error) from None
+        if not row:
+            raise StageError("the table has no rows: no edge was found", file=location)
+
+    return Header(weighted=weighted), chunks()
+
+
+def _columns(schema: Any, location: str) -> tuple[str, str, str | None]:
+    import pyarrow
+
+    names = {name.lower(): name for name in reversed(schema.names)}
+    if len(set(schema.names)) != len(schema.names):
+        raise StageError(f"two columns have the same name: {', '.join(schema.names)}", file=location)
+    whole = [field.name for field in schema if pyarrow.types.is_integer(field.type)]
+    if "source" in names and "target" in names:
+        pair = [names["source"], names["target"]]
+        for name in pair:
+            if name not in whole:
+                raise StageError(
+                    f"column {name!r} holds {schema.field(name).type}; expected whole numbers", file=location
+                )
+    else:
+        pair = whole[:2]
+    if len(pair) < 2:
+        held = ", ".join(f"{field.name} ({field.type})" for field in schema) or "none"
+        raise StageError(
+            f"found the columns {held}; expected source and target, or two columns of whole numbers",
+            hint="rename or convert the columns",
+            file=location,
+        )
+    weight = names.get("weight")
+    if weight is not None:
+        kind = schema.field(weight).type
+        if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
+            raise StageError(
+                f"column {weight!r} holds {kind}; expected numbers",
+                hint="`weights: false` reads the edges alone",
+                file=location,
+            )
+    return pair[0], pair[1], weight if weight not in pair else None
+
+
+def _ids(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
+    import numpy
+
+    _whole(column, name, row, location)
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    check_ids(values, name, row, location)
+    return values.astype(numpy.int64, copy=False)
+
+
+def _weights(column: Any, row: int, location: str) -> NDArray[Any]:
+    import numpy
+
+    _whole(column, "weight", row, location)
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=False).astype(numpy.float64, copy=False)
+    check_weights(values, row, location)
+    return values
+
+
+def _whole(column: Any, name: str, row: int, location: str) -> None:
+    if column.null_count:
+        empty = row + column.is_null().index(True).as_py()
+        raise StageError(f"row {empty:,} (from 0) has no {name!r}; each edge needs one", file=location)
+
+
+def _damaged(location: str, error: Exception) -> StageError:
+    text = str(error).split("\n")[0] or type(error).__name__
+    return StageError(
+        f"this Parquet file cannot be read: {text}",
+        hint="it is truncated or damaged, or not Parquet: write it again, or name its format with `format`",
+        file=location,
+    )
+
+
+def _counts(head: Head, location: str) -> Counts | None:
+    from stages.streams.opening import is_url, local_path
+
+    if is_url(location) or not head.data.startswith(MAGIC):
+        return None
+    from pyarrow import parquet
+
+    try:
+        return Counts(None, int(parquet.read_metadata(local_path(location)).num_rows))
+    except Exception:  # the run itself says what is wrong with the file
+        return None
+
+
+READER = Reader(
+    name="parquet",
+    title="Parquet",
+    suffixes=(".parquet", ".pq"),
+    fits=_fits,
+    read=_read,
+    counts=_counts,
+)

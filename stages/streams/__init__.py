@@ -1,0 +1,9 @@
+"""Files and URLs as decompressed bytes, block by block, with every failure told as a `StageError`."""
+
+from __future__ import annotations
+
+from stages.streams.lines import LineStream
+from stages.streams.opening import file_size, is_url
+from stages.streams.stream import ByteStream, open_stream
+
+__all__ = ["ByteStream", "LineStream", "file_size", "is_url", "open_stream"]

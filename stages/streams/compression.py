@@ -1,0 +1,163 @@
+"""Decompression in bounded pieces: gzip, bzip2, xz and zstd, known by their first bytes.
+
+A compressed stream of a few kilobytes can hold gigabytes, so every decoder is asked for one piece at a time.
+Several streams one after the other are one file, as the command line tools have it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+MAGIC = {
+    "gz": (b"\x1f\x8b",),
+    "bz2": (b"BZh",),
+    "xz": (b"\xfd7zXZ\x00",),
+    "zst": (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + low, 0x2A, 0x4D, 0x18]) for low in range(16))),
+}
+"""The first bytes of each kind; zstd's others start a frame to be skipped (RFC 8878, section 3.1.2)."""
+
+SUFFIXES = {".gz": "gz", ".bgz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst", ".zstd": "zst"}
+
+ZSTD_INPUT = 2048
+"""Bytes given to the zstd decoder at once: its output has no limit, but is at most 64 MiB for these."""
+
+
+class BadCompression(Exception):
+    """A compressed stream that is damaged or ends too early; the text says which."""
+
+
+def compression_of(head: bytes) -> str | None:
+    """Name the compression that the first bytes of a file show, or None."""
+    for name, magics in MAGIC.items():
+        if head.startswith(magics):
+            return name
+    return None
+
+
+def split_name(name: str) -> tuple[str, str | None]:
+    """Take a compression suffix off a file name: `a.mtx.gz` becomes `a.mtx` and `gz`."""
+    lower = name.lower()
+    for suffix, compression in SUFFIXES.items():
+        if lower.endswith(suffix):
+            return name[: -len(suffix)], compression
+    return name, None
+
+
+def decompress(kind: str | None, raw: Iterator[bytes], piece: int) -> Iterator[bytes]:
+    """Yield decompressed bytes, about `piece` at a time; raises BadCompression."""
+    if kind is None:
+        return raw
+    pieces = _zstd(raw) if kind == "zst" else _members(_DECODERS[kind], raw, piece, kind)
+    return _joined(pieces, piece)
+
+
+def _joined(pieces: Iterator[bytes], least: int) -> Iterator[bytes]:
+    held: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        held.append(piece)
+        length += len(piece)
+        if length >= least:
+            yield b"".join(held)
+            held, length = [], 0
+    if held:
+        yield b"".join(held)
+
+
+class _Gzip:
+    """zlib's decoder with the face of bz2's and lzma's."""
+
+    def __init__(self) -> None:
+        self._decoder = zlib.decompressobj(wbits=31)
+        self._pending = b""
+        self._full = False
+
+    @property
+    def eof(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decoder.unused_data
+
+    @property
+    def needs_input(self) -> bool:
+        # Output that filled the piece may have more behind it, inside zlib.
+        return not self._pending and not self._full and not self._decoder.eof
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        made = self._decoder.decompress(self._pending + data, max_length)
+        self._pending = self._decoder.unconsumed_tail
+        self._full = len(made) == max_length
+        return made
+
+
+_DECODERS: dict[str, Callable[[], Any]] = {
+    "gz": _Gzip,
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ),
+}
+
+
+def _members(make: Callable[[], Any], raw: Iterator[bytes], piece: int, kind: str) -> Iterator[bytes]:
+    decoder = make()
+    data = b""
+    try:
+        while True:
+            if decoder.eof:
+                # Padding of zeros may follow a stream; then another stream, or the end.
+                data = decoder.unused_data
+                while not data.strip(b"\0"):
+                    following = next(raw, None)
+                    if following is None:
+                        return
+                    data = following
+                data = data.lstrip(b"\0")
+                longest = max(len(magic) for magic in MAGIC[kind])
+                while len(data) < longest:
+                    following = next(raw, None)
+                    if following is None:
+                        break
+                    data += following
+                if not data.startswith(MAGIC[kind]):
+                    raise BadCompression(f"the {kind} stream is followed by bytes that are not {kind}")
+                decoder = make()
+            elif decoder.needs_input and not data:
+                following = next(raw, None)
+                if following is None:
+                    raise BadCompression(f"the {kind} stream ends before its end mark: the file is truncated")
+                data = following
+            made = decoder.decompress(data, piece)
+            data = b""
+            if made:
+                yield made
+    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+        raise BadCompression(f"the {kind} stream is damaged: {error}") from None
+
+
+def _zstd(raw: Iterator[bytes]) -> Iterator[bytes]:
+    import zstandard
+
+    decoder = zstandard.ZstdDecompressor().decompressobj()
+    fresh = True
+    try:
+        for block in raw:
+            for begin in range(0, len(block), ZSTD_INPUT):
+                data = block[begin : begin + ZSTD_INPUT]
+                while data:
+                    made = decoder.decompress(data)
+                    fresh = False
+                    data = b""
+                    if decoder.eof:
+                        data = decoder.unused_data
+                        decoder, fresh = zstandard.ZstdDecompressor().decompressobj(), True
+                    if made:
+                        yield made
+    except zstandard.ZstdError as error:
+        raise BadCompression(f"the zst stream is damaged: {error}") from None
+    if not fresh:
+        raise BadCompression("the zst stream ends before its end mark: the file is truncated")

@@ -1,0 +1,105 @@
+"""Text in lines and in blocks of whole lines; lines count from 1 in the decompressed file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from stages.errors import StageError
+from stages.streams.stream import ByteStream, DamagedStream
+
+LONGEST_LINE = 1 << 20
+"""A header or an edge that takes more bytes than this is none."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LineStream:
+    """Lines of a `ByteStream`: a few one by one, then the rest in blocks.
+
+    `line` is the number of the line that was read last, and of the line before a block.
+    """
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.stream = stream
+        self.line = 0
+        self._rest = b""
+        self._at = 0
+        self._ended = False
+        if stream.peek(3) == BYTE_ORDER_MARK:
+            self._rest = self._pull()[3:]
+
+    def fail(self, message: str, *, line: int | None = None, hint: str | None = None) -> NoReturn:
+        """Raise a StageError at a line, by default the one that was read last."""
+        raise StageError(
+            message, hint=hint, file=self.stream.location, line=max(1, self.line if line is None else line)
+        )
+
+    def placed(self, error: StageError) -> StageError:
+        """Say which line a damaged stream broke off in."""
+        if not isinstance(error, DamagedStream) or error.line is not None:
+            return error
+        line = self.line + 1 + self._rest.count(b"\n", self._at)
+        return StageError(error.message, hint=error.hint, file=error.file, line=line)
+
+    def readline(self) -> bytes | None:
+        """Return the next line without its end, or None at the end of the file."""
+        while (cut := self._rest.find(b"\n", self._at)) < 0 and not self._ended:
+            if len(self._rest) - self._at > LONGEST_LINE:
+                self._too_long()
+            try:
+                block = self._pull()
+            except StageError as error:
+                raise self.placed(error) from None
+            self._rest, self._at = self._rest[self._at :] + block, 0
+        if cut < 0:
+            if self._at == len(self._rest):
+                return None
+            cut = len(self._rest)
+        line = self._rest[self._at : cut]
+        self._at = min(cut + 1, len(self._rest))
+        self.line += 1
+        return line.rstrip(b"\r")
+
+    def unread(self, line: bytes) -> None:
+        """Put back the line that was read last."""
+        self._rest, self._at = line + b"\n" + self._rest[self._at :], 0
+        self.line -= 1
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the rest in whole lines; the last one gets a newline if it has none."""
+        return self._aligned(b"\n")
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the rest cut between numbers, so that a line may be of any length; it ends in a newline."""
+        return self._aligned(b" \t\n\r")
+
+    def _aligned(self, ends: bytes) -> Iterator[bytes]:
+        block, self._rest, self._at = self._rest[self._at :], b"", 0
+        carry = b""
+        while True:
+            cut = max(block.rfind(ends[i : i + 1]) for i in range(len(ends)))
+            if cut >= 0:
+                yield b"".join((carry, memoryview(block)[: cut + 1]))
+                carry = block[cut + 1 :]
+            else:
+                carry += block
+                if len(carry) > LONGEST_LINE:
+                    self._too_long()
+            if self._ended:
+                break
+            block = self._pull()
+        if carry:
+            yield carry + b"\n"
+
+    def _too_long(self) -> NoReturn:
+        self.fail(
+            f"a line of more than {LONGEST_LINE:,} bytes was found; short lines of text were expected",
+            line=self.line + 1,
+            hint="name the format with `format`, if this is not plain text",
+        )
+
+    def _pull(self) -> bytes:
+        block = next(self.stream, b"")
+        self._ended = not block
+        return block

@@ -1,0 +1,190 @@
+"""The decompressed bytes of one file, read ahead on a thread and checked against a sha256."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from stages.errors import StageError
+from stages.streams.compression import BadCompression, compression_of, decompress, split_name
+from stages.streams.opening import explain, explain_remote, is_url, local_path, open_raw
+
+READ = 1 << 20
+"""Bytes of the stored file read at once by default."""
+
+
+class DamagedStream(StageError):
+    """A compressed file that breaks off or cannot be decompressed."""
+
+
+def open_stream(location: str, *, sha256: str | None = None, piece: int = READ) -> ByteStream:
+    """Open a path or URL; `piece` bounds the bytes handled at once. Raises StageError."""
+    return ByteStream(location, open_raw(location), sha256, piece)
+
+
+class ByteStream:
+    """Bytes in order; a context manager, since a thread reads one block ahead of who asks.
+
+    Attributes: `location` as given; `name` of the file without a compression suffix; `compression` or None;
+    `position`, the stored bytes read so far.
+    """
+
+    def __init__(self, location: str, raw: BinaryIO, sha256: str | None, piece: int) -> None:
+        self.location = location
+        full_name = PurePosixPath(urlsplit(location).path).name if is_url(location) else Path(location).name
+        self.name, self.name_compression = split_name(full_name)
+        self.position = 0
+        self._raw = raw
+        self._piece = piece
+        self._sha256 = sha256.lower() if sha256 else None
+        self._hash = hashlib.sha256() if sha256 else None
+        self._stored = self._read_stored()
+        self._pending: deque[bytes] = deque()
+        self._pool: ThreadPoolExecutor | None = None
+        self._future: Future[bytes | None] | None = None
+        try:
+            first = next(self._stored, b"")
+        except BaseException:
+            raw.close()
+            raise
+        self.compression = compression_of(first)
+        self._content = self._decompressed(first)
+        self._ended = False
+
+    def __enter__(self) -> ByteStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop reading and close the file."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        self._raw.close()
+
+    def peek(self, count: int) -> bytes:
+        """Return the first `count` bytes that are yet to be read, fewer at the end, without reading them."""
+        held = sum(map(len, self._pending))
+        while held < count:
+            block = self._next_content()
+            if block is None:
+                break
+            self._pending.append(block)
+            held += len(block)
+        return b"".join(self._pending)[:count]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        if self._pending:
+            return self._pending.popleft()
+        block = self._next_content()
+        if block is None:
+            raise StopIteration
+        return block
+
+    def put_back(self, block: bytes) -> None:
+        """Return bytes that were read; they come next."""
+        if block:
+            self._pending.appendleft(block)
+
+    def finish(self) -> None:
+        """Read what is left, so that its compression and sha256 are checked too."""
+        for _ in self:
+            pass
+
+    def check_stored(self) -> None:
+        """Check the sha256 of the stored bytes whatever is wrong with their content; raises StageError."""
+        if self._hash is None:
+            return
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        for _ in self._stored:
+            pass
+        self._compare()
+
+    def as_local_file(self, folder: Path) -> Path:
+        """Return a path with the whole decompressed content: the file itself, else a copy in `folder`."""
+        if self.compression is None and not is_url(self.location):
+            if self._hash is not None:
+                self.finish()
+            return local_path(self.location)
+        copy = folder / "content"
+        try:
+            with copy.open("wb") as out:
+                for block in self:
+                    out.write(block)
+        except OSError as error:
+            raise explain(error, str(copy)) from None
+        return copy
+
+    def _next_content(self) -> bytes | None:
+        if self._ended:
+            return None
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, thread_name_prefix="gravel-read")
+            self._future = self._pool.submit(next, self._content, None)
+        assert self._future is not None
+        block = self._future.result()
+        if block is None:
+            self._ended = True
+            return None
+        self._future = self._pool.submit(next, self._content, None)
+        return block
+
+    def _read_stored(self) -> Iterator[bytes]:
+        while True:
+            try:
+                block = self._raw.read(self._piece)
+            except OSError as error:
+                remote = is_url(self.location)
+                raise (explain_remote if remote else explain)(error, self.location) from None
+            except Exception as error:  # every remote file system raises its own
+                raise explain_remote(error, self.location) from None
+            if not block:
+                return
+            self.position += len(block)
+            if self._hash is not None:
+                self._hash.update(block)
+            yield block
+
+    def _decompressed(self, first: bytes) -> Iterator[bytes]:
+        made = 0
+        try:
+            for block in decompress(self.compression, self._chain(first), self._piece):
+                made += len(block)
+                yield block
+        except BadCompression as error:
+            raise DamagedStream(
+                f"{error} (after {made:,} decompressed bytes)",
+                hint="copy or download the file again",
+                file=self.location,
+            ) from None
+        for _ in self._stored:
+            pass
+        self._compare()
+
+    def _chain(self, first: bytes) -> Iterator[bytes]:
+        if first:
+            yield first
+        yield from self._stored
+
+    def _compare(self) -> None:
+        if self._hash is not None and self._hash.hexdigest() != self._sha256:
+            raise StageError(
+                f"the file's sha256 is {self._hash.hexdigest()}; {self._sha256} was expected",
+                hint="the file differs from the one that was meant: get it again, or correct `sha256`",
+                file=self.location,
+            )
