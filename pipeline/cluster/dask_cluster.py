@@ -187,6 +187,8 @@ class DaskCluster:
         """Close the client and, if it was started here, the cluster with every process of it."""
         limit = 2 if hurry else 15
         try:
+            if self._cluster is None and hurry:
+                self._stop_foreign()
             if self._cluster is not None:
                 self._cluster.close(timeout=limit)
         except Exception as error:
@@ -195,6 +197,18 @@ class DaskCluster:
             self._client.close(timeout=limit)
         except Exception as error:
             _log(f"closing the client: {error}")
+
+    def _stop_foreign(self) -> None:
+        """End what still runs in somebody else's workers: only a new process stops a thread."""
+        running = [future.key for _, future in self._futures.values() if not future.done()]
+        workers = {address for found in self._client.who_has(running).values() for address in found}
+        workers |= {
+            address
+            for address, keys in self._client.processing().items()
+            if any(key in running for key in keys)
+        }
+        if workers:
+            self._client.restart_workers(sorted(workers), timeout=10, raise_for_error=False)
 
 
 def _log(message: str) -> None:

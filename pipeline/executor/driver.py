@@ -30,13 +30,14 @@ from pipeline.executor.provenance import provenance
 from pipeline.executor.reporting import RunReport
 from pipeline.executor.settling import Settler
 from pipeline.executor.starting import Started, start_cluster
-from pipeline.hardware import hardware, machine_facts
+from pipeline.hardware import hardware
 from pipeline.held import PREFIX
 from pipeline.memory import refuse_what_cannot_fit
 from pipeline.plan import Plan, RecipeMaker, plan_extents
 from pipeline.plan.recipes import NeedsResult
 from pipeline.worker import Failure, StageOutcome, StageTask
-from stages.artifacts import Artifact
+from stages.artifacts import Artifact, Json
+from stages.errors import StageError
 from stages.stage import Need
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Driver:
         setting: Setting,
         options: RunOptions,
         report: RunReport,
+        facts: dict[str, Json],
     ) -> None:
         self._plan = plan
         self._cache = cache
@@ -73,7 +75,7 @@ class Driver:
         self._interrupted = False
         self._inside = False
         self._stopping = False
-        self._facts = machine_facts(setting.backend)
+        self._facts = facts
 
     def _open_ids(self, name: str) -> Artifact:
         """Open an artifact for resolving source ids, also one that only a worker's memory holds."""
@@ -166,7 +168,12 @@ class Driver:
         for index, node in enumerate(ready):
             if self._interrupted:
                 return
-            need = self._need(node)
+            try:
+                need = self._need(node)
+            except (StageError, OSError) as error:
+                hint = error.hint if isinstance(error, StageError) else None
+                self._settler.fail(node, Failure("stage", str(error), hint))
+                continue
             problem = self._placer.problem(node, need)
             if problem is not None:
                 self._settler.fail(node, Failure("stage", problem, "use a cluster with more of it"))
@@ -409,8 +416,11 @@ class Driver:
                 self._settler.fail(node, Failure("bug", "no worker is left", "see logs/dask.log of the run"))
 
     def _close(self) -> None:
-        hurry = self._interrupted or bool(self._nodes.in_state(*BUSY))
+        hurry = self._interrupted or self._stopping or bool(self._nodes.in_state(*BUSY))
         for lock in self._locks.values():
             lock.release()
         if self._started is not None:
+            for node in self._nodes:
+                if node.held_at is not None and not hurry:
+                    self._started.cluster.release(node.held_at, node.ids or ())
             self._started.close(hurry=hurry)

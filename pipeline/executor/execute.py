@@ -36,7 +36,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     _sweep_scratch(cache)
     cache.sweep()
     digests = FileDigests(cache.root)
-    driver = Driver(plan, digests, cache, setting, options, report)
+    driver = Driver(plan, digests, cache, setting, options, report, facts)
     try:
         with cache.lease(record.run), on_interrupt(driver.interrupt):
             record.write()

@@ -30,6 +30,7 @@ class RunReport:
         self._cache = cache
         self._paces: dict[str, Pace] = {}
         self._history = History(cache, plan.workflow.name)
+        self._write_failed = False
         self.failures: list[tuple[str, str, str | None]] = []
 
     def emit(self, kind: str, **data: Any) -> None:
@@ -39,7 +40,19 @@ class RunReport:
     def tick(self) -> None:
         """Refresh the screen and, now and then, the record."""
         self._reporter.tick()
-        self.record.write_soon()
+        self._write(soon=True)
+
+    def _write(self, *, soon: bool = False) -> None:
+        """Write the record. A full disk must not stop stages that may still end."""
+        try:
+            if soon:
+                self.record.write_soon()
+            else:
+                self.record.write()
+        except OSError as error:
+            if not self._write_failed:
+                self._write_failed = True
+                self.emit("note", message=f"the run's record cannot be written: {error}")
 
     def _stage(self, node: Node) -> StageRecord:
         return self.record.stages[node.key]
@@ -95,7 +108,7 @@ class RunReport:
             need_host_bytes=need.host_bytes if need else None,
             need_device_bytes=need.device_bytes if need else None,
         )
-        self.record.write_soon()
+        self._write(soon=True)
 
     def progressed(self, progress: Progress) -> None:
         """A running node came further."""
@@ -106,7 +119,7 @@ class RunReport:
         data = {"done": progress.done, "total": progress.total, "unit": progress.unit}
         self.record.stages[progress.key].progress = {**data, "rate": pace.rate}
         self.emit("stage_progress", stage=progress.key, **data, rate=round(pace.rate, 3))
-        self.record.write_soon()
+        self._write(soon=True)
 
     def finished(self, node: Node, outcome: StageOutcome) -> None:
         """A node was computed."""
@@ -124,7 +137,7 @@ class RunReport:
             bytes=outcome.bytes,
             peak_host_bytes=outcome.peak_host_bytes,
         )
-        self.record.write()
+        self._write()
 
     def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
         """A node has no result."""
@@ -133,7 +146,7 @@ class RunReport:
         stage.state, stage.error, stage.hint, stage.progress = "failed", message, failure.hint, None
         self.failures.append((node.key, message, failure.hint))
         self.emit("stage_failed", stage=node.key, message=message, hint=failure.hint)
-        self.record.write()
+        self._write()
 
     def skipped(self, node: Node, because: str) -> None:
         """A node will not run."""

@@ -59,6 +59,7 @@ def test_stages_run_at_once_and_measurements_alone(tmp_path: Path, capfd: pytest
         stage_run("right", ADD, "a", value=3, sleep=1.0, marks=str(marks)),
         stage_run("mapped", ADD, "held", value=4, items=9, marks=str(marks)),
         stage_run("gang", ADD, "left", value=5, ranks=2, marks=str(marks)),
+        stage_run("gang2", ADD, "right", value=10, ranks=2, marks=str(marks)),
         stage_run("m1", MEASURE, "a", value=6, sleep=0.3),
         stage_run("m2", MEASURE, "a", value=8, sleep=0.3),
         stage_run("bad", ADD, "a", value=9, fail="bug"),
@@ -72,6 +73,7 @@ def test_stages_run_at_once_and_measurements_alone(tmp_path: Path, capfd: pytest
     assert together(outcome, "left", "right")
     assert total(root, outcome, "mapped") == 4 + (7 + 6) + sum(i * i for i in range(9))
     assert total(root, outcome, "gang") == 5 + (2 + 6) + 10
+    assert total(root, outcome, "gang2") == 10 + (3 + 6) + 10
     spans = [span(stage) for key, stage in by_key.items() if key not in ("m1", "m2", "bad")]
     for key in ("m1", "m2"):
         seen = searches(root, outcome, key)
@@ -136,6 +138,19 @@ def test_one_worker_per_pretended_gpu(tmp_path: Path, monkeypatch: pytest.Monkey
             plan_of(stage_run("a", MAKE, value=1), too_big.runs["big"]),
             RunOptions(cache_root=root),
         )
+
+
+def test_fail_fast_does_not_wait_for_what_runs(tmp_path: Path) -> None:
+    plan = plan_of(
+        stage_run("a", MAKE, value=1),
+        stage_run("slow", ADD, "a", value=2, sleep=60.0),
+        stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
+    )
+    began = time.monotonic()
+    outcome = run(plan, tmp_path / "cache", fail_fast=True)
+    assert time.monotonic() - began < 30
+    assert states(outcome) == {"a": "computed", "slow": "skipped", "bad": "failed"}
+    assert children() == []
 
 
 def test_masks_turn_so_that_each_worker_sees_its_own_first() -> None:

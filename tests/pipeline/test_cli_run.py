@@ -1,0 +1,138 @@
+"""The verbs run, runs, status, logs and doctor, from a workflow file to exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pipeline.cli import main
+from pipeline.errors import RequestError
+from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count
+
+WORKFLOW = """\
+workflow: sums
+parameters: {value: 1, fail: ""}
+matrix: {by: [2, 3]}
+stages:
+  edges: {stage: make, value: "${value}", marks: MARKS}
+  sum:   {stage: add, inputs: [edges], value: "${by}", fail: "${fail}", marks: MARKS}
+  all:   {stage: add, over: matrix, inputs: [sum], value: 9, marks: MARKS}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    known = {stage.name: stage for stage in (MAKE, ADD, MEASURE)}
+    monkeypatch.setattr("pipeline.workflow.loading.all_stages", lambda: known)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "sums.yaml"
+    path.write_text(WORKFLOW.replace("MARKS", str(tmp_path / "marks")))
+    return path
+
+
+def gravel(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, list(arguments), standalone_mode=False)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def run(file: Path, *arguments: str) -> Result:
+    cache = ("--cache", str(file.parent / "cache"))
+    return gravel("run", str(file), *cache, "--cluster", "inline", "--backend", "cpu", *arguments)
+
+
+def look(file: Path, *arguments: str) -> str:
+    return gravel(*arguments, "--cache", str(file.parent / "cache")).output
+
+
+def test_a_workflow_runs_and_is_cached_the_second_time(file: Path) -> None:
+    first = run(file)
+    assert first.return_value == 0
+    assert "sum[by=2]: done in" in first.stderr
+    assert "done in" in first.stderr.splitlines()[-2]
+    assert "report.html" in first.stderr
+    second = run(file)
+    assert second.return_value == 0
+    assert "sum[by=3]: cached" in second.stderr
+    assert "4 cached" in second.stderr
+    assert first.stderr.splitlines()[-1].split()[-1] == second.stderr.splitlines()[-1].split()[-1]
+    assert len(list((file.parent / "cache" / "runs").glob("*/report.html"))) == 1
+
+
+def test_one_choice_of_the_matrix_and_one_forced_stage(file: Path) -> None:
+    marks = file.parent / "marks"
+    assert run(file, "--where", "by=2", "--only", "sum").return_value == 0
+    assert [count(marks, value) for value in (1, 2, 3, 9)] == [1, 1, 0, 0]
+    assert run(file, "--where", "by=2", "--only", "sum", "--force", "edges").return_value == 0
+    assert [count(marks, value) for value in (1, 2)] == [2, 1]
+
+
+def test_json_events_come_one_per_line(file: Path) -> None:
+    result = run(file, "--json")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert events[0]["event"] == "run_started"
+    assert events[-1]["event"] == "run_finished"
+    assert events[-1]["computed"] == 4
+    assert {event["stage"] for event in events if event["event"] == "stage_finished"} == {
+        "edges",
+        "sum[by=2]",
+        "sum[by=3]",
+        "all",
+    }
+    assert run(file, "--quiet").output == ""
+
+
+def test_a_failed_stage_makes_exit_code_1_and_says_why(file: Path) -> None:
+    result = run(file, "--set", "fail=stage", "--quiet")
+    assert result.return_value == 1
+    assert "sum[by=2]: it was told to fail" in result.stderr
+    assert "tell it not to" in result.stderr
+    assert "Traceback" not in result.output
+    status = look(file, "status")
+    assert "failed" in status
+    assert "skipped" in status
+
+
+def test_a_wrong_request_makes_exit_code_2(file: Path) -> None:
+    for arguments in (("--cluster", "cloud"), ("--host-memory", "much"), ("--host-memory", "1kB")):
+        with pytest.raises(RequestError) as caught:
+            run(file, *arguments)
+        assert caught.value.exit_code == 2
+    assert count(file.parent / "marks", 1) == 0
+
+
+def test_runs_status_and_logs_tell_of_a_run(file: Path) -> None:
+    assert "no run is on record" in look(file, "runs")
+    run(file, "--quiet")
+    [row] = json.loads(look(file, "runs", "--json"))
+    assert (row["state"], row["computed"], row["failed"]) == ("done", 4, 0)
+    assert row["run"] in look(file, "runs")
+    status = look(file, "status", "last")
+    assert "sum[by=3]  computed" in status
+    assert "peak" in status
+    assert json.loads(look(file, "status", "--json"))["run"] == row["run"]
+    assert "made 1" in look(file, "logs", "last", "edges")
+    assert "nothing was logged" in look(file, "logs", row["run"], "sum[by=2]")
+    with pytest.raises(RequestError, match="sum ran 2 times"):
+        look(file, "logs", "last", "sum")
+
+
+def test_the_doctor_finds_what_matters(file: Path) -> None:
+    found = json.loads(look(file, "doctor", "--json"))
+    subjects = {finding["subject"] for finding in found}
+    assert {"python", "packages", "processor", "memory", "threading layer", "cache", "cache disk"} <= subjects
+    assert all(finding["state"] != "bad" for finding in found)
+    assert "ok python" in look(file, "doctor")
+    assert not (file.parent / "cache").exists()
+
+
+def test_the_doctor_names_the_cure(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.doctor.REQUIRED", ("numpy", "no-such-package"))
+    result = gravel("doctor", "--cache", str(file.parent / "cache"))
+    assert result.return_value == 1
+    assert "missing: no-such-package" in result.output
+    assert "cure: pip install" in result.output
