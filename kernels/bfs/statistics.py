@@ -1,0 +1,81 @@
+"""What a search reached, level by level, counted after the clock has stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.jit import serial
+
+
+@serial
+def level_sums(
+    distance: NDArray[Any],
+    row_offsets: NDArray[Any],
+    halves: NDArray[Any],
+    vertices: NDArray[Any],
+    arcs: NDArray[Any],
+) -> int:
+    """Count vertices and stored arcs of each level, into arrays that are as long as there are levels.
+
+    Returns the sum of `halves`, edge ends per vertex, over the reached vertices; 0 where `halves` is empty.
+    """
+    total = 0
+    for v in range(len(distance)):
+        level = distance[v]
+        if level >= 0:
+            vertices[level] += 1
+            arcs[level] += row_offsets[v + 1] - row_offsets[v]
+            if len(halves) > 0:
+                total += halves[v]
+    return total
+
+
+@serial
+def distances_of_tree(predecessor: NDArray[Any], source: int, distance: NDArray[Any]) -> int:
+    """Fill the distance of every vertex of a tree of predecessors, -1 outside; returns the largest.
+
+    Each vertex walks up to the nearest known one, then back down by the same way, so no step is made more
+    than twice.
+    """
+    distance[:] = -1
+    distance[source] = 0
+    deepest = 0
+    for v in range(len(predecessor)):
+        hops = 0
+        u = v
+        while distance[u] < 0 and predecessor[u] >= 0:
+            u = predecessor[u]
+            hops += 1
+        if distance[u] < 0:
+            continue
+        depth = distance[u] + hops
+        deepest = max(deepest, depth)
+        u = v
+        while distance[u] < 0:
+            distance[u] = depth
+            depth -= 1
+            u = predecessor[u]
+    return deepest
+
+
+def edge_ends(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> NDArray[numpy.int64]:
+    """Count each vertex's ends of distinct edges in a symmetric graph: a self-loop has both of its own.
+
+    Lists are sorted, so that duplicates lie side by side. int64 (vertices,).
+    """
+    ends = numpy.empty(len(row_offsets) - 1, numpy.int64)
+    _edge_ends(row_offsets, column_indices, ends)
+    return ends
+
+
+@serial
+def _edge_ends(row_offsets: NDArray[Any], column_indices: NDArray[Any], ends: NDArray[Any]) -> None:
+    for v in range(len(ends)):
+        count = 0
+        for k in range(row_offsets[v], row_offsets[v + 1]):
+            if k == row_offsets[v] or column_indices[k] != column_indices[k - 1]:
+                count += 2 if numpy.int64(column_indices[k]) == v else 1
+        ends[v] = count

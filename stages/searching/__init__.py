@@ -1,0 +1,1 @@
+"""What `traverse` is made of: the graph in memory, its sources, the searches and the components."""

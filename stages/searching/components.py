@@ -1,0 +1,89 @@
+"""Components of a graph: measured, and labelled in `symmetrize`'s numbering."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
+
+if TYPE_CHECKING:
+    from kernels.components import ComponentsResult
+    from stages.artifacts import Measurement, Traversal
+    from stages.context import Context
+    from stages.searching.graph import SearchedGraph
+
+RUNS = 3
+"""How often components are found and timed, after one run that compiles."""
+
+
+def find_components(
+    context: Context, graph: SearchedGraph, strategy: str, tuning: dict[str, Any]
+) -> tuple[Traversal, Measurement]:
+    """Label the components once to warm up and `RUNS` times on the clock.
+
+    Raises `StageError` for a strategy or a tuning constant that does not exist for this graph.
+    """
+    import numpy
+
+    from stages.artifacts import Measurement, Traversal
+
+    times = []
+    for run in range(1 + RUNS):
+        found = _run(graph, strategy, tuning)
+        times.append(found.milliseconds)
+        context.progress(run + 1, 1 + RUNS, "runs")
+    component = found.component.get() if graph.backend == "cuda" else found.component
+    started = time.perf_counter()
+    if graph.permutation is not None:
+        from kernels.relabel import components_back
+
+        smallest, result = numpy.empty_like(component), numpy.empty_like(component)
+        components_back(graph.permutation, component, smallest, result)
+        component = result
+    back = (time.perf_counter() - started) * 1e3 if graph.permutation is not None else 0.0
+    sink = context.sink(component.dtype)
+    sink.append(component)
+    ends = graph.arc_count if graph.ends is None else int(graph.ends.sum())
+    record: dict[str, Any] = {
+        "source": None,
+        "map_back_milliseconds": back,
+        "reached": graph.vertex_count,
+        "arcs": graph.arc_count,
+        "edges": ends // 2 if graph.symmetric else graph.arc_count,
+        "depth": 0,
+        "levels": [],
+    }
+    traversal = Traversal(
+        algorithm="components", component=sink.close(), vertex_count=graph.vertex_count, max_depth=None
+    )
+    measurement = Measurement(
+        algorithm="components",
+        strategy=found.strategy,
+        reason="asked for" if strategy != "auto" else "it is the default",
+        backend=graph.backend,
+        hardware=machine_name(context.machine, graph.backend),
+        prepare_milliseconds=0.0,
+        searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
+        notes=graph.notes,
+    )
+    return traversal, measurement
+
+
+def _run(graph: SearchedGraph, strategy: str, tuning: dict[str, Any]) -> ComponentsResult:
+    if graph.partition is not None:
+        from kernels.partition import components as over_ranks
+
+        refuse_choice(strategy, tuning)
+        return over_ranks(graph.partition, symmetric=graph.symmetric)
+    from kernels.components import components
+
+    name = "afforest" if strategy == "auto" else strategy
+    try:
+        checked_tuning("kernels.components", name, graph.backend, tuning)
+        return components(
+            graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=name, **tuning
+        )
+    except ValueError as error:
+        raise StageError(str(error)) from None

@@ -1,0 +1,156 @@
+"""Any kind of stored graph, in memory and ready for a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stages.artifacts import CompressedGraph, Graph, Partition
+from stages.errors import StageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kernels.partition import PartitionedGraph
+    from stages.stage import Machine
+
+DECODED = "decoded before the search"
+ON_CPU = "the partition was searched on the CPU, rank after rank"
+
+
+@dataclass(frozen=True)
+class SearchedGraph:
+    """A graph as the kernels take it; exactly one of `columns` and `partition` is set.
+
+    `row_offsets` and `columns` live where the search runs; `host_offsets` and `permutation` (old -> new, or
+    None) are NumPy arrays. `ends` has the ends of distinct edges per vertex where degrees do not tell.
+    """
+
+    vertex_count: int
+    arc_count: int
+    symmetric: bool
+    backend: str
+    host_offsets: NDArray[Any]
+    ends: NDArray[Any] | None
+    permutation: NDArray[Any] | None
+    row_offsets: Any
+    columns: Any
+    partition: PartitionedGraph | None
+    notes: list[str]
+
+
+def read_graph(stored: Graph | CompressedGraph | Partition, machine: Machine) -> SearchedGraph:
+    """Read a stored graph, decode it if it is compressed, and bring it to the machine's backend.
+
+    Raises `StageError` when a compressed graph is damaged.
+    """
+    import numpy
+
+    notes = []
+    permutation = getattr(stored, "permutation", None)
+    if permutation is not None:
+        permutation = numpy.asarray(permutation)
+    plain: Graph | Partition
+    if isinstance(stored, CompressedGraph):
+        from stages.compress import decompress
+
+        notes.append(DECODED)
+        plain = decompress(stored, backend=machine.backend)
+    else:
+        plain = stored
+    if isinstance(plain, Partition):
+        return _read_partition(plain, permutation, machine, notes)
+    return _read_csr(plain, permutation, machine, notes)
+
+
+def _read_csr(
+    plain: Graph, permutation: NDArray[Any] | None, machine: Machine, notes: list[str]
+) -> SearchedGraph:
+    import numpy
+
+    from kernels.strategy import backend_of
+
+    if not plain.sorted:
+        raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
+    offsets: Any = plain.row_offsets
+    columns: Any = plain.column_indices
+    if backend_of(columns) == "cpu":
+        offsets, columns = numpy.asarray(offsets), numpy.asarray(columns)
+    host_offsets = offsets
+    if machine.backend == "cuda":
+        import cupy
+
+        host_offsets = cupy.asnumpy(offsets)
+        offsets, columns = cupy.asarray(offsets), cupy.asarray(columns)
+    return SearchedGraph(
+        vertex_count=plain.vertex_count,
+        arc_count=plain.arc_count,
+        symmetric=plain.symmetric,
+        backend=machine.backend,
+        host_offsets=host_offsets,
+        ends=_edge_ends(plain, host_offsets, columns),
+        permutation=permutation,
+        row_offsets=offsets,
+        columns=columns,
+        partition=None,
+        notes=notes,
+    )
+
+
+def _read_partition(
+    plain: Partition, permutation: NDArray[Any] | None, machine: Machine, notes: list[str]
+) -> SearchedGraph:
+    from stages.partition import load_partition
+
+    if machine.backend == "cuda":
+        notes.append(ON_CPU)
+    loaded = load_partition(plain)
+    offsets = partition_offsets(loaded)
+    ends = None
+    if _has_loops_or_duplicates(plain):
+        from kernels.partition import assemble
+
+        ends = _edge_ends(plain, *assemble(loaded))
+    return SearchedGraph(
+        vertex_count=plain.vertex_count,
+        arc_count=plain.arc_count,
+        symmetric=plain.symmetric,
+        backend="cpu",
+        host_offsets=offsets,
+        ends=ends,
+        permutation=permutation,
+        row_offsets=None,
+        columns=None,
+        partition=loaded,
+        notes=notes,
+    )
+
+
+def _has_loops_or_duplicates(plain: Graph | Partition) -> bool:
+    return plain.symmetric and (plain.loop_count > 0 or not plain.deduplicated)
+
+
+def _edge_ends(plain: Graph | Partition, offsets: Any, columns: Any) -> NDArray[Any] | None:
+    if not _has_loops_or_duplicates(plain):
+        return None
+    from kernels.bfs.statistics import edge_ends
+    from kernels.strategy import backend_of
+
+    return edge_ends(offsets, columns.get() if backend_of(columns) == "cuda" else columns)
+
+
+def partition_offsets(graph: PartitionedGraph) -> NDArray[Any]:
+    """Count the arcs of every vertex over all ranks, summed up as the row offsets of the whole graph."""
+    import numpy
+
+    from kernels.partition.layout import row_lengths
+
+    offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
+    degrees = offsets[1:]
+    delegates = graph.delegates.astype(numpy.int64)
+    for part in graph.parts:
+        own = degrees[part.rank :: graph.ranks]
+        own += row_lengths(part.nn) + row_lengths(part.nd)
+        degrees[delegates] += row_lengths(part.dn) + row_lengths(part.dd)
+    numpy.cumsum(degrees, out=degrees)
+    return offsets

@@ -1,0 +1,70 @@
+"""How much memory a traversal takes at its peak, counted from its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from stages.stage import Extent, Machine, Need
+
+if TYPE_CHECKING:
+    from stages.traverse import TraverseParameters
+
+COMPILED = 90_000_000
+"""Bytes that Numba, LLVM and the loaded kernels take in a process that has not compiled before."""
+
+
+def estimate(
+    parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """State host and device bytes, and the extents of the labels and the measurement."""
+    graph = inputs["input"][0]
+    n, m = graph.vertices, graph.arcs
+    width = 4 if n < 1 << 32 else 8
+    tree = 4 if n < 1 << 31 else 8
+    csr = 8 * n + width * m
+    bfs = parameters.algorithm == "bfs"
+    labels = _label_bytes(parameters, width, tree) * n
+    renumbered = graph.kind in ("Ordering", "CompressedGraph", "Partition")
+    # The permutation, its inverse, and the labels under their old names.
+    back = (2 * width * n + labels) if renumbered else 0
+    count = _search_count(parameters)
+    outputs = (
+        Extent(
+            kind="Traversal",
+            vertices=n,
+            arcs=m,
+            bytes=labels * count,
+            searches=count if bfs else 0,
+            directed=graph.directed,
+        ),
+        Extent(kind="Measurement", bytes=0),
+    )
+    if graph.kind == "Partition":
+        # Subgraphs, whole; offsets of the whole graph; per rank a few int64 values for each vertex.
+        return Need(COMPILED + graph.bytes + 8 * n + 40 * n + 2 * labels + back, 0, outputs)
+    decoding = graph.bytes if graph.kind == "CompressedGraph" else 0
+    # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
+    workspace = (2 * width + 4) * n if bfs else 0
+    # A sink holds one search's labels while it packs them.
+    after = workspace + 2 * labels + back
+    if machine.backend == "cuda":
+        # First two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps.
+        device = csr + decoding + (labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels)
+        return Need(COMPILED + max(csr + decoding, 8 * n + after - workspace), device, outputs)
+    return Need(COMPILED + csr + max(decoding, after), 0, outputs)
+
+
+def _label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
+    if parameters.algorithm == "components":
+        return width
+    return (4 if parameters.output != "predecessor" else 0) + (tree if parameters.output != "distance" else 0)
+
+
+def _search_count(parameters: TraverseParameters) -> int:
+    if parameters.algorithm == "components":
+        return 1
+    sources = parameters.sources
+    if isinstance(sources, tuple):
+        return len(sources)
+    return sources.random if hasattr(sources, "random") else len(sources.vertices)

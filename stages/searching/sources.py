@@ -1,0 +1,49 @@
+"""From which vertices a traversal searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SHOWN = 10
+"""Sources that an error names; one more would not help to find the fault."""
+
+
+def draw_sources(
+    row_offsets: NDArray[Any], permutation: NDArray[Any] | None, count: int, seed: int
+) -> NDArray[Any]:
+    """Draw vertices that have arcs, without replacement; all of them where there are fewer.
+
+    They are drawn in `symmetrize`'s numbering, so that every order, layout and number of ranks searches from
+    the same vertices. `row_offsets` may be in another numbering, to which `permutation` leads.
+    """
+    import numpy
+
+    has_arcs = row_offsets[1:] != row_offsets[:-1]
+    if permutation is not None:
+        has_arcs = has_arcs[permutation]
+    candidates = numpy.flatnonzero(has_arcs)
+    if len(candidates) <= count:
+        return candidates
+    generator = numpy.random.Generator(numpy.random.PCG64(seed))
+    return candidates[generator.choice(len(candidates), count, replace=False)]
+
+
+def check_sources(vertices: Sequence[int], vertex_count: int) -> NDArray[Any]:
+    """Check given vertices; raises `StageError` that names those which the graph does not have."""
+    import numpy
+
+    wrong = [vertex for vertex in vertices if not 0 <= vertex < vertex_count]
+    if wrong:
+        listed = ", ".join(str(vertex) for vertex in wrong[:SHOWN])
+        more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise StageError(
+            f"no such source: {listed}{more}; the graph has {vertex_count} vertices, counted from 0",
+            hint="name sources that are in the graph",
+        )
+    return numpy.array(vertices, numpy.int64)

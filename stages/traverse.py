@@ -1,0 +1,169 @@
+"""traverse: breadth-first searches or connected components of any stored graph, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from stages.artifacts import CompressedGraph, Graph, Partition
+from stages.searching.need import estimate
+from stages.searching.strategy import checked_strategy
+from stages.stage import Parameters, Slot, Stage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stages.artifacts import Measurement, Traversal
+    from stages.context import Context
+    from stages.searching.graph import SearchedGraph
+
+MAX_ID = (1 << 63) - 1
+
+
+class RandomSources(Parameters):
+    """Sources drawn among the vertices that have arcs, the same for every order, layout and rank count."""
+
+    random: int = Field(ge=1)
+    """How many; all vertices that have arcs where there are fewer."""
+    seed: int = Field(default=1, ge=0)
+    """Of the draw."""
+
+
+class VertexSources(Parameters):
+    """Sources as internal indices, in `symmetrize`'s numbering."""
+
+    vertices: tuple[Annotated[int, Field(ge=0, le=MAX_ID)], ...] = Field(min_length=1)
+    """The rank of each source's file id, counted from 0."""
+
+
+FileIds = Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_ID)], ...], Field(min_length=1)]
+"""Sources as the input file writes them."""
+
+
+def _form(sources: object) -> str:
+    """Tell which form of sources is meant, so that an error speaks of that form alone."""
+    if isinstance(sources, VertexSources) or (isinstance(sources, Mapping) and "vertices" in sources):
+        return "vertices"
+    return "random" if isinstance(sources, RandomSources | Mapping) else "ids"
+
+
+Sources = Annotated[
+    Annotated[RandomSources, Tag("random")]
+    | Annotated[VertexSources, Tag("vertices")]
+    | Annotated[FileIds, Tag("ids")],
+    Discriminator(_form),
+]
+
+
+class TraverseParameters(Parameters):
+    """What to find, from where and how."""
+
+    algorithm: Literal["bfs", "components"] = "bfs"
+    """`bfs` finds distances and predecessors from each source, `components` the component of every vertex."""
+    strategy: str = "auto"
+    """How: a name that `gravel stages` lists, or `auto`, which chooses by graph and backend and says why."""
+    sources: Sources = RandomSources(random=16)
+    """`{random: k, seed: s}`, or a list of ids as the input file writes them, or `{vertices: [...]}`."""
+    output: Literal["both", "distance", "predecessor"] = "both"
+    """What a search labels each vertex with."""
+    max_depth: int | None = Field(default=None, ge=0)
+    """Do not search beyond this distance."""
+    tuning: dict[str, float] = Field(default_factory=dict)
+    """The strategy's own constants by name, for example `{alpha: 15, beta: 18}`."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> TraverseParameters:
+        checked_strategy(self.algorithm, self.strategy)
+        searching = self.model_fields_set & {"sources", "output", "max_depth"}
+        if self.algorithm == "components" and searching:
+            raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
+        return self
+
+
+def traverse(
+    context: Context,
+    parameters: TraverseParameters,
+    *,
+    input: Graph | CompressedGraph | Partition,  # noqa: A002
+) -> tuple[Traversal, Measurement]:
+    """Search a graph, or find its components, and measure only that.
+
+    One run that is not measured comes first, so that no compilation is counted. Labels come back in
+    `symmetrize`'s numbering, whatever was searched, and the time for that is measured apart. Raises
+    `StageError` for a source that the graph does not have, and for a strategy or tuning constant that does
+    not fit the graph or the backend.
+    """
+    from kernels.jit import set_threads
+    from stages.errors import StageError
+    from stages.searching.graph import read_graph
+
+    if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
+        raise StageError(
+            "the sources are file ids, and no ids of an input file are known here",
+            hint="name internal indices instead: sources: {vertices: [...]}",
+        )
+    if parameters.algorithm == "bfs" and isinstance(parameters.sources, VertexSources):
+        from stages.searching.sources import check_sources
+
+        check_sources(parameters.sources.vertices, input.vertex_count)
+    set_threads(context.machine.threads)
+    graph = read_graph(input, context.machine)
+    tuning = {name: int(value) if value == int(value) else value for name, value in parameters.tuning.items()}
+    if parameters.algorithm == "components":
+        from stages.searching.components import find_components
+
+        return find_components(context, graph, parameters.strategy, tuning)
+    from stages.searching.bfs import search_all
+
+    return search_all(
+        context,
+        graph,
+        _sources(parameters, graph),
+        strategy=parameters.strategy,
+        output=parameters.output,
+        max_depth=parameters.max_depth,
+        tuning=tuning,
+    )
+
+
+def _sources(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:
+    from stages.searching.sources import check_sources, draw_sources
+
+    asked = parameters.sources
+    if isinstance(asked, RandomSources):
+        return draw_sources(graph.host_offsets, graph.permutation, asked.random, asked.seed)
+    vertices = asked.vertices if isinstance(asked, VertexSources) else asked
+    return check_sources(vertices, graph.vertex_count)
+
+
+def _source_ids(parameters: TraverseParameters) -> tuple[int, ...]:
+    if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
+        return parameters.sources
+    return ()
+
+
+def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> TraverseParameters:
+    internal = VertexSources(vertices=tuple(int(vertex) for vertex in vertices))
+    return parameters.model_copy(update={"sources": internal})
+
+
+STAGE = Stage(
+    name="traverse",
+    version=1,
+    about="Searches breadth-first from several sources, or finds connected components, and measures it.",
+    parameters=TraverseParameters,
+    inputs={
+        "input": Slot(
+            kinds=("Graph", "Ordering", "CompressedGraph", "Partition"), about="the graph to traverse"
+        )
+    },
+    outputs=("Traversal", "Measurement"),
+    run=traverse,
+    estimate=estimate,
+    measures=True,
+    cuda=True,
+    source_ids=_source_ids,
+    with_vertices=_with_vertices,
+)
