@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from blake3 import blake3
@@ -115,7 +116,7 @@ def test_what_is_no_file_is_told(tmp_path):
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    facts: dict[str, dict[str, str]] = {
+    facts: ClassVar[dict[str, dict[str, str]]] = {
         "/tagged": {"ETag": '"abc"', "Last-Modified": "then", "Content-Length": "5"},
         "/dated": {"Last-Modified": "then", "Content-Length": "5"},
         "/bare": {"Content-Length": "5"},

@@ -19,13 +19,17 @@ FILES = {
         "from kernels.registry import strategies_in\n\n"
         "def choose():\n    import kernels.lazy\n    return strategies_in('kernels.walk')\n"
     ),
-    "kernels/walk/fast.py": 'CPU = "kernels.walk.inner.fast_cpu:prepare"\nCUDA = "kernels.walk.inner.fast_cuda:prepare"\n',
+    "kernels/walk/fast.py": (
+        'CPU = "kernels.walk.inner.fast_cpu:prepare"\nCUDA = "kernels.walk.inner.fast_cuda:prepare"\n'
+    ),
     "kernels/walk/inner/__init__.py": "",
     "kernels/walk/inner/fast_cpu.py": "def prepare():\n    return 1\n",
     "kernels/walk/inner/fast_cuda.py": 'def prepare(load):\n    return load("kernels/walk/fast.cu")\n',
     "kernels/walk/fast.cu": '#include "kernels/walk/fast.cuh"\nint f(int a) { return a; }\n',
     "kernels/walk/fast.cuh": "#define STEP 4\n",
-    "kernels/lazy.py": "import importlib\n\ndef order(m):\n    return importlib.import_module(f'kernels.orders.{m}')\n",
+    "kernels/lazy.py": (
+        "import importlib\n\ndef order(m):\n    return importlib.import_module(f'kernels.orders.{m}')\n"
+    ),
     "kernels/orders/__init__.py": "",
     "kernels/orders/degree.py": "order = 1\n",
     "kernels/unused.py": "unused = 1\n",
@@ -94,8 +98,8 @@ def test_a_new_strategy_changes_it_and_what_is_not_used_does_not(tree):
 def test_cosmetic_changes_of_python_do_not_count():
     base = "def f(a, b=1):\n    return [a, b]\n\nclass A:\n    x: int = 1\n"
     same = (
-        '"""About."""\n# Why.\ndef f(\n    a,\n    b = 1,  # one\n):\n    """Add."""\n    return [a,\n      b]\n'
-        'class A:\n    "Doc."\n    x: int = 1\n    """About x."""\n'
+        '"""About."""\n# Why.\ndef f(\n    a,\n    b = 1,  # one\n):\n    """Add."""\n    return [a,\n'
+        '      b]\nclass A:\n    "Doc."\n    x: int = 1\n    """About x."""\n'
     )
     assert python_digest(base) == python_digest(same)
     for changed in (
@@ -109,7 +113,10 @@ def test_cosmetic_changes_of_python_do_not_count():
 
 
 def test_cosmetic_changes_of_cuda_do_not_count():
-    base = '#define N 4\n__global__ void f(int *a) { a[0] = N; /* x */ }\nchar c = \'"\'; // "\nconst char *s = "// a";\n'
+    base = (
+        "#define N 4\n__global__ void f(int *a) { a[0] = N; /* x */ }\n"
+        'char c = \'"\'; // "\nconst char *s = "// a";\n'
+    )
     same = (
         "// A banner.\n#define  N  4\n\n__global__ void f(int* a)\n{\n    a[0]=N;\n}\n"
         'char c = \'"\';\nconst char* s = "// a";\n'

@@ -114,7 +114,7 @@ def test_a_lease_is_held_by_a_living_process_only(tmp_path):
         assert holder(path)["pid"] == os.getpid()
     assert not path.exists()
     assert holder(path) is None
-    assert os.listdir(tmp_path / "leases") == []
+    assert list((tmp_path / "leases").iterdir()) == []
 
 
 def test_where_nothing_can_be_locked_the_process_tells(tmp_path, monkeypatch):
