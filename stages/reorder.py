@@ -111,6 +111,10 @@ def _permutation(
 
     from kernels.order import permutation
 
+    if parameters.method == "degree" and _uses_device(context.machine, graph.vertex_count, graph.arc_count):
+        import cupy
+
+        return numpy.asarray(cupy.asnumpy(permutation("degree", cupy.asarray(offsets), None)))
     if parameters.method != "rcm":
         return numpy.asarray(permutation(parameters.method, offsets, None, seed=parameters.seed))
     if graph.symmetric:
@@ -172,8 +176,7 @@ def _renumbered(
             part = offsets[first : last + 1]
             yield first, part, numpy.asarray(graph.column_indices[int(part[0]) : int(part[-1])])
         return
-    device = _device_bytes(graph.vertex_count, graph.arc_count)
-    if context.machine.backend == "cuda" and device <= context.machine.device_memory:
+    if _uses_device(context.machine, graph.vertex_count, graph.arc_count):
         yield from _on_device(graph, offsets, permutation)
         return
     from kernels.order.renumber import Renumbering
@@ -209,6 +212,10 @@ def _device_bytes(vertices: int, arcs: int) -> int:
     return DEVICE_BYTES_PER_ROW * vertices + 2 * width * arcs + sorting
 
 
+def _uses_device(machine: Machine, vertices: int, arcs: int) -> bool:
+    return machine.backend == "cuda" and _device_bytes(vertices, arcs) <= machine.device_memory
+
+
 def _estimate(
     parameters: ReorderParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
@@ -216,8 +223,7 @@ def _estimate(
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
-    device = _device_bytes(n, m)
-    on_device = machine.backend == "cuda" and device <= machine.device_memory
+    on_device = _uses_device(machine, n, m)
     if parameters.method == "original":
         host, on_device = (8 + width) * n, False
     else:
@@ -229,7 +235,7 @@ def _estimate(
         host = max(host, ordering)
     return Need(
         host_bytes=WORKING_BYTES + host,
-        device_bytes=device if on_device else 0,
+        device_bytes=_device_bytes(n, m) if on_device else 0,
         outputs=(
             Extent(
                 kind="Ordering",

@@ -14,7 +14,10 @@ from stages.context import PlainContext
 from stages.errors import StageError
 from stages.reorder import STAGE, ReorderParameters
 from stages.stage import Extent, Machine
+from tests.stages.fake_device import fake_device
 from tests.zoo import zoo
+
+__all__ = ["fake_device"]
 
 ZOO = list(zoo())
 METHODS = ["original", "random", "degree", "rcm"]
@@ -148,6 +151,28 @@ def test_estimate_tells_the_methods_apart():
     small = estimate("degree", backend="cuda", device_memory=1 << 20)
     assert small.device_bytes == 0
     assert small.host_bytes > columns
+
+
+@pytest.mark.parametrize(
+    ("method", "device_memory", "calls"),
+    [
+        ("random", 1 << 30, ["apply"]),
+        ("degree", 1 << 30, ["degree", "apply"]),
+        ("rcm", 1 << 30, ["apply"]),
+        ("original", 1 << 30, []),
+        ("degree", 1 << 10, []),
+    ],
+)
+def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method, device_memory, calls):
+    monkeypatch.setattr(reorder, "ARCS_AT_ONCE", 1000)
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 8)[:2])
+    here = run(graph, method)
+    there = run(graph, method, machine=Machine("cuda", 2, 1 << 30, device_memory))
+    assert numpy.array_equal(here.column_indices, there.column_indices)
+    assert numpy.array_equal(here.permutation, there.permutation)
+    assert here.statistics == there.statistics
+    assert fake_device == calls
 
 
 @pytest.mark.gpu

@@ -12,7 +12,10 @@ from stages.context import PlainContext
 from stages.errors import StageError
 from stages.stage import Extent, Machine
 from stages.symmetrize import STAGE, WORKING_BYTES, SymmetrizeParameters
+from tests.stages.fake_device import fake_device
 from tests.zoo import zoo
+
+__all__ = ["fake_device"]
 
 ZOO = list(zoo())
 
@@ -244,6 +247,21 @@ def test_estimate_follows_the_memory_there_is():
     cuda = estimate(1 << 24, 1 << 28, backend="cuda", device_memory=8 << 30)
     assert cuda.device_bytes == 8 << 30
     assert cuda.host_bytes < 1 << 30
+
+
+@pytest.mark.parametrize(("device_memory", "builds"), [(1 << 30, 1), (80_000, 4)])
+@pytest.mark.parametrize("part", [1000, 1 << 20])
+def test_the_cuda_path_gives_the_same_graph(fake_device, monkeypatch, device_memory, builds, part):
+    monkeypatch.setattr(edge_parts, "PART_BYTES", part)
+    monkeypatch.setattr(symmetrize, "PART_BYTES", part)
+    source, target = generate("uniform", vertices=500, edges=5000, seed=1)
+    edges = edge_list(source, target, 500)
+    parameters = {"duplicates": "keep", "self_loops": "keep"}
+    here = run(edges, **parameters)
+    there = run(edges, context=PlainContext(Machine("cuda", 2, 1 << 30, device_memory)), **parameters)
+    assert arcs_of(here) == arcs_of(there)
+    assert here.loop_count == there.loop_count > 0
+    assert fake_device == ["build"] * builds
 
 
 @pytest.mark.gpu

@@ -1,0 +1,69 @@
+"""A device that is host memory: the stages' CUDA paths, run where there is no GPU.
+
+Only what the stages themselves ask of CuPy exists; kernels are replaced by their CPU twins.
+"""
+
+import sys
+import types
+
+import numpy
+import pytest
+
+from kernels.csr import rows
+from kernels.order import renumber
+from kernels.order.degree import degree
+
+
+class DeviceArray(numpy.ndarray):
+    """Refuses what CuPy refuses: to be read as a host array without being asked."""
+
+    def set(self, values):
+        assert type(values) is numpy.ndarray
+        assert values.dtype == self.dtype
+        self.view(numpy.ndarray)[...] = values
+
+    def get(self):
+        return self.view(numpy.ndarray).copy()
+
+
+DeviceArray.__module__ = "cupy._core.core"
+
+
+def on_device(array):
+    return numpy.asarray(array).view(DeviceArray)
+
+
+@pytest.fixture
+def fake_device(monkeypatch):
+    """Put the device in place; yields the calls of kernels that were made on it."""
+    calls = []
+    cupy = types.ModuleType("cupy")
+    cupy.empty = lambda count, dtype: on_device(numpy.empty(count, dtype))
+    cupy.asarray = on_device
+    cupy.asnumpy = lambda array: array.get()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+
+    def host(array):
+        assert isinstance(array, DeviceArray)
+        return array.get()
+
+    def build(source, target, vertex_count, **options):
+        calls.append("build")
+        made = rows.build(host(source), host(target), vertex_count, **options)
+        return made._replace(
+            row_offsets=on_device(made.row_offsets), column_indices=on_device(made.column_indices)
+        )
+
+    def apply(row_offsets, column_indices, permutation):
+        calls.append("apply")
+        moved = renumber.apply(host(row_offsets), host(column_indices), host(permutation))
+        return on_device(moved[0]), on_device(moved[1])
+
+    def degree_on_device(row_offsets):
+        calls.append("degree")
+        return on_device(degree(host(row_offsets)))
+
+    monkeypatch.setattr("kernels.order.cuda.degree", degree_on_device)
+    monkeypatch.setattr("kernels.csr.cuda.build", build)
+    monkeypatch.setattr("kernels.order.cuda.apply", apply)
+    return calls
