@@ -44,7 +44,7 @@ def _encode(value: Json, into: bytearray) -> None:
     elif kind is float:
         into += b"d" + struct.pack("<d", value)
     elif kind is str:
-        text = value.encode()
+        text = _bytes_of(value)
         into += b"s%d:" % len(text) + text
     elif kind is bytes:
         into += b"b%d:" % len(value) + value
@@ -64,7 +64,12 @@ def _encode(value: Json, into: bytearray) -> None:
 def _sort_key(key: Any) -> bytes:
     if type(key) is not str:
         raise TypeError(f"a key of a hashed mapping must be a str, not {type(key).__qualname__}: {key!r:.80}")
-    return key.encode()
+    return _bytes_of(key)
+
+
+def _bytes_of(text: str) -> bytes:
+    # Names of files need not be Unicode; Python holds their other bytes as lone surrogates.
+    return text.encode("utf-8", "surrogatepass")
 
 
 def digest(value: Json) -> str:

@@ -66,7 +66,7 @@ def plain(value: Any, where: str) -> Any:
 def group_metadata(attributes: dict[str, Any]) -> bytes:
     """Write the `zarr.json` of a group."""
     body = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
-    return json.dumps(body, indent=1, allow_nan=False, ensure_ascii=False).encode()
+    return json.dumps(body, indent=1, allow_nan=False).encode()
 
 
 def read_metadata(record: ArtifactRecord, name: str) -> bytes:

@@ -25,7 +25,7 @@ class BrokenRecord(ValueError):
 
 def seal(body: dict[str, Json]) -> bytes:
     """Write a record as JSON whose last key, `seal`, is the BLAKE3 of everything before it."""
-    text = json.dumps(body, allow_nan=False, ensure_ascii=False)[:-1]
+    text = json.dumps(body, allow_nan=False)[:-1]
     return f'{text}{_SEAL}{blake3(text.encode()).hexdigest()}"}}\n'.encode()
 
 

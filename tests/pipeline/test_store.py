@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -258,6 +259,15 @@ def test_recipes_come_back_and_the_newest_answer_wins(tmp_path):
     assert record.provenance == provenance()
     cache.remember(asked, ("c",), provenance())
     assert cache.recall(asked.digest).outputs == ("c",)
+
+
+def test_names_that_are_no_unicode_are_kept(tmp_path):
+    cache = Cache(tmp_path)
+    name = os.fsdecode(b"graph-\xff.txt")
+    asked = recipe(name)
+    assert asked.digest != recipe("graph-?.txt").digest
+    cache.remember(asked, ("a",), {"workflow": name})
+    assert cache.recall(asked.digest).provenance == {"workflow": name}
 
 
 def test_the_light_half_imports_nothing_heavy(tmp_path):
