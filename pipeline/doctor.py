@@ -20,7 +20,10 @@ LOW_DISK = 10 << 30
 PROBE_BYTES = 64 << 20
 """Bytes written and read to measure the cache's disk; long enough to leave the first buffers behind."""
 
-REQUIRED = ("numpy", "zarr", "numba", "pyarrow", "pydantic", "dask", "distributed", "blake3", "matplotlib")
+REQUIRED = (
+    *("numpy", "zarr", "numba", "pyarrow", "pydantic", "dask", "distributed", "blake3", "matplotlib"),
+    *("click", "filelock", "fsspec", "jinja2", "psutil", "rich", "ruamel.yaml", "zstandard", "nvidia-ml-py"),
+)
 GPU_PACKAGES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x"), "dask-cuda": ("dask-cuda",)}
 
 
@@ -71,7 +74,10 @@ def _packages() -> Iterator[Finding]:
         except PackageNotFoundError:
             missing.append(name)
     yield Finding("packages", "good", ", ".join(there))
-    if missing:
+    if missing == ["gravel"]:
+        cure = "not needed to run from here; pip install -e . gives the command and its version"
+        yield Finding("packages", "note", "gravel itself is not installed, but run from a folder", cure)
+    elif missing:
         yield Finding("packages", "bad", f"missing: {', '.join(missing)}", "pip install -e . in the checkout")
 
 
