@@ -23,22 +23,22 @@ struct Tuning {
 };
 
 // Read what the last step did and choose the next; every block comes to the same choice.
-__device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuning& t, u64* log) {
-    u64 tail = load_relaxed(&s.control[TAIL]), team_level = load_relaxed(&s.control[LEVEL]);
-    u64 found_prior = load_relaxed(&s.control[FOUND_PRIOR]), arcs_prior = load_relaxed(&s.control[ARCS_PRIOR]);
-    u64 found_last = load_relaxed(&s.control[FOUND_LAST]), arcs_last = load_relaxed(&s.control[ARCS_LAST]);
+__device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuning& t, u64* control,
+                                        u64* log) {
+    const u64* counted = control + p.steps % SIDES * CONTROL_WORDS;
+    u64 entries = load_relaxed(&counted[TAIL]), team_level = load_relaxed(&counted[LEVEL]);
+    u64 found_prior = load_relaxed(&counted[FOUND_PRIOR]), arcs_prior = load_relaxed(&counted[ARCS_PRIOR]);
+    u64 found = load_relaxed(&counted[FOUND_LAST]), arcs = load_relaxed(&counted[ARCS_LAST]);
     u32 done = p.step;
     if (done == TEAM) p.level = u32(team_level);
     if (done == PUSH || done == PULL) ++p.level;
     if (done == PULL) p.exact_side ^= 1;
-    if (done != ENQUEUE) p.frontier = found_last - p.seen_found;
-    p.frontier_arcs = arcs_last - p.seen_arcs;
-    p.seen_found = found_last;
-    p.seen_arcs = arcs_last;
-    p.visited = found_prior + found_last;
-    p.visited_arcs = arcs_prior + arcs_last;
+    if (done != ENQUEUE) p.frontier = found;
+    p.frontier_arcs = arcs;
+    p.visited += found_prior + found;
+    p.visited_arcs += arcs_prior + arcs;
     p.begin = p.end;
-    p.end = tail;
+    p.end += entries;
 
     u64 unvisited = t.candidates > p.visited ? t.candidates - p.visited : 0;
     u64 arcs_left = t.arcs > p.visited_arcs ? t.arcs - p.visited_arcs : 0;
@@ -67,12 +67,16 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
     if (blockIdx.x == 0 && p.steps < MOST_TRACED) {
         log[TRACE + 2 * p.steps] = u64(p.level) << 8 | p.step;
         log[TRACE + 2 * p.steps + 1] = u64(clock64());
-        ++p.steps;
     }
-    if (blockIdx.x == 0 && p.step == DONE) {
-        log[LOG_LEVELS] = p.level;
-        log[LOG_CHANGES] = p.changes;
-        log[LOG_STEPS] = p.steps;
+    ++p.steps;
+    if (blockIdx.x == 0) {
+        u64* next = control + (p.steps + 1) % SIDES * CONTROL_WORDS;
+        for (u32 i : {TAIL, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST}) next[i] = 0;
+        if (p.step == DONE) {
+            log[LOG_LEVELS] = p.level;
+            log[LOG_CHANGES] = p.changes;
+            log[LOG_STEPS] = p.steps < MOST_TRACED ? p.steps : MOST_TRACED;
+        }
     }
 }
 
@@ -104,11 +108,14 @@ __device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, 
     }
     if (blockIdx.x == 0 && warp_id() == 0) {
         for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) slots[i] = 0;
-        for (u32 i = lane_id(); i < CONTROL_WORDS; i += WARP) s.control[i] = 0;
+        for (u32 i = lane_id(); i < SIDES * CONTROL_WORDS; i += WARP) s.control[i] = 0;
         __syncwarp();
         i64 first = s.row_offsets[source], degree = s.row_offsets[source + 1] - first;
-        if (degree) enqueue_chunks(s, first, degree, VERTEX(source));
+        u32 chunks = u32((degree + CHUNK - 1) / CHUNK);
+        cut_rows(lane_id() ? 0 : chunks, chunks, chunks, first, degree, VERTEX(source),
+                 [&](u32 k, u64 entry, VERTEX owner) { write_entry(s, k, entry, owner); });
         if (lane_id() == 0) {
+            s.control[TAIL] = chunks;
             s.control[FOUND_LAST] = 1;
             s.control[ARCS_LAST] = u64(degree);
         }
@@ -140,14 +147,16 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
            double words_per_open, u64 source, u64 previous) {
     __shared__ Progress p;
     Search s{row_offsets, columns, heads,  closed, bitmaps, bitmaps + words, distance,
-             keys,        queue,   owners, control, vertices, words};
+             keys,        queue,   owners, control, 0,       vertices, words};
     Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, team_limit};
     begin(s, p, slots, source, previous);
     while (true) {
         grid_barrier(arrivals);
-        if (threadIdx.x == 0) advance(s, p, tuning, log);
+        if (threadIdx.x == 0) advance(s, p, tuning, control, log);
         __syncthreads();
         u32 step = p.step;
+        s.control = control + p.steps % SIDES * CONTROL_WORDS;
+        s.end = p.end;
         s.exact = bitmaps + (p.exact_side ? words : 0);
         s.other = bitmaps + (p.exact_side ? 0 : words);
         if (step == DONE) break;

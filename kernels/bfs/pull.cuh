@@ -1,6 +1,6 @@
 // Bottom-up: every unvisited vertex looks for a visited neighbour and stops at the first.
 //
-// A warp owns 8 words (256 vertices) at a time and alone writes them. Neighbours are tried in ascending
+// A warp owns up to 8 words (256 vertices) at a time and alone writes them. Neighbours are tried in ascending
 // order, so the one that hits is the smallest predecessor. The first two lie in `heads`, read in step with
 // the vertices; the few vertices that need more are collected and their rows read by whole warps of them.
 // The start of the bitmap is kept in shared memory: it is probed at random, and where vertices are numbered
@@ -8,11 +8,11 @@
 
 #include "kernels/bfs/search.cuh"
 
-constexpr u32 GROUP = 8;           // words that a warp takes at once
-constexpr u32 DENSE = 64;          // unvisited vertices of 256 from which lanes are tied to bits
-constexpr u32 OPEN = 96;           // room for vertices that wait to be looked at
-constexpr u32 SLOW = 160;          // and for those whose heads did not hit
-constexpr i64 ALONE = 32;          // arcs that a lane tries before its warp helps
+constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
+constexpr u32 DENSE = 8;         // unvisited vertices per word from which lanes are tied to bits
+constexpr u32 OPEN = 96;         // room for vertices that wait to be looked at
+constexpr u32 SLOW = 160;        // and for those whose heads did not hit
+constexpr i64 ALONE = 32;        // arcs that a lane tries before its warp helps
 
 struct Pull {
     const Search& s;
@@ -21,6 +21,7 @@ struct Pull {
     VERTEX* open;
     VERTEX* slow;
     u32 depth;
+    u32 width;  // words of a group
     u32 open_held = 0, slow_held = 0;
     u64 found = 0;
 
@@ -69,13 +70,13 @@ struct Pull {
         i64 stop = end - at < ALONE ? end : at + ALONE;
         VERTEX predecessor = NO_VERTEX;
         while (at < stop && predecessor == NO_VERTEX) {
-            VERTEX neighbour[4];
+            VERTEX neighbour[8];
 #pragma unroll
-            for (u32 k = 0; k < 4; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
+            for (u32 k = 0; k < 8; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
 #pragma unroll
-            for (u32 k = 0; k < 4; ++k)
+            for (u32 k = 0; k < 8; ++k)
                 if (predecessor == NO_VERTEX && visited(neighbour[k])) predecessor = neighbour[k];
-            at += 4;
+            at += 8;
         }
         __syncwarp();
         u32 left = __ballot_sync(ALL_LANES, predecessor == NO_VERTEX && at < end);
@@ -131,7 +132,8 @@ struct Pull {
     // Words with many unvisited vertices: lane i looks at bit i of four words at a time.
     __device__ __forceinline__ void dense(u64 word, u32 bits) {
 #pragma unroll
-        for (u32 half = 0; half < GROUP; half += 4) {
+        for (u32 half = 0; half < WIDEST_GROUP; half += 4) {
+            if (half >= width) break;
             bool active[4];
             VERTEX first[4], second[4];
 #pragma unroll
@@ -152,7 +154,7 @@ struct Pull {
                 wait_slow(!here && second[k] != NO_VERTEX, vertex);
             }
             // Stored before any row is read: a hit found there is added to the stored word.
-            if (lane_id() - half < 4) {
+            if (lane_id() - half < 4 && lane_id() < width) {
                 s.other[word + lane_id()] = bits | fresh;
                 found += __popc(fresh);
             }
@@ -162,7 +164,7 @@ struct Pull {
     }
 
     __device__ __forceinline__ void sparse(u64 word, u32 bits) {
-        if (lane_id() < GROUP) s.other[word + lane_id()] = bits;
+        if (lane_id() < width) s.other[word + lane_id()] = bits;
         __syncwarp();
         u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
         while (some) {
@@ -177,7 +179,7 @@ struct Pull {
     }
 };
 
-// Bytes of shared memory that the warps of a block take before the cached words.
+// One bottom-up level. `room` bytes of shared memory hold the warps' lists and the cached words.
 __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u64 room, double words_per_open,
                                      u64 candidates) {
     u32 warps = blockDim.x / WARP;
@@ -192,19 +194,22 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
         reinterpret_cast<uint4*>(cache)[i] = reinterpret_cast<const uint4*>(s.exact)[i];
     __syncthreads();
 
+    u64 all_warps = global_threads() / WARP;
+    u32 width = WIDEST_GROUP;
+    while (width > 1 && s.words < 2 * all_warps * width) width /= 2;
     Pull look{s, cache, cached, lists + warp_id() * (OPEN + SLOW), lists + warp_id() * (OPEN + SLOW) + OPEN,
-              p.level + 1};
-    u64 stride = global_threads() / WARP * GROUP;
-    u64 word = (u64(warp_id()) * gridDim.x + blockIdx.x) * GROUP;
-    bool own = lane_id() < GROUP;
+              p.level + 1, width};
+    u64 stride = all_warps * width;
+    u64 word = (u64(warp_id()) * gridDim.x + blockIdx.x) * width;
+    bool own = lane_id() < width;
     u32 ahead = own && word < s.words ? s.exact[word + lane_id()] : ~0u;
     for (; word < s.words; word += stride) {
         u32 bits = ahead;
         ahead = own && word + stride < s.words ? s.exact[word + stride + lane_id()] : ~0u;
         u32 unseen = __popc(~bits);
-        for (u32 step = GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
+        for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
         unseen = __shfl_sync(ALL_LANES, unseen, 0);
-        if (unseen >= DENSE)
+        if (unseen >= DENSE * width)
             look.dense(word, bits);
         else
             look.sparse(word, bits);

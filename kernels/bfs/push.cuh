@@ -30,6 +30,7 @@ struct GridSink {
         held = 0;
     }
 
+    // Keep one entry of each lane in `lanes`, which this lane is in if `mine`.
     __device__ __forceinline__ void put(u32 lanes, bool mine, i64 begin, i64 degree, VERTEX vertex) {
         if (mine) {
             u32 place = held + __popc(lanes & lanes_below());
@@ -37,15 +38,17 @@ struct GridSink {
             if (TREE) owners[place] = vertex;
         }
         held += __popc(lanes);
-        if (held >= STAGE_FULL) {
-            u64 base = 0;
-            if (lane_id() == 0) base = atomicAdd(&s.control[TAIL], u64(held));
-            write(__shfl_sync(ALL_LANES, base, 0));
-        }
+        if (held >= STAGE_FULL) write(reserve(s, held));
     }
 
-    __device__ __forceinline__ void chunks(i64 begin, i64 degree, VERTEX vertex) {
-        enqueue_chunks(s, begin, degree, vertex);
+    __device__ __forceinline__ void put_rows(u32 chunks, i64 begin, i64 degree, VERTEX vertex) {
+        u32 upto = warp_inclusive_sum(chunks);
+        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        u64 base = reserve(s, held + total);
+        u64 behind = base + held;
+        write(base);
+        cut_rows(chunks, upto, total, begin, degree, vertex,
+                 [&](u32 k, u64 entry, VERTEX owner) { write_entry(s, behind + k, entry, owner); });
     }
 
     // Empty the block's stages with one reservation, and add up its counts.
@@ -55,7 +58,7 @@ struct GridSink {
         offset = __shfl_sync(ALL_LANES, offset, 0);
         __syncthreads();
         if (threadIdx.x == 0) {
-            p.base = p.held ? atomicAdd(&s.control[TAIL], u64(p.held)) : 0;
+            p.base = p.held ? s.end + atomicAdd(&s.control[TAIL], u64(p.held)) : 0;
             p.held = 0;
         }
         __syncthreads();
@@ -70,16 +73,12 @@ __device__ __forceinline__ void hand_over(Sink& sink, bool fresh, i64 begin, i64
     i64 degree = fresh ? end - begin : 0;
     sink.found += fresh;
     sink.arcs += u64(degree);
-    bool one = degree > 0 && degree <= CHUNK;
-    u32 lanes = __ballot_sync(ALL_LANES, one);
-    if (lanes) sink.put(lanes, one, begin, degree, vertex);
-    u32 longer = __ballot_sync(ALL_LANES, degree > CHUNK);
-    while (longer) {
-        u32 from = __ffs(longer) - 1;
-        longer &= longer - 1;
-        sink.chunks(__shfl_sync(ALL_LANES, begin, from), __shfl_sync(ALL_LANES, degree, from),
-                    __shfl_sync(ALL_LANES, vertex, from));
+    if (__any_sync(ALL_LANES, degree > CHUNK)) {
+        sink.put_rows(u32((degree + CHUNK - 1) / CHUNK), begin, degree, vertex);
+        return;
     }
+    u32 lanes = __ballot_sync(ALL_LANES, degree > 0);
+    if (lanes) sink.put(lanes, degree > 0, begin, degree, vertex);
 }
 
 // Claim the ends of K arcs per lane. The offsets are read while the claim is under way.

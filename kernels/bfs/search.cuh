@@ -14,7 +14,7 @@
 #include "kernels/bfs/labels.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
 
-constexpr u32 CHUNK = 256;          // arcs of a queue entry; at most 1024, the entry's 10 bits
+constexpr u32 CHUNK = 128;          // arcs of a queue entry; at most 1024, the entry's 10 bits
 constexpr u32 LENGTH_BITS = 10;
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
@@ -26,9 +26,12 @@ constexpr u32 TRACE = 256, MOST_TRACED = 128;
 
 enum Step : u32 { START, PUSH, TEAM, PULL, ENQUEUE, DONE };
 
-// Words of `control`. The tail has a cache line of its own. The sums only grow; `*_last` count the level
-// that ends a step, `*_prior` those that a team went through before it.
-enum Control : u32 { TAIL = 0, LEVEL = 16, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST, CONTROL_WORDS };
+// Words of `control`, of which there are SIDES copies: a step counts in its own, which is read after the
+// barrier and zeroed two steps later, when no block can still be reading it. TAIL counts entries beyond
+// Progress::end and has a cache line of its own. `*_last` count the level that ends a step, `*_prior` those
+// that a team went through before it.
+enum Control : u32 { TAIL = 0, LEVEL = 16, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST, CONTROL_WORDS = 32 };
+constexpr u32 SIDES = 4;
 
 struct Search {
     const i64* row_offsets;
@@ -41,7 +44,8 @@ struct Search {
     u64* keys;
     u64* queue;
     VERTEX* owners;  // of the entries of `queue`, if TREE
-    u64* control;
+    u64* control;  // this step's copy
+    u64 end;       // of the queue, before this step
     u64 vertices;
     u64 words;
 };
@@ -51,7 +55,6 @@ struct Progress {
     u64 begin, end;  // entries of the queue that are the frontier
     u64 frontier, frontier_arcs;
     u64 visited, visited_arcs;
-    u64 seen_found, seen_arcs;
     u64 totals[2];  // vertices and arcs found by this block in this step
     u64 base;
     u64 team_found, team_arcs, team_most;
@@ -63,7 +66,7 @@ struct Progress {
     u32 step;
     u32 small_pulls;
     u32 changes;
-    u32 steps;
+    u32 steps;  // done so far
     u32 pulling;
     u32 exact_side;
 };
@@ -93,15 +96,26 @@ __device__ __forceinline__ void write_entry(const Search& s, u64 position, u64 e
     if (TREE) s.owners[position] = owner;
 }
 
-// Add a row longer than CHUNK, known to all lanes, to the queue.
-__device__ __forceinline__ void enqueue_chunks(const Search& s, i64 begin, i64 degree, VERTEX owner) {
-    u64 chunks = (u64(degree) + CHUNK - 1) / CHUNK;
+// Reserve room in the queue; all lanes call it and get the first place.
+__device__ __forceinline__ u64 reserve(const Search& s, u64 entries) {
     u64 base = 0;
-    if (lane_id() == 0) base = atomicAdd(&s.control[TAIL], chunks);
-    base = __shfl_sync(ALL_LANES, base, 0);
-    for (u64 i = lane_id(); i < chunks; i += WARP) {
-        i64 left = degree - i64(i) * CHUNK;
-        write_entry(s, base + i, make_entry(begin + i64(i) * CHUNK, left < CHUNK ? u32(left) : CHUNK), owner);
+    if (lane_id() == 0) base = s.end + atomicAdd(&s.control[TAIL], entries);
+    return __shfl_sync(ALL_LANES, base, 0);
+}
+
+// Rows of a warp as entries: lane i has chunks[i] of them. `write(k, entry, owner)` is called for the k-th.
+template <class Write>
+__device__ __forceinline__ void cut_rows(u32 chunks, u32 upto, u32 total, i64 begin, i64 degree, VERTEX vertex,
+                                         const Write& write) {
+    for (u32 first = 0; first < total; first += WARP) {
+        u32 k = first + lane_id(), from = 0;
+#pragma unroll
+        for (u32 step = WARP / 2; step; step /= 2)
+            if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
+        i64 offset = i64(k - __shfl_sync(ALL_LANES, upto - chunks, from)) * CHUNK;
+        i64 row = __shfl_sync(ALL_LANES, begin, from), left = __shfl_sync(ALL_LANES, degree, from) - offset;
+        VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
+        if (k < total) write(k, make_entry(row + offset, left < CHUNK ? u32(left) : CHUNK), owner);
     }
 }
 

@@ -22,24 +22,33 @@ struct TeamSink {
     u32 capacity;
     u64 found = 0, arcs = 0;
 
-    __device__ __forceinline__ void put(u32 lanes, bool mine, i64 begin, i64 degree, VERTEX vertex) {
-        u32 base = 0;
-        if (lane_id() == 0) base = atomicAdd(count, __popc(lanes));
-        base = __shfl_sync(ALL_LANES, base, 0);
-        if (!mine) return;
-        u32 place = base + __popc(lanes & lanes_below());
+    __device__ __forceinline__ void keep(u32 place, u64 entry, VERTEX owner) {
         if (place < capacity) {
-            entries[place] = make_entry(begin, u32(degree));
-            if (TREE) owners[place] = vertex;
+            entries[place] = entry;
+            if (TREE) owners[place] = owner;
         } else {
-            write_entry(s, atomicAdd(&s.control[TAIL], 1ull), make_entry(begin, u32(degree)), vertex);
+            write_entry(s, s.end + atomicAdd(&s.control[TAIL], 1ull), entry, owner);
             p.team_spilled = 1;
         }
     }
 
-    __device__ __forceinline__ void chunks(i64 begin, i64 degree, VERTEX vertex) {
-        enqueue_chunks(s, begin, degree, vertex);
-        p.team_spilled = 1;
+    __device__ __forceinline__ u32 room(u32 amount) {
+        u32 base = 0;
+        if (lane_id() == 0) base = atomicAdd(count, amount);
+        return __shfl_sync(ALL_LANES, base, 0);
+    }
+
+    __device__ __forceinline__ void put(u32 lanes, bool mine, i64 begin, i64 degree, VERTEX vertex) {
+        u32 base = room(__popc(lanes));
+        if (mine) keep(base + __popc(lanes & lanes_below()), make_entry(begin, u32(degree)), vertex);
+    }
+
+    __device__ __forceinline__ void put_rows(u32 chunks, i64 begin, i64 degree, VERTEX vertex) {
+        u32 upto = warp_inclusive_sum(chunks);
+        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        u32 base = room(total);
+        cut_rows(chunks, upto, total, begin, degree, vertex,
+                 [&](u32 k, u64 entry, VERTEX owner) { keep(base + k, entry, owner); });
     }
 };
 
@@ -124,7 +133,7 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
     }
 
     if (threadIdx.x == 0) {
-        p.base = count ? atomicAdd(&s.control[TAIL], u64(count)) : 0;
+        p.base = count ? s.end + atomicAdd(&s.control[TAIL], u64(count)) : 0;
         if (prior_found) {
             atomicAdd(&s.control[FOUND_PRIOR], prior_found);
             atomicAdd(&s.control[ARCS_PRIOR], prior_arcs);

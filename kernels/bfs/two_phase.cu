@@ -45,11 +45,11 @@ struct Shared {
 
 struct Queues {
     const i64* row_offsets;
-    const VERTEX* columns;
+    const VERTEX* __restrict__ columns;
     i32* distance;
     u64* keys;
     VERTEX* vertices;
-    VERTEX* edges;
+    VERTEX* __restrict__ edges;
     VERTEX* parents;
     u8* bitmask;
     u64* control;
@@ -62,7 +62,7 @@ __device__ __forceinline__ void mark(u8* bitmask, VERTEX vertex) {
 }
 
 __device__ __forceinline__ void put_edge(const Queues& q, u64 place, i64 arc, VERTEX parent) {
-    q.edges[place] = q.columns[arc];
+    q.edges[place] = __ldg(&q.columns[arc]);
     if (TREE) q.parents[place] = parent;
 }
 
@@ -74,9 +74,11 @@ __device__ __forceinline__ u64 reserve(u64* tail, u64 total, Shared& shared) {
 }
 
 __device__ __forceinline__ void expand(const Queues& q, u64 first, u64 last, u64 seen_edges, Shared& shared) {
-    for (u64 tile = first + u64(blockIdx.x) * BLOCK; tile < last; tile += u64(gridDim.x) * BLOCK) {
-        bool valid = tile + threadIdx.x < last;
-        VERTEX vertex = valid ? q.vertices[tile + threadIdx.x] : VERTEX(0);
+    // Hubs lie together in the queue, so neighbouring entries go to different blocks.
+    for (u64 tile = first + blockIdx.x; tile < last; tile += u64(gridDim.x) * BLOCK) {
+        u64 i = tile + u64(threadIdx.x) * gridDim.x;
+        bool valid = i < last;
+        VERTEX vertex = valid ? q.vertices[i] : VERTEX(0);
         i64 begin = valid ? q.row_offsets[vertex] : 0;
         i64 length = valid ? q.row_offsets[u64(vertex) + 1] - begin : 0;
         if (TREE && valid) mark(q.bitmask, vertex);
@@ -103,6 +105,7 @@ __device__ __forceinline__ void expand(const Queues& q, u64 first, u64 last, u64
                 length = 0;
             }
             __syncthreads();
+#pragma unroll 4
             for (i64 k = threadIdx.x; k < shared.length; k += BLOCK)
                 put_edge(q, shared.place + k, shared.begin + k, shared.parent);
             __syncthreads();
@@ -116,6 +119,7 @@ __device__ __forceinline__ void expand(const Queues& q, u64 first, u64 last, u64
             i64 row = __shfl_sync(ALL_LANES, begin, from), arcs = __shfl_sync(ALL_LANES, length, from);
             u64 to = __shfl_sync(ALL_LANES, place, from);
             VERTEX parent = __shfl_sync(ALL_LANES, vertex, from);
+#pragma unroll 4
             for (i64 k = lane_id(); k < arcs; k += WARP) put_edge(q, to + k, row + k, parent);
         }
 

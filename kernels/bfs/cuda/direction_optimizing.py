@@ -11,10 +11,10 @@ from kernels.bfs.result import BFSResult
 from kernels.cuda import event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
-CHUNK = 256  # arcs of a queue entry, as in search.cuh
+CHUNK = 128  # arcs of a queue entry, as in search.cuh
 LOG_FIRST, TRACE, MOST_TRACED = 3, 256, 128  # the layout of the log, as in search.cuh
 STEPS = ("start", "push", "team", "pull", "enqueue", "done")
-CONTROL_WORDS = 32
+CONTROL_WORDS = 4 * 32  # four copies of search.cuh's
 MOST_IN_TEAM = 32
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 
