@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 KINDS = ("auto", "inline", "local", "cuda")
 
 
+def is_address(text: str) -> bool:
+    """Say whether a --cluster value names an existing cluster: an address or a scheduler file."""
+    return "://" in text or text.endswith(".json")
+
+
 @dataclass(frozen=True)
 class Place:
     """Somewhere a stage can run: a worker process, by a name that survives its restarts.

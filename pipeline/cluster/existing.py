@@ -16,11 +16,6 @@ CONNECT_LIMIT = 15
 """Seconds to reach the scheduler."""
 
 
-def is_address(text: str) -> bool:
-    """Say whether a --cluster value names an existing cluster."""
-    return "://" in text or text.endswith(".json")
-
-
 def worker_facts(marker: str) -> dict[str, Any]:
     """Say what a worker is; runs there. `marker` is a file in the cache, which the worker must see."""
     from importlib.metadata import PackageNotFoundError, version

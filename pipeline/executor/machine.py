@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from pipeline.cluster import KINDS
+from pipeline.cluster import KINDS, is_address
 from pipeline.cluster.devices import Device, find_devices
 from pipeline.errors import RequestError
 from pipeline.executor.options import RunOptions
@@ -51,8 +51,6 @@ class Setting:
 
 def decide(options: RunOptions) -> Setting:
     """Decide backend and cluster; raises RequestError for what this machine cannot do."""
-    from pipeline.cluster.existing import is_address
-
     if options.cluster not in KINDS and not is_address(options.cluster):
         raise RequestError(
             f"{options.cluster!r} is not a cluster",
@@ -81,8 +79,6 @@ def decide(options: RunOptions) -> Setting:
 
 
 def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) -> None:
-    from pipeline.cluster.existing import is_address
-
     if usable or is_address(options.cluster):
         return
     asked = "--backend cuda" if options.backend == "cuda" else "--cluster cuda"
