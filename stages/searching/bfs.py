@@ -177,7 +177,7 @@ def _counts(
     """Count what a search reached, in the searched numbering and outside of the measured time."""
     import numpy
 
-    from kernels.bfs.statistics import distances_of_tree, level_sums
+    from kernels.level_statistics import distances_of_tree, level_sums
 
     if distance is None:
         distance = numpy.empty(graph.vertex_count, numpy.int32)

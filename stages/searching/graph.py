@@ -133,7 +133,7 @@ def _has_loops_or_duplicates(plain: Graph | Partition) -> bool:
 def _edge_ends(plain: Graph | Partition, offsets: Any, columns: Any) -> NDArray[Any] | None:
     if not _has_loops_or_duplicates(plain):
         return None
-    from kernels.bfs.statistics import edge_ends
+    from kernels.level_statistics import edge_ends
     from kernels.strategy import backend_of
 
     return edge_ends(offsets, columns.get() if backend_of(columns) == "cuda" else columns)

@@ -1,0 +1,347 @@
+import subprocess
+import sys
+
+import numpy
+import pytest
+from pydantic import ValidationError
+
+from kernels.partition import partition
+from kernels.partition.layout import to_arrays
+from kernels.varint import encode
+from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from stages.context import PlainContext
+from stages.errors import StageError
+from stages.stage import Extent, Machine
+from stages.traverse import STAGE, TraverseParameters, traverse
+from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
+
+GRAPHS = {graph.name: graph for graph in zoo()}
+
+
+def plain(graph: ZooGraph, *, symmetric=True) -> Graph:
+    offsets, columns = graph.csr(symmetric=symmetric)
+    return as_graph(offsets, columns, symmetric=symmetric)
+
+
+def as_graph(offsets, columns, *, symmetric=True, **more) -> Graph:
+    return Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=len(offsets) - 1,
+        arc_count=len(columns),
+        symmetric=symmetric,
+        deduplicated=True,
+        **more,
+    )
+
+
+def renumbered(graph: Graph, seed=3) -> Ordering:
+    n = graph.vertex_count
+    permutation = numpy.random.default_rng(seed).permutation(n).astype(numpy.uint32)
+    tail = permutation[numpy.repeat(numpy.arange(n), numpy.diff(graph.row_offsets))]
+    head = permutation[graph.column_indices]
+    order = numpy.lexsort((head, tail))
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    offsets[1:] = numpy.cumsum(numpy.bincount(tail, minlength=n))
+    return Ordering(
+        row_offsets=offsets,
+        column_indices=head[order],
+        vertex_count=n,
+        arc_count=graph.arc_count,
+        symmetric=graph.symmetric,
+        deduplicated=True,
+        permutation=permutation,
+        method="random",
+    )
+
+
+def compressed(graph: Graph) -> CompressedGraph:
+    byte_offsets, stream = encode(graph.row_offsets, graph.column_indices)
+    return CompressedGraph(
+        byte_offsets=byte_offsets,
+        stream=stream,
+        codec="varint",
+        permutation=getattr(graph, "permutation", None),
+        vertex_count=graph.vertex_count,
+        arc_count=graph.arc_count,
+        symmetric=graph.symmetric,
+        deduplicated=True,
+    )
+
+
+def partitioned(graph: Graph, ranks=3) -> Partition:
+    split = partition(graph.row_offsets, graph.column_indices, ranks=ranks, threshold=8)
+    return Partition(
+        arrays={name: array for part in split.parts for name, array in to_arrays(part).items()},
+        delegates=split.delegates,
+        permutation=getattr(graph, "permutation", None),
+        ranks=ranks,
+        threshold=8,
+        vertex_count=graph.vertex_count,
+        arc_count=graph.arc_count,
+        symmetric=graph.symmetric,
+    )
+
+
+LAYOUTS = {
+    "graph": lambda graph: graph,
+    "ordering": renumbered,
+    "compressed": compressed,
+    "compressed_ordering": lambda graph: compressed(renumbered(graph)),
+    "partition": partitioned,
+    "partitioned_ordering": lambda graph: partitioned(renumbered(graph)),
+}
+
+
+def run(graph, *, backend="cpu", **parameters):
+    machine = Machine(backend=backend, threads=2, host_memory=1 << 30, device_memory=1 << 30)
+    return traverse(PlainContext(machine), TraverseParameters(**parameters), input=graph)
+
+
+def check_tree(graph: Graph, source, distance, predecessor):
+    """A predecessor is a neighbour one step nearer; everyone but the source has one."""
+    offsets, columns = graph.row_offsets, graph.column_indices
+    for v in range(graph.vertex_count):
+        p = int(predecessor[v])
+        if distance[v] <= 0:
+            assert p == -1
+        else:
+            assert distance[p] == distance[v] - 1
+            assert v in columns[offsets[p] : offsets[p + 1]]
+
+
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+def test_labels_are_in_the_first_numbering_whatever_is_searched(layout, backend, symmetric):
+    for name in ("two_parts", "star_last_hub", "sparse_random", "tail_on_clique", "one_vertex"):
+        graph = plain(GRAPHS[name], symmetric=symmetric)
+        searched = LAYOUTS[layout](graph)
+        sources = sorted({0, graph.vertex_count - 1})
+        traversal, measurement = run(searched, backend=backend, sources={"vertices": sources})
+        assert traversal.sources.tolist() == sources
+        assert traversal.distance.dtype == numpy.int32
+        assert traversal.predecessor.dtype == numpy.int32
+        for row, source in enumerate(sources):
+            expected = scipy_distances(graph.row_offsets, graph.column_indices, source)
+            numpy.testing.assert_array_equal(traversal.distance[row], expected)
+            check_tree(graph, source, traversal.distance[row], traversal.predecessor[row])
+        assert ("decoded before the search" in measurement.notes) == layout.startswith("compressed")
+        found, _ = run(searched, backend=backend, algorithm="components")
+        expected = scipy_components(graph.row_offsets, graph.column_indices)
+        numpy.testing.assert_array_equal(found.component, expected)
+        assert found.component.dtype == numpy.uint32
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_random_sources_are_the_same_vertices_whatever_is_searched(layout):
+    graph = plain(GRAPHS["duplicates_and_loops"])
+    traversal, _ = run(LAYOUTS[layout](graph), sources={"random": 99, "seed": 4})
+    assert sorted(traversal.sources.tolist()) == [0, 1, 2, 3]
+    graph = plain(GRAPHS["sparse_random"])
+    drawn = [
+        run(searched, sources={"random": 5, "seed": seed})[0].sources.tolist()
+        for searched, seed in ((graph, 4), (LAYOUTS[layout](graph), 4), (graph, 5))
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len(set(drawn[0])) == 5
+    assert (numpy.diff(graph.row_offsets)[drawn[0]] > 0).all()
+
+
+@pytest.mark.parametrize("output", ["distance", "predecessor"])
+@pytest.mark.parametrize("layout", ["graph", "partitioned_ordering"])
+def test_only_what_is_asked_for_comes_out(output, layout):
+    graph = plain(GRAPHS["tail_on_clique"])
+    searched = LAYOUTS[layout](graph)
+    both, measured = run(searched, sources={"vertices": [3, 59]})
+    one, alike = run(searched, sources={"vertices": [3, 59]}, output=output)
+    other = "predecessor" if output == "distance" else "distance"
+    assert getattr(one, other) is None
+    numpy.testing.assert_array_equal(getattr(one, output), getattr(both, output))
+    for first, second in zip(measured.searches, alike.searches, strict=True):
+        assert first["levels"] == second["levels"]
+        assert first["reached"] == second["reached"] == 60
+
+
+def test_counts_of_a_search():
+    graph = plain(GRAPHS["tail_on_clique"])
+    _, measurement = run(graph, sources={"vertices": [0]})
+    (search,) = measurement.searches
+    assert search["source"] == 0
+    assert search["reached"] == 60
+    assert search["arcs"] == graph.arc_count
+    assert search["edges"] == graph.arc_count // 2
+    assert search["depth"] == 31
+    levels = search["levels"]
+    assert [level["vertices"] for level in levels] == [1, 29, *[1] * 30]
+    assert levels[0]["arcs"] == 29
+    assert sum(level["arcs"] for level in levels) == graph.arc_count
+    assert {level["direction"] for level in levels} <= {"push", "pull"}
+    assert search["milliseconds"] > 0
+    assert search["map_back_milliseconds"] == 0
+    assert measurement.prepare_milliseconds > 0
+    assert measurement.strategy == "direction_optimizing"
+    assert measurement.backend == "cpu"
+
+
+def test_edges_count_loops_once_and_duplicates_never():
+    # 0-1 twice, a loop at 1 stored twice, 1-2, and 3 with a loop alone.
+    offsets = numpy.array([0, 2, 7, 8, 9])
+    columns = numpy.array([1, 1, 0, 0, 1, 1, 2, 1, 3], numpy.uint32)
+    graph = Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=4,
+        arc_count=9,
+        symmetric=True,
+        deduplicated=False,
+        loop_count=3,
+    )
+    for searched in (graph, partitioned(graph)):
+        if isinstance(searched, Partition):
+            searched = Partition(**{**vars(searched), "deduplicated": False, "loop_count": 3})
+        _, measurement = run(searched, sources={"vertices": [0, 3]})
+        assert [search["edges"] for search in measurement.searches] == [3, 1]
+        assert [search["arcs"] for search in measurement.searches] == [8, 1]
+        _, measurement = run(searched, algorithm="components")
+        assert measurement.searches[0]["edges"] == 4
+
+
+def test_a_directed_search_counts_arcs():
+    graph = plain(GRAPHS["directed_chain_back"], symmetric=False)
+    traversal, measurement = run(graph, sources={"vertices": [2, 0]})
+    assert traversal.distance.tolist() == [[2, 1, 0, -1, -1], [0, -1, -1, -1, -1]]
+    assert measurement.searches[0]["edges"] == measurement.searches[0]["arcs"] == 2
+    assert measurement.strategy == "top_down"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_max_depth(layout):
+    graph = plain(GRAPHS["path_33"])
+    traversal, measurement = run(LAYOUTS[layout](graph), sources={"vertices": [0]}, max_depth=3)
+    assert traversal.max_depth == 3
+    assert traversal.distance[0].tolist() == [0, 1, 2, 3, *[-1] * 29]
+    assert traversal.predecessor[0].tolist() == [-1, 0, 1, 2, *[-1] * 29]
+    (search,) = measurement.searches
+    assert search["depth"] == 3
+    assert [level["direction"] for level in search["levels"]] == ["push", "push", "push", None]
+    assert any("distance 3" in note for note in measurement.notes)
+
+
+def test_a_graph_without_arcs_has_no_random_sources():
+    for name in ("empty", "one_vertex", "all_isolated"):
+        graph = plain(GRAPHS[name])
+        traversal, measurement = run(graph, sources={"random": 4})
+        assert traversal.distance.shape == (0, graph.vertex_count)
+        assert measurement.searches == []
+        found, _ = run(graph, algorithm="components")
+        assert found.component.tolist() == list(range(graph.vertex_count))
+
+
+def test_a_source_that_is_not_in_the_graph():
+    graph = plain(GRAPHS["one_edge"])
+    with pytest.raises(StageError, match="no such source: 2, 7; the graph has 2 vertices"):
+        run(graph, sources={"vertices": [0, 2, 7]})
+    with pytest.raises(StageError, match="file ids"):
+        run(graph, sources=[0])
+
+
+def test_file_ids_become_vertices():
+    parameters = TraverseParameters(sources=[30, 10])
+    assert STAGE.source_ids(parameters) == (30, 10)
+    resolved = STAGE.with_vertices(parameters, (numpy.int64(2), 0))
+    assert resolved.sources.vertices == (2, 0)
+    assert STAGE.source_ids(resolved) == ()
+    assert STAGE.source_ids(TraverseParameters(sources={"random": 3})) == ()
+    traversal, _ = run(plain(GRAPHS["path_33"]), **resolved.model_dump(exclude_unset=True))
+    assert traversal.sources.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "topdown"}, "did you mean 'top_down'"),
+        ({"algorithm": "components", "strategy": "aforest"}, "did you mean 'afforest'"),
+        ({"algorithm": "components", "strategy": "top_down"}, "unknown components strategy"),
+        ({"algorithm": "components", "sources": [1]}, "components take no sources"),
+        ({"algorithm": "dfs"}, "'bfs' or 'components'"),
+        ({"sources": []}, "at least 1"),
+        ({"sources": [-1]}, "greater than or equal to 0"),
+        ({"sources": {"random": 0}}, "greater than or equal to 1"),
+        ({"sources": {"rnd": 3}}, "random"),
+        ({"sources": [1 << 63]}, "less than or equal"),
+        ({"max_depth": -1}, "greater than or equal to 0"),
+        ({"output": "all"}, "'both', 'distance' or 'predecessor'"),
+    ],
+)
+def test_parameters_that_cannot_be(parameters, message):
+    with pytest.raises(ValidationError, match=message):
+        TraverseParameters(**parameters)
+
+
+def test_choices_that_do_not_fit_the_graph():
+    graph = plain(GRAPHS["two_parts"])
+    directed = plain(GRAPHS["two_parts"], symmetric=False)
+    with pytest.raises(StageError, match="needs a symmetric graph"):
+        run(directed, strategy="direction_optimizing")
+    with pytest.raises(StageError, match="did you mean 'alpha'"):
+        run(graph, tuning={"alhpa": 3})
+    with pytest.raises(StageError, match="did you mean 'rounds'"):
+        run(graph, algorithm="components", tuning={"round": 3})
+    for algorithm, strategy in (("bfs", "top_down"), ("components", "label_propagation")):
+        with pytest.raises(StageError, match="its own way"):
+            run(partitioned(graph), algorithm=algorithm, strategy=strategy)
+    unsorted = Graph(**{**vars(graph), "sorted": False})
+    with pytest.raises(StageError, match="not sorted"):
+        run(unsorted)
+
+
+def test_tuning_reaches_the_strategy():
+    graph = plain(GRAPHS["complete_40"])
+    for alpha, direction in ((0, "push"), (15, "pull")):
+        _, measurement = run(graph, sources={"vertices": [0]}, tuning={"alpha": alpha})
+        assert measurement.searches[0]["levels"][1]["direction"] == direction
+    _, measurement = run(graph, strategy="top_down", tuning={"serial_below": 1})
+    assert measurement.strategy == "top_down"
+    assert measurement.reason == "asked for"
+
+
+def test_progress_is_told_for_every_search():
+    told = []
+
+    class Telling(PlainContext):
+        def progress(self, done, total, unit):
+            told.append((done, total, unit))
+
+    traverse(Telling(), TraverseParameters(sources={"random": 3}), input=plain(GRAPHS["cycle_64"]))
+    assert told == [(1, 3, "searches"), (2, 3, "searches"), (3, 3, "searches")]
+
+
+@pytest.mark.parametrize("kind", ["Graph", "Ordering", "CompressedGraph", "Partition"])
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_the_estimate_names_what_comes_out(kind, backend):
+    machine = Machine(backend=backend, threads=2, host_memory=1 << 34, device_memory=1 << 34)
+    n, m = 1 << 20, 1 << 25
+    graph = Extent(kind=kind, vertices=n, arcs=m, bytes=8 * n + 4 * m)
+    need = STAGE.estimate(TraverseParameters(sources={"random": 4}), {"input": (graph,)}, machine)
+    traversal, measurement = need.outputs
+    assert (traversal.kind, measurement.kind) == STAGE.outputs
+    assert traversal.searches == 4
+    assert traversal.bytes == 4 * 8 * n
+    assert need.host_bytes > 4 * m
+    assert (need.device_bytes > 4 * m) == (backend == "cuda" and kind != "Partition")
+    found = STAGE.estimate(TraverseParameters(algorithm="components"), {"input": (graph,)}, machine)
+    assert found.outputs[0].bytes == 4 * n
+    assert found.host_bytes <= need.host_bytes
+
+
+def test_the_module_imports_nothing_heavy():
+    code = (
+        "import sys; from stages.traverse import TraverseParameters; TraverseParameters(strategy='top_down');"
+        "print([name for name in ('numpy', 'numba', 'zarr', 'cupy', 'dask') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
