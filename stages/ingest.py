@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, computed_field, model_validator
+from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
 from stages.artifacts import EdgeList, VertexIds
 from stages.errors import StageError
@@ -59,23 +59,6 @@ class IngestParameters(Parameters):
     """Whether to keep weights where the file has them."""
     memory: Annotated[ByteSize, Field(ge=16 << 20)] = ByteSize(512 << 20)
     """Host memory to work in, whatever the file's size."""
-
-    @computed_field(description="The suffix by which `auto` was decided.")  # type: ignore[prop-decorator]
-    @property
-    def suffix(self) -> str:
-        """The suffix of the file's name that may decide its format: all of the location that matters."""
-        if self.file is None or self.format != "auto":
-            return ""
-        from stages.detection import suffix_of
-        from stages.streams.compression import split_name
-
-        return suffix_of(split_name(self.file)[0])
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_suffix(cls, values: Any) -> Any:
-        # What `model_dump` wrote may be read back.
-        return {key: values[key] for key in values if key != "suffix"} if isinstance(values, dict) else values
 
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:
@@ -127,7 +110,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
     memory = int(parameters.memory)
     threads = max(1, context.machine.threads)
     piece = block_bytes(memory, threads)
-    with open_stream(location, sha256=parameters.sha256, piece=min(piece, 1 << 20)) as stream:
+    with open_stream(location, sha256=parameters.sha256, piece=piece) as stream:
         try:
             data = stream.peek(HEAD_BYTES)
             head = Head(data, whole=len(data) < HEAD_BYTES)
@@ -170,7 +153,7 @@ def _numbered(
 
     from stages.numbering.ids import IdSet
     from stages.numbering.ranks import ranked
-    from stages.numbering.spool import Spool
+    from stages.numbering.spool import NARROW, Spool
 
     if header.vertex_count is not None:
         ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
@@ -179,9 +162,8 @@ def _numbered(
     spool = Spool(context.scratch, memory // 8, weighted=header.weighted)
     try:
         for chunk in chunks:
-            occurring.add(chunk.source)
-            occurring.add(chunk.target)
-            spool.append(chunk)
+            high = max(occurring.add(chunk.source), occurring.add(chunk.target))
+            spool.append(chunk, narrow=high < NARROW)
         occurring.finish()
         edges = ranked(spool, occurring, context.scratch, memory // 8, weighted=header.weighted)
         written = _written(context, header, edges, occurring.count, 0)
@@ -234,5 +216,6 @@ STAGE = Stage(
     run=ingest,
     estimate=estimate,
     files=_files,
+    # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "memory"}),
 )

@@ -20,14 +20,20 @@ _ONE = numpy.uint64(1)
 
 
 @serial
-def mark(bitmap: NDArray[Any], base: int, ids: NDArray[Any], outside: NDArray[Any]) -> int:
-    """Add ids (int64) to the set; the uncovered go to `outside`, and their number is returned."""
+def mark(bitmap: NDArray[Any], base: int, ids: NDArray[Any], outside: NDArray[Any]) -> Any:
+    """Add ids (int64) to the set; those that it does not cover go to `outside`.
+
+    Returns how many did, and the largest id.
+    """
     span = numpy.uint64(64 * len(bitmap))
     left_out = 0
+    high = ids[0]
     for i in range(len(ids)):
+        high = max(high, ids[i])
         offset = numpy.uint64(ids[i] - base)
         if offset < span:
-            word = numpy.int64(offset >> numpy.uint64(6))
+            # An unsigned index spares the test for a negative one.
+            word = offset >> numpy.uint64(6)
             bit = _ONE << (offset & numpy.uint64(63))
             # Most ids are known already: a read leaves the cache line shared and clean.
             if not bitmap[word] & bit:
@@ -35,7 +41,7 @@ def mark(bitmap: NDArray[Any], base: int, ids: NDArray[Any], outside: NDArray[An
         else:
             outside[left_out] = ids[i]
             left_out += 1
-    return left_out
+    return left_out, high
 
 
 @serial

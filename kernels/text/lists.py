@@ -54,7 +54,7 @@ def parse_lists(
     end = len(data)
     row, token = state[ROW], state[TOKEN]
     while place < end:
-        kind = kinds[data[place]]
+        kind = kinds[data[numpy.uintp(place)]]
         if state[IN_COMMENT]:
             if kind == NEWLINE:
                 state[IN_COMMENT] = 0

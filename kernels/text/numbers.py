@@ -14,6 +14,7 @@ import numpy
 from numba import types
 from numpy.typing import NDArray
 
+from kernels.jit import serial
 from kernels.text import FINE, NEGATIVE, NOT_INTEGER, TOO_LARGE
 
 _strtod = types.ExternalFunction("strtod", types.float64(types.uintp, types.uintp))
@@ -45,21 +46,25 @@ def byte_kinds(delimiter: str, comments: str) -> NDArray[numpy.uint8]:
     return kinds
 
 
-@numba.njit(inline="never", cache=True, nogil=True)
+@numba.njit(inline="always")
+def _digit(data: Any, place: Any) -> Any:
+    """Return the digit at a place; 10 or more where there is none."""
+    return numpy.uint8(data[numpy.uintp(place)] - 48)
+
+
+@serial
 def read_integer(data: Any, kinds: Any, place: Any) -> Any:
     """Read a whole number that a separator ends; returns value, place after it and code."""
     begin = place
     value = numpy.uint64(0)
-    digit = data[place] - 48
-    while numpy.uint8(digit) < 10:
+    while _digit(data, place) < 10:
         if value > _FULL:
             return 0, place, TOO_LARGE
-        value = value * _TEN + numpy.uint64(numpy.uint8(digit))
+        value = value * _TEN + numpy.uint64(_digit(data, place))
         place += 1
-        digit = data[place] - 48
-    kind = kinds[data[place]]
+    kind = kinds[data[numpy.uintp(place)]]
     if place == begin or kind in (OTHER, COMMENT):
-        if place == begin and data[place] == 45 and numpy.uint8(data[place + 1] - 48) < 10:
+        if place == begin and data[numpy.uintp(place)] == 45 and _digit(data, place + 1) < 10:
             return 0, place, NEGATIVE
         return 0, place, NOT_INTEGER
     if value > _LARGEST:
@@ -67,12 +72,12 @@ def read_integer(data: Any, kinds: Any, place: Any) -> Any:
     return numpy.int64(value), place, FINE
 
 
-@numba.njit(inline="never", cache=True, nogil=True)
+@serial
 def read_decimal(data: Any, kinds: Any, place: Any) -> Any:
     """Read a finite decimal that a separator ends; returns value, place after it and whether it is one."""
     begin = place
-    negative = data[place] == 45
-    if negative or data[place] == 43:
+    negative = data[numpy.uintp(place)] == 45
+    if negative or data[numpy.uintp(place)] == 43:
         place += 1
     mantissa = numpy.int64(0)
     exponent = numpy.int64(0)
@@ -80,12 +85,12 @@ def read_decimal(data: Any, kinds: Any, place: Any) -> Any:
     exact = True
     for part in range(2):
         if part == 1:
-            if data[place] != 46:
+            if data[numpy.uintp(place)] != 46:
                 break
             place += 1
-        while numpy.uint8(data[place] - 48) < 10:
+        while _digit(data, place) < 10:
             if mantissa < _MANTISSA // 10:
-                mantissa = mantissa * 10 + numpy.int64(numpy.uint8(data[place] - 48))
+                mantissa = mantissa * 10 + numpy.int64(_digit(data, place))
                 exponent -= part
             else:
                 exact = False
@@ -93,20 +98,20 @@ def read_decimal(data: Any, kinds: Any, place: Any) -> Any:
             place += 1
     if digits == 0:
         return 0.0, begin, False
-    if data[place] == 101 or data[place] == 69:
+    if data[numpy.uintp(place)] == 101 or data[numpy.uintp(place)] == 69:
         place += 1
-        down = data[place] == 45
-        if down or data[place] == 43:
+        down = data[numpy.uintp(place)] == 45
+        if down or data[numpy.uintp(place)] == 43:
             place += 1
         power = numpy.int64(0)
         first = place
-        while numpy.uint8(data[place] - 48) < 10:
-            power = min(power * 10 + numpy.int64(numpy.uint8(data[place] - 48)), numpy.int64(100000))
+        while _digit(data, place) < 10:
+            power = min(power * 10 + numpy.int64(_digit(data, place)), numpy.int64(100000))
             place += 1
         if place == first:
             return 0.0, begin, False
         exponent += -power if down else power
-    kind = kinds[data[place]]
+    kind = kinds[data[numpy.uintp(place)]]
     if kind in (OTHER, COMMENT):
         return 0.0, begin, False
     if exact and -22 <= exponent <= 22:

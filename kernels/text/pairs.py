@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
+import numpy
+
 from kernels.jit import serial
 from kernels.text import (
     BAD_START,
@@ -15,6 +18,20 @@ from kernels.text import (
     TOO_MANY,
 )
 from kernels.text.numbers import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER, read_decimal, read_integer
+
+SHORT = 18
+"""Digits that cannot overflow 63 bits."""
+
+
+@numba.njit(inline="always")
+def _digits(data: Any, place: Any) -> Any:
+    value = numpy.int64(0)
+    digit = numpy.int64(data[numpy.uintp(place)]) - 48
+    while numpy.uint64(digit) < numpy.uint64(10):
+        value = value * 10 + digit
+        place += 1
+        digit = numpy.int64(data[numpy.uintp(place)]) - 48
+    return value, place
 
 
 @serial
@@ -54,8 +71,26 @@ def parse_pairs(
     delimited = False
     for kind in kinds:
         delimited |= kind == DELIMITER
+    separator = DELIMITER if delimited else BLANK
+    plain = prefix < 0 and columns == 2 and source_column == 0 and target_column == 1
     while place < end:
-        kind = kinds[data[place]]
+        if plain:
+            # Two short numbers with one separator between: what most lines of most files are.
+            first, after = _digits(data, place)
+            if place < after <= place + SHORT and kinds[data[numpy.uintp(after)]] == separator:
+                second, last = _digits(data, after + 1)
+                fits = after + 1 < last <= after + 1 + SHORT
+                if data[numpy.uintp(last)] == 13:
+                    last += 1
+                fits &= data[numpy.uintp(last)] == 10
+                if fits and low <= first <= high and low <= second <= high:
+                    source[rows] = first
+                    target[rows] = second
+                    rows += 1
+                    lines += 1
+                    place = last + 1
+                    continue
+        kind = kinds[data[numpy.uintp(place)]]
         if kind == BLANK:
             place += 1
             continue
@@ -65,21 +100,21 @@ def parse_pairs(
             continue
         # A DIMACS comment starts with the letter c, so a letter can be of this class too.
         if kind == COMMENT:
-            while data[place] != 10:
+            while data[numpy.uintp(place)] != 10:
                 place += 1
             continue
         if prefix >= 0:
-            if data[place] != prefix or kinds[data[place + 1]] != BLANK:
+            if data[numpy.uintp(place)] != prefix or kinds[data[numpy.uintp(place + 1)]] != BLANK:
                 return rows, lines, BAD_START, place
             place += 1
-            while kinds[data[place]] == BLANK:
+            while kinds[data[numpy.uintp(place)]] == BLANK:
                 place += 1
         column = 0
         while True:
             if column in (source_column, target_column):
                 value, after, code = read_integer(data, kinds, place)
                 if code != FINE:
-                    if code == NOT_INTEGER and kinds[data[place]] == NEWLINE:
+                    if code == NOT_INTEGER and kinds[data[numpy.uintp(place)]] == NEWLINE:
                         code = TOO_FEW
                     return rows, lines, code, place
                 if value < low or value > high:
@@ -96,14 +131,14 @@ def parse_pairs(
                 weight[rows] = number
                 place = after
             else:
-                kind = kinds[data[place]]
+                kind = kinds[data[numpy.uintp(place)]]
                 while kind in (OTHER, COMMENT) or (delimited and kind == BLANK):
                     place += 1
-                    kind = kinds[data[place]]
+                    kind = kinds[data[numpy.uintp(place)]]
             column += 1
-            while kinds[data[place]] == BLANK:
+            while kinds[data[numpy.uintp(place)]] == BLANK:
                 place += 1
-            kind = kinds[data[place]]
+            kind = kinds[data[numpy.uintp(place)]]
             if kind == NEWLINE:
                 break
             if column == columns:
@@ -112,7 +147,7 @@ def parse_pairs(
                 if kind != DELIMITER:
                     return rows, lines, NOT_INTEGER, place
                 place += 1
-                while kinds[data[place]] == BLANK:
+                while kinds[data[numpy.uintp(place)]] == BLANK:
                     place += 1
         if column < columns:
             return rows, lines, TOO_FEW, place

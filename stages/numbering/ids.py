@@ -46,20 +46,20 @@ class IdSet:
         self.first = 0
         self.last = -1
 
-    def add(self, ids: Ids) -> None:
-        """Add ids 0..2^63-1, in any order."""
-        if not len(ids):
-            return
-        low, high = int(ids.min()), int(ids.max())
+    def add(self, ids: Ids) -> int:
+        """Add some ids 0..2^63-1, at least one, in any order; returns the largest of them."""
         if self._base is None:
+            low, high = int(ids.min()), int(ids.max())
             # The bitmap lies where the first chunk is; 0 where that is within reach.
             self._base = 0 if high < self._span else max(0, low - self._span // 4) // 64 * 64
         if len(self._outside) < len(ids):
             self._outside = numpy.empty(len(ids), numpy.int64)
-        left_out = mark(self._bitmap, self._base, ids, self._outside)
+        left_out, highest = mark(self._bitmap, self._base, ids, self._outside)
+        high = int(highest)
         if left_out:
             self._sparse.add(self._outside[:left_out])
         self._last_bit = max(self._last_bit, min(high - self._base, self._span - 1))
+        return high
 
     def finish(self) -> None:
         """Count everything; no id may be added after this."""

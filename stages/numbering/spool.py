@@ -15,7 +15,7 @@ from stages.readers import Chunk
 from stages.streams.opening import explain
 
 NARROW = 1 << 32
-"""Chunks whose ids all lie below this are kept in 32 bits."""
+"""Chunks whose ids all lie below this can be kept in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,11 @@ class Spool:
         self._file: BinaryIO | None = None
         self.edges = 0
 
-    def append(self, chunk: Chunk) -> None:
-        """Copy a chunk; every id must be an int64, negative ones (ranks under way) included."""
+    def append(self, chunk: Chunk, *, narrow: bool = False) -> None:
+        """Copy a chunk; `narrow` promises that its numbers are at least 0 and below `NARROW`."""
         if not len(chunk.source):
             return
-        low = min(int(chunk.source.min()), int(chunk.target.min()))
-        high = max(int(chunk.source.max()), int(chunk.target.max()))
-        dtype = numpy.dtype(numpy.uint32 if low >= 0 and high < NARROW else numpy.int64)
+        dtype = numpy.dtype(numpy.uint32 if narrow else numpy.int64)
         size = len(chunk.source) * (2 * dtype.itemsize + (8 if self._weighted else 0))
         source, target = chunk.source.astype(dtype), chunk.target.astype(dtype)
         self.edges += len(source)

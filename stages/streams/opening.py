@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import re
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,9 +14,12 @@ REMOTE_BLOCK = 8 << 20
 """Bytes asked for at once from a URL: large enough that the round trip does not count."""
 
 
+_URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)
+
+
 def is_url(location: str) -> bool:
-    """Tell a URL (`scheme://...`) from a path."""
-    return "://" in location
+    """Tell a URL (`scheme://...`, or fsspec's `cache::scheme://...`) from a path."""
+    return _URL.match(location) is not None
 
 
 def open_raw(location: str) -> BinaryIO:
