@@ -227,10 +227,6 @@ def test_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_strategies_of_traverse() -> None:
-    from stages.stage import all_stages
-
-    if "traverse" not in all_stages():
-        pytest.skip("there is no traverse stage yet")
     told = gravel("stages", "traverse").stdout
     assert "strategies of kernels.bfs" in told
     assert "direction_optimizing" in told
@@ -330,6 +326,21 @@ def test_a_plan_imports_nothing_heavy(bench: Bench, full: bool) -> None:
     ended = python(script(bench, "--backend", "cpu"))
     assert ended.returncode == 0, ended.stderr
     assert ("24 cached" if full else "1 will run") in ended.stdout
+    assert "heavy: []" in ended.stderr
+
+
+def test_a_plan_of_the_quickstart_imports_nothing_heavy(tmp_path: Path) -> None:
+    """The real stages and the strategies that they validate against stay light, too."""
+    code = f"""\
+import sys
+from pipeline.cli import main
+try:
+    main(["plan", "workflows/quickstart.yaml", "--cache", {str(tmp_path)!r}, "--backend", "cpu"])
+finally:
+    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
+"""
+    ended = python(code)
+    assert "8 stage runs: 1 will run, 7 waits" in ended.stdout, ended.stderr
     assert "heavy: []" in ended.stderr
 
 

@@ -1,0 +1,82 @@
+"""The workflows that come along, and faults in the parameters of the real stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import WorkflowError
+from pipeline.plan import build_plan
+from pipeline.workflow import load_workflow
+from stages.stage import all_stages
+
+WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_workflow_that_comes_along_can_be_planned(path: Path) -> None:
+    workflow = load_workflow(path)
+    assert workflow.name == path.stem
+    assert workflow.about
+    assert build_plan(workflow).runs
+
+
+def test_the_quickstart_goes_through_all_eight_stages() -> None:
+    workflow = load_workflow(WORKFLOWS / "quickstart.yaml")
+    assert {entry.stage.name for entry in workflow.stages.values()} == set(all_stages())
+    assert len(workflow.stages) == 8
+    assert workflow.parameters == {"scale": 16, "sources": 8}
+
+
+def test_the_place_of_a_file_is_no_part_of_what_ingest_makes() -> None:
+    workflow = load_workflow(WORKFLOWS / "file.yaml", {"file": "a.txt"})
+    stage = workflow.stages["edges"].stage
+    parameters = workflow.stages["edges"].variants[()].parameters
+    assert str(WORKFLOWS / "a.txt") in parameters.model_dump_json()
+    assert str(WORKFLOWS) not in parameters.model_dump_json(exclude=set(stage.hidden))
+
+
+@pytest.mark.parametrize(
+    ("entry", "message", "hint"),
+    [
+        ("{stage: ingest, source: {rmat: {scal: 3}}}", "no parameter 'scal' in `source.rmat`", "'scale'"),
+        ("{stage: ingest, source: {rmta: {scale: 3}}}", "no parameter 'rmta' in `source`", "'rmat'"),
+        ("{stage: ingest, source: {rmat: {}}}", "needs the parameter 'scale' in `source.rmat`", ""),
+        ("{stage: ingest, fil: a.txt}", "no parameter 'fil'", "'file'"),
+        ("{stage: ingest}", "stage ingest", ""),
+        ("{stage: ingest, file: a.txt, memory: lots}", "`memory` of stage ingest is 'lots'", ""),
+        (
+            "{stage: symmetrize, input: e, direction: bth}",
+            "`direction` of stage symmetrize is 'bth'",
+            "'both'",
+        ),
+        ("{stage: traverse, input: g, sources: {randm: 3}}", "no parameter 'randm' in `sources`", "'random'"),
+        (
+            "{stage: traverse, input: g, sources: {random: x}}",
+            "`sources.random` of stage traverse is 'x'",
+            "",
+        ),
+        ("{stage: traverse, input: g, algorithm: bsf}", "`algorithm` of stage traverse is 'bsf'", "'bfs'"),
+        ("{stage: traverse, input: g, strategy: two_fase}", "two_fase", ""),
+        ("{stage: partition, input: g, rank: 2}", "no parameter 'rank'", "'ranks'"),
+        ("{stage: compress, input: g, codec: zip}", "`codec` of stage compress is 'zip'", ""),
+        ("{stage: compress, input: e}", "gives EdgeList and VertexIds", "these fit: g"),
+        ("{stage: verify, traversal: g, graph: g}", "takes Traversal", ""),
+    ],
+)
+def test_faults_in_real_parameters(tmp_path: Path, entry: str, message: str, hint: str) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        "stages:\n"
+        "  e: {stage: ingest, source: {rmat: {scale: 3}}}\n"
+        "  g: {stage: symmetrize, input: e}\n"
+        f"  x: {entry}\n"
+    )
+    with pytest.raises(WorkflowError) as caught:
+        load_workflow(path)
+    (problem,) = caught.value.problems
+    assert message in problem.message
+    assert hint in (problem.hint or "")
+    assert problem.location is not None
+    assert problem.location.line == 4
