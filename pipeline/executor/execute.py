@@ -81,9 +81,13 @@ def _summary(record: RunRecord) -> dict[str, Json]:
 
 
 def _report(plan: Plan, record: RunRecord, driver: Driver, cache: Cache, report: RunReport) -> str | None:
-    """Write the run's report, or say where the last one is if nothing was computed."""
-    if not driver.computed and not report.failures:
-        return last_report(cache.root, str(plan.workflow.path))
+    """Write the run's report, or say where the last one is if nothing was computed.
+
+    A run that was killed before its report leaves it to the next one.
+    """
+    last = last_report(cache.root, str(plan.workflow.path))
+    if last is not None and not driver.computed and not report.failures:
+        return last
     if record.state == "interrupted":
         return None
     from pipeline.report import write_run_report

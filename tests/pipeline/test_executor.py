@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,38 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(root: Path, marks: Path) 
     again = run(chain(marks), root)
     assert states(again) == {"a": "cached", "b": "cached", "c": "computed"}
     assert not list((root / "data").glob("*.lock"))
+
+
+def test_sources_are_resolved_in_ids_that_are_not_kept(root: Path, marks: Path) -> None:
+    find = replace(
+        ADD,
+        source_ids=lambda parameters: (parameters.value,),
+        with_vertices=lambda parameters, vertices: parameters.model_copy(update={"value": vertices[0]}),
+    )
+
+    def plan(source: int) -> Plan:
+        return plan_of(
+            stage_run("a", MAKE, value=1, keep=False, marks=str(marks)),
+            stage_run("b", ADD, "a", value=2, keep=False),
+            stage_run("c", find, "b", value=source),
+        )
+
+    outcome = run(plan(12), root)  # ids begin at 10
+    assert total(root, outcome, "c") == 2 + (2 + 6)
+    assert count(marks, 1) == 1
+    assert states(run(plan(12), root))["c"] == "cached"
+    outcome = run(plan(999), root)
+    assert states(outcome)["c"] == "failed"
+    assert "999" in outcome.record["stages"][2]["error"]
+
+
+def test_a_killed_run_leaves_its_report_to_the_next(root: Path, marks: Path) -> None:
+    first = run(chain(marks), root)
+    assert first.report is not None
+    Path(first.report).unlink()
+    second = run(chain(marks), root)
+    assert second.report == str(second.folder / "report.html")
+    assert run(chain(marks), root).report == second.report
 
 
 CACHED = """
