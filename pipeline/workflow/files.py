@@ -48,7 +48,9 @@ def _place_file(location: str, folder: Path) -> str:
     if path.is_absolute():
         return str(path)
     beside, here = (folder / path).absolute(), path.absolute()
-    return str(here if here.exists() and not beside.exists() else beside)
+    # Where neither is there, the one whose folder is lets the message name the nearest file.
+    likely = (beside, beside.exists()), (here, here.exists()), (beside, beside.parent.exists()), (here, True)
+    return str(next(path for path, there in likely if there))
 
 
 def _replace(data: Json, places: dict[str, str]) -> Json:
