@@ -29,18 +29,17 @@ def _table(
 def compressed_sections(members: Sequence[tuple[str, CompressedGraph]]) -> list[dict[str, Any]]:
     """Make the table of layouts with bits per arc and ratio."""
     rows = [
-        ([label, one.codec, one.vertex_count, one.arc_count, len(one.stream)], _plain(one.statistics))
+        ([label, one.codec, one.vertex_count, one.arc_count], _plain(one.statistics))
         for label, one in members
     ]
-    first = ["run", "codec", "vertices", "arcs", "stream, bytes"]
+    first = ["run", "codec", "vertices", "arcs"]
     return [_table("Layouts", "", first, rows)]
 
 
 def partition_sections(members: Sequence[tuple[str, Partition]]) -> list[dict[str, Any]]:
     """Make the table of partitions with delegates and arcs per class."""
     rows = [
-        ([label, one.ranks, one.threshold, len(one.delegates), one.arc_count], _plain(one.statistics))
-        for label, one in members
+        ([label, one.ranks, one.threshold, one.arc_count], _plain(one.statistics)) for label, one in members
     ]
-    first = ["run", "ranks", "degree threshold", "delegates", "arcs"]
+    first = ["run", "ranks", "degree threshold", "arcs"]
     return [_table("Partitions", "", first, rows)]

@@ -76,7 +76,7 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         f"{label}: {one.strategy}, because {one.reason}." for label, one in members
     ):
         about.append(sentence)
-    for note in dict.fromkeys(str(note) for _, one in members for note in one.notes):
+    for note in dict.fromkeys(f"{label}: {note}" for label, one in members for note in one.notes):
         about.append(note if note.endswith(".") else f"{note}.")
     return {
         "kind": "table",
