@@ -63,7 +63,7 @@ def command(
 
 
 def _one_run(plan: Plan, stage: str) -> StageRun:
-    runs = [plan.runs[key] for key in plan.runs if plan.runs[key].entry == stage and key in plan.wanted]
+    runs = [run for key, run in plan.runs.items() if key in plan.wanted]
     if len(runs) == 1:
         return runs[0]
     axes = sorted({axis for run in runs for axis in run.coordinates})
