@@ -10,8 +10,8 @@ from stages.stage import Extent, Machine, Need
 if TYPE_CHECKING:
     from stages.traverse import TraverseParameters
 
-COMPILED = 90_000_000
-"""Bytes that Numba, LLVM and the loaded kernels take in a process that has not compiled before."""
+COMPILED = 110_000_000
+"""Bytes that Numba and LLVM take to compile the kernels; half of it where they are in the cache on disk."""
 
 
 def estimate(

@@ -1,0 +1,80 @@
+"""What traverse states is what it takes: the peak of a process that runs it from a store into a store."""
+
+import json
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from kernels.generate import generate
+from pipeline.store import Cache
+from stages.artifacts import Graph
+
+CHILD = """
+import json, sys
+from pathlib import Path
+
+from pipeline.peak import Peak
+from pipeline.store import Cache
+from stages.context import PlainContext
+from stages.stage import Machine
+from stages.traverse import STAGE, TraverseParameters
+
+cache, artifact = Cache(Path(sys.argv[1])), sys.argv[2]
+parameters = TraverseParameters.model_validate_json(sys.argv[3])
+machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)
+need = STAGE.estimate(parameters, {"input": (cache.describe(artifact).extent,)}, machine)
+context = PlainContext(machine)
+with cache.writer() as writer:
+    context.sink = writer.sink
+    graph = cache.open(artifact)
+    with Peak(0.005) as peak:
+        STAGE.run(context, parameters, input=graph)
+print(json.dumps([need.host_bytes, peak.host_bytes]))
+"""
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    """Three sizes in a store."""
+    root = tmp_path_factory.mktemp("cache")
+    cache = Cache(root)
+    stored = {}
+    for scale in (13, 16, 18):
+        n = 1 << scale
+        source, target = generate("rmat", scale=scale, edge_factor=8, seed=1)
+        keys = source.astype(numpy.uint64) * numpy.uint64(n) + target
+        back = target.astype(numpy.uint64) * numpy.uint64(n) + source
+        keys = numpy.unique(numpy.concatenate([keys[source != target], back[source != target]]))
+        offsets = numpy.zeros(n + 1, numpy.int64)
+        offsets[1:] = numpy.cumsum(
+            numpy.bincount((keys >> numpy.uint64(scale)).astype(numpy.int64), minlength=n)
+        )
+        graph = Graph(
+            row_offsets=offsets,
+            column_indices=(keys & numpy.uint64(n - 1)).astype(numpy.uint32),
+            vertex_count=n,
+            arc_count=len(keys),
+            symmetric=True,
+            deduplicated=True,
+        )
+        with cache.writer() as writer:
+            stored[scale] = writer.publish(graph).id
+    return root, stored
+
+
+@pytest.mark.parametrize(("algorithm", "scale"), [("bfs", 13), ("bfs", 16), ("bfs", 18), ("components", 18)])
+def test_the_peak_is_what_is_stated(graphs, algorithm, scale):
+    root, stored = graphs
+    parameters = {"algorithm": algorithm} | ({"sources": {"random": 2}} if algorithm == "bfs" else {})
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(root), stored[scale], json.dumps(parameters)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    need, peak = json.loads(done.stdout)
+    assert peak <= 1.3 * need
+    # Half of the constant part goes where the kernels come compiled from the disk.
+    assert need <= 1.3 * peak + 60e6
