@@ -18,7 +18,7 @@ struct Tuning {
     u64 candidates, arcs;
     bool may_pull;
     u32 max_depth, patience;
-    double alpha, beta, floor;
+    double alpha, beta, floor, flood;
     u64 team_limit;
 };
 
@@ -31,19 +31,24 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
     u64 found = load_relaxed(&counted[FOUND_LAST]), arcs = load_relaxed(&counted[ARCS_LAST]);
     u32 done = p.step;
     if (done == TEAM) p.level = u32(team_level);
-    if (done == PUSH || done == PULL) ++p.level;
+    if (done == PUSH || done == FLOOD || done == PULL) ++p.level;
     if (done == PULL) p.exact_side ^= 1;
-    if (done != ENQUEUE) p.frontier = found;
-    p.frontier_arcs = arcs;
+    if (done != ENQUEUE && done != COPY) p.frontier = found;
+    if (done != COPY) {
+        // The arcs of what is enqueued after a flood were counted by the flood.
+        p.visited_arcs += done == ENQUEUE && p.flooded ? 0 : arcs_prior + arcs;
+        p.frontier_arcs = arcs;
+        p.begin = p.end;
+        p.end += entries;
+    }
     p.visited += found_prior + found;
-    p.visited_arcs += arcs_prior + arcs;
-    p.begin = p.end;
-    p.end += entries;
 
     u64 unvisited = t.candidates > p.visited ? t.candidates - p.visited : 0;
     u64 arcs_left = t.arcs > p.visited_arcs ? t.arcs - p.visited_arcs : 0;
     if (!p.frontier || p.level >= t.max_depth) {
         p.step = DONE;
+    } else if (done == COPY) {
+        p.step = FLOOD;
     } else if (done == PULL) {
         // A bottom-up level over few unvisited vertices costs little more than leaving it would.
         bool small = double(p.frontier) * t.beta < double(t.candidates);
@@ -53,20 +58,28 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
                double(p.frontier_arcs) > t.floor * double(s.words)) {
         p.step = PULL;
         p.small_pulls = 0;
+    } else if (done == FLOOD) {
+        p.step = ENQUEUE;
+    } else if (p.frontier_arcs <= t.team_limit) {
+        p.step = TEAM;
     } else {
-        p.step = p.frontier_arcs <= t.team_limit ? TEAM : PUSH;
+        p.step = double(p.frontier_arcs) > t.flood * double(s.words) ? COPY : PUSH;
     }
+    p.flooded = done == FLOOD;
 
     u32 pulling = p.step == PULL;
-    bool known = p.step == DONE || p.step == ENQUEUE;
+    bool known = p.step == DONE || p.step == ENQUEUE || p.step == COPY;
     if (!known && (pulling != p.pulling || done == START)) {
         if (blockIdx.x == 0) log[LOG_FIRST + p.changes] = u64(p.level) << 1 | pulling;
         ++p.changes;
         p.pulling = pulling;
     }
     if (blockIdx.x == 0 && p.steps < MOST_TRACED) {
-        log[TRACE + 2 * p.steps] = u64(p.level) << 8 | p.step;
-        log[TRACE + 2 * p.steps + 1] = u64(clock64());
+        u64* trace = log + TRACE + TRACED_WORDS * p.steps;
+        trace[0] = u64(p.level) << 8 | p.step;
+        trace[1] = p.frontier;
+        trace[2] = p.frontier_arcs;
+        trace[3] = u64(clock64());
     }
     ++p.steps;
     if (blockIdx.x == 0) {
@@ -143,12 +156,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     search(const i64* row_offsets, const VERTEX* columns, const VERTEX* heads, const u32* closed, u32* bitmaps,
            i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, u64* control, u64* slots, u64* log,
            u64* arrivals, u64 vertices, u64 words, u64 candidates, u64 arcs, u64 may_pull, u64 max_depth, double alpha,
-           double beta, double floor, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
+           double beta, double floor, double flood_from, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
            double words_per_open, u64 source, u64 previous) {
     __shared__ Progress p;
     Search s{row_offsets, columns, heads,  closed, bitmaps, bitmaps + words, distance,
              keys,        queue,   owners, control, 0,       vertices, words};
-    Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, team_limit};
+    Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from, team_limit};
     begin(s, p, slots, source, previous);
     while (true) {
         grid_barrier(arrivals);
@@ -163,6 +176,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (step == PUSH) push(s, p, arena);
         if (step == TEAM)
             team(s, p, arena, slots, u32(team_blocks), u32(team_capacity), team_limit, u32(max_depth));
+        if (step == COPY) copy_visited(s);
+        if (step == FLOOD) flood(s, p);
         if (step == PULL) pull(s, p, arena, room, words_per_open, candidates);
         if (step == ENQUEUE) enqueue(s, p, arena);
     }

@@ -12,7 +12,7 @@ constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there ar
 constexpr u32 DENSE = 8;         // unvisited vertices per word from which lanes are tied to bits
 constexpr u32 OPEN = 96;         // room for vertices that wait to be looked at
 constexpr u32 SLOW = 160;        // and for those whose heads did not hit
-constexpr i64 ALONE = 32;        // arcs that a lane tries before its warp helps
+constexpr i64 ALONE = 256;       // arcs that a lane tries before its warp helps: 32 lanes, 8 arcs at a time
 
 struct Pull {
     const Search& s;

@@ -10,7 +10,7 @@ constexpr u32 STAGE_FULL = 64;
 
 // Where a grid-wide step puts what it claims: staged per warp, so that the tail is rarely touched.
 struct GridSink {
-    static constexpr bool DIRECT = false;
+    static constexpr bool DIRECT = false, COUNTS_ONLY = false;
     const Search& s;
     u64* entries;
     VERTEX* owners;
@@ -67,12 +67,21 @@ struct GridSink {
     }
 };
 
+// A sink that only counts.
+struct Counter {
+    static constexpr bool DIRECT = false, COUNTS_ONLY = true;
+    u64 found = 0, arcs = 0;
+    __device__ __forceinline__ void put(u32, bool, i64, i64, VERTEX) {}
+    __device__ __forceinline__ void put_rows(u32, i64, i64, VERTEX) {}
+};
+
 // Hand over claimed vertices, one per lane at most; all lanes call it.
 template <class Sink>
 __device__ __forceinline__ void hand_over(Sink& sink, bool fresh, i64 begin, i64 end, VERTEX vertex) {
     i64 degree = fresh ? end - begin : 0;
     sink.found += fresh;
     sink.arcs += u64(degree);
+    if constexpr (Sink::COUNTS_ONLY) return;
     if (__any_sync(ALL_LANES, degree > CHUNK)) {
         sink.put_rows(u32((degree + CHUNK - 1) / CHUNK), begin, degree, vertex);
         return;
@@ -81,7 +90,8 @@ __device__ __forceinline__ void hand_over(Sink& sink, bool fresh, i64 begin, i64
     if (lanes) sink.put(lanes, degree > 0, begin, degree, vertex);
 }
 
-// Claim the ends of K arcs per lane. The offsets are read while the claim is under way.
+// Claim the ends of K arcs per lane. The offsets are read while the claim is under way, or, where only sums
+// are wanted, once it has succeeded.
 template <u32 K, class Sink>
 __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX (&vertex)[K], const bool (&live)[K],
                                       const VERTEX (&owner)[K], u32 depth) {
@@ -95,8 +105,10 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX 
         fresh[k] = false;
         begin[k] = end[k] = 0;
         if (open[k]) {
-            begin[k] = __ldg(&s.row_offsets[vertex[k]]);
-            end[k] = __ldg(&s.row_offsets[u64(vertex[k]) + 1]);
+            if (!Sink::COUNTS_ONLY) {
+                begin[k] = __ldg(&s.row_offsets[vertex[k]]);
+                end[k] = __ldg(&s.row_offsets[u64(vertex[k]) + 1]);
+            }
             if (TREE) {
                 fresh[k] = atomicMin(&s.keys[vertex[k]], make_key(depth, owner[k])) == UNREACHED;
             } else {
@@ -108,6 +120,10 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX 
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         if (fresh[k]) {
+            if (Sink::COUNTS_ONLY) {
+                begin[k] = __ldg(&s.row_offsets[vertex[k]]);
+                end[k] = __ldg(&s.row_offsets[u64(vertex[k]) + 1]);
+            }
             if (TREE)
                 set_bit(s.exact, vertex[k]);
             else
@@ -122,7 +138,7 @@ template <class Sink>
 __device__ __forceinline__ void expand(const Search& s, Sink& sink, bool valid, u64 entry, VERTEX owner, u32 depth) {
     u32 length = valid ? u32(entry & ((1u << LENGTH_BITS) - 1)) + 1 : 0;
     i64 begin = i64(entry >> LENGTH_BITS);
-    if (TREE && !Sink::DIRECT && valid) set_bit(s.other, owner);
+    if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.other, owner);
 
     u32 whole = __ballot_sync(ALL_LANES, length >= WARP);
     while (whole) {
@@ -173,8 +189,9 @@ __device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps) {
     return share < 1 ? 1 : share > WARP ? WARP : u32(share);
 }
 
-__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
-    GridSink sink(s, arena);
+// Expand the frontier's entries over the whole grid.
+template <class Sink>
+__device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Progress& p) {
     u64 begin = p.begin, end = p.end;
     u32 depth = p.level + 1;
     u64 warps = global_threads() / WARP;
@@ -185,10 +202,25 @@ __device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
         bool valid = lane_id() < share && i < end;
         expand(s, sink, valid, valid ? s.queue[i] : 0, TREE && valid ? s.owners[i] : VERTEX(0), depth);
     }
+}
+
+__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
+    GridSink sink(s, arena);
+    expand_all(s, sink, p);
     sink.finish(p);
 }
 
-// Put the vertices of the last bottom-up level into the queue: they are in `exact` and not in `other`.
+__device__ __forceinline__ void copy_visited(const Search& s) {
+    for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
+}
+
+__device__ __forceinline__ void flood(const Search& s, Progress& p) {
+    Counter sink;
+    expand_all(s, sink, p);
+    add_totals(s, p, sink.found, sink.arcs);
+}
+
+// Put the vertices of the last level into the queue: they are in `exact` and not in `other`.
 __device__ __forceinline__ void enqueue(const Search& s, Progress& p, u64* arena) {
     GridSink sink(s, arena);
     for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {

@@ -8,6 +8,10 @@
 // on its key, and then an arc may be ignored only if its end was visited in an earlier level. `other` lags
 // behind, so it says so safely.
 //
+// A large top-down level (FLOOD) sets bits and counts, but fills no queue: mostly the next level is bottom-up.
+// It starts from a COPY of `exact` in `other`, so that ENQUEUE can find its vertices if need be, as after a
+// bottom-up level: they are in `exact` and not in `other`.
+//
 // Queue. One entry per claimed vertex, or per CHUNK arcs of a longer row: begin << 10 | length - 1. Every
 // vertex enters once per search, so levels lie one behind the other and nothing is reset.
 
@@ -19,12 +23,14 @@ constexpr u32 LENGTH_BITS = 10;
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
 // Words of `log`: levels, changes of direction, steps; then level << 1 | bottom-up for each change, and from
-// TRACE on, for the first steps, level << 8 | step and the processor's clock when it began.
+// TRACE on, for the first steps, level << 8 | step, the frontier's vertices and arcs, and the processor's
+// clock when the step began.
 constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_STEPS = 2, LOG_FIRST = 3;
 constexpr u32 MOST_CHANGES = 250;
-constexpr u32 TRACE = 256, MOST_TRACED = 128;
+constexpr u32 TRACE = 256, TRACED_WORDS = 4, MOST_TRACED = 64;
 
-enum Step : u32 { START, PUSH, TEAM, PULL, ENQUEUE, DONE };
+// Names in this order are in direction_optimizing.py too.
+enum Step : u32 { START, PUSH, TEAM, COPY, FLOOD, PULL, ENQUEUE, DONE };
 
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which is read after the
 // barrier and zeroed two steps later, when no block can still be reading it. TAIL counts entries beyond
@@ -69,6 +75,7 @@ struct Progress {
     u32 steps;  // done so far
     u32 pulling;
     u32 exact_side;
+    u32 flooded;
 };
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, VERTEX vertex) {

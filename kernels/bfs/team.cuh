@@ -13,7 +13,7 @@ constexpr u32 MOST_IN_TEAM = WARP;  // one lane polls one block
 constexpr u64 SLOT_FIELD = (1ull << 24) - 1;
 
 struct TeamSink {
-    static constexpr bool DIRECT = true;
+    static constexpr bool DIRECT = true, COUNTS_ONLY = false;
     const Search& s;
     Progress& p;
     u64* entries;
@@ -22,33 +22,44 @@ struct TeamSink {
     u32 capacity;
     u64 found = 0, arcs = 0;
 
-    __device__ __forceinline__ void keep(u32 place, u64 entry, VERTEX owner) {
-        if (place < capacity) {
-            entries[place] = entry;
-            if (TREE) owners[place] = owner;
-        } else {
-            write_entry(s, s.end + atomicAdd(&s.control[TAIL], 1ull), entry, owner);
+    // Room for `amount` entries of this warp: from `base` on in shared memory, and what does not fit there
+    // from `spill` on in the queue.
+    __device__ __forceinline__ u32 room(u32 amount, u64& spill) {
+        u32 base = 0;
+        if (lane_id() == 0) base = atomicAdd(count, amount);
+        base = __shfl_sync(ALL_LANES, base, 0);
+        spill = 0;
+        if (base + amount > capacity) {
+            u32 inside = base < capacity ? capacity - base : 0;
+            spill = reserve(s, amount - inside);
             p.team_spilled = 1;
+        }
+        return base;
+    }
+
+    __device__ __forceinline__ void keep(u32 base, u32 k, u64 spill, u64 entry, VERTEX owner) {
+        if (base + k < capacity) {
+            entries[base + k] = entry;
+            if (TREE) owners[base + k] = owner;
+        } else {
+            u32 inside = base < capacity ? capacity - base : 0;
+            write_entry(s, spill + (k - inside), entry, owner);
         }
     }
 
-    __device__ __forceinline__ u32 room(u32 amount) {
-        u32 base = 0;
-        if (lane_id() == 0) base = atomicAdd(count, amount);
-        return __shfl_sync(ALL_LANES, base, 0);
-    }
-
     __device__ __forceinline__ void put(u32 lanes, bool mine, i64 begin, i64 degree, VERTEX vertex) {
-        u32 base = room(__popc(lanes));
-        if (mine) keep(base + __popc(lanes & lanes_below()), make_entry(begin, u32(degree)), vertex);
+        u64 spill;
+        u32 base = room(__popc(lanes), spill);
+        if (mine) keep(base, __popc(lanes & lanes_below()), spill, make_entry(begin, u32(degree)), vertex);
     }
 
     __device__ __forceinline__ void put_rows(u32 chunks, i64 begin, i64 degree, VERTEX vertex) {
         u32 upto = warp_inclusive_sum(chunks);
         u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
-        u32 base = room(total);
+        u64 spill;
+        u32 base = room(total, spill);
         cut_rows(chunks, upto, total, begin, degree, vertex,
-                 [&](u32 k, u64 entry, VERTEX owner) { keep(base + k, entry, owner); });
+                 [&](u32 k, u64 entry, VERTEX owner) { keep(base, k, spill, entry, owner); });
     }
 };
 
@@ -121,7 +132,8 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
         ++rounds;
         side = next;
         count = p.team_counts[next] < capacity ? p.team_counts[next] : capacity;
-        bool uneven = rounds >= 8 && p.team_most > 4 * (p.team_arcs / blocks) + 1024;
+        // A block far behind the others is worth a new deal, but not one in every level.
+        bool uneven = p.team_most > 4 * (p.team_arcs / blocks) + (rounds >= 8 ? 1024 : 4096);
         if (!p.team_found || p.team_arcs > limit || level >= max_depth || uneven) break;
         if (threadIdx.x == 0) {
             prior_found += p.totals[0];

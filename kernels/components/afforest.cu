@@ -15,6 +15,7 @@
 
 constexpr u32 SAMPLES = 256;  // vertices asked for their component when the largest is sought
 constexpr i64 ALONE = 32;     // arcs that a lane links before its warp helps
+constexpr u32 MOST_TRACED = 16;
 constexpr i64 HUB = 4096;     // arcs from which a row is split over the grid
 
 __device__ __forceinline__ VERTEX parent_of(const VERTEX* component, VERTEX vertex) {
@@ -38,16 +39,15 @@ __device__ __forceinline__ void link(VERTEX* component, VERTEX a, VERTEX b) {
     }
 }
 
-// Point every vertex at its root.
+// Point every vertex at its root. Each step is stored, so that others' walks are cut short.
 __device__ __forceinline__ void flatten(VERTEX* component, u64 vertices) {
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         VERTEX at = parent_of(component, VERTEX(v)), above = parent_of(component, at);
-        if (at == above) continue;
         while (at != above) {
+            component[v] = above;
             at = above;
             above = parent_of(component, at);
         }
-        component[v] = at;
     }
 }
 
@@ -71,25 +71,39 @@ __device__ __forceinline__ VERTEX vote(const i64* row_offsets, const VERTEX* com
     return sample[best & 0xffff];
 }
 
+// The processor's clock at the end of a phase, for measurements.
+__device__ __forceinline__ void mark(u64* trace, u32& step) {
+    if (global_thread() == 0 && step < MOST_TRACED) trace[step] = u64(clock64());
+    ++step;
+}
+
 extern "C" __global__ void __launch_bounds__(1024)
     afforest(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 symmetric, u64 rounds, VERTEX* component,
-             VERTEX* hubs, u64* hub_count, u64* arrivals) {
+             VERTEX* hubs, u64* hub_count, u64* trace, u64* arrivals) {
+    u32 step = 0;
+    mark(trace, step);
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         i64 begin = row_offsets[v];
         VERTEX first = begin < row_offsets[v + 1] ? columns[begin] : VERTEX(v);
+        // A larger first neighbour has, where arcs go both ways, a first neighbour no larger than v.
+        if (first > v && symmetric) first = columns[row_offsets[first]];
         component[v] = first < v ? first : VERTEX(v);
     }
+    mark(trace, step);
     grid_barrier(arrivals);
     flatten(component, vertices);
     for (u64 round = 1; round <= rounds; ++round) {
+        mark(trace, step);
         grid_barrier(arrivals);
         for (u64 v = global_thread(); v < vertices; v += global_threads()) {
             i64 place = row_offsets[v] + i64(round);
             if (place < row_offsets[v + 1]) link(component, VERTEX(v), columns[place]);
         }
+        mark(trace, step);
         grid_barrier(arrivals);
         flatten(component, vertices);
     }
+    mark(trace, step);
     grid_barrier(arrivals);
 
     VERTEX largest = vote(row_offsets, component, vertices);
@@ -114,6 +128,7 @@ extern "C" __global__ void __launch_bounds__(1024)
             __syncwarp();
         }
     }
+    mark(trace, step);
     grid_barrier(arrivals);
     u64 count = load_relaxed(hub_count);
     for (u64 i = 0; i < count; ++i) {
@@ -122,6 +137,8 @@ extern "C" __global__ void __launch_bounds__(1024)
         for (i64 arc = row_offsets[hub] + i64(global_thread()); arc < end; arc += i64(global_threads()))
             link(component, hub, columns[arc]);
     }
+    mark(trace, step);
     grid_barrier(arrivals);
     flatten(component, vertices);
+    mark(trace, step);
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -46,6 +47,9 @@ def edges_of(name: str) -> tuple[Any, Any, int]:
         cupy.random.seed(1)
         pairs = cupy.random.randint(0, 1 << 21, (2, 67_000_000), dtype=cupy.uint32)
         return pairs[0], pairs[1], 1 << 21
+    if name.startswith("path"):
+        at = cupy.arange(int(name.removeprefix("path")), dtype=cupy.uint32)
+        return at[:-1], at[1:], len(at)
     side = int(name.removeprefix("grid") or 5000)
     at = cupy.arange(side * side, dtype=cupy.uint32).reshape(side, side)
     source = cupy.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
@@ -194,13 +198,21 @@ class Bench:
         if "components" in parts:
             for label, arrays in (("degree order", degree_order), ("natural order", self.natural)):
                 for rounds in (1, 2):
+                    trace = cupy.zeros(16, cupy.uint64)
                     times = [
-                        components(*arrays, symmetric=True, strategy="afforest", rounds=rounds).milliseconds
+                        components(
+                            *arrays, symmetric=True, strategy="afforest", rounds=rounds, trace=trace
+                        ).milliseconds
                         for _ in range(9)
                     ]
+                    clocks = [int(clock) for clock in trace.get() if clock]
+                    phases = " ".join(f"{(b - a) / 1.98e3:.0f}" for a, b in itertools.pairwise(clocks))
                     bytes_moved = self.vertices * (8 + 8 + 8 + 4)
                     self.say(
-                        f"components, {label}, {rounds} rounds", statistics.median(times[1:]), bytes_moved
+                        f"components, {label}, {rounds} rounds",
+                        statistics.median(times[1:]),
+                        bytes_moved,
+                        f"us per phase: {phases}",
                     )
         if "varint" in parts:
             arcs = len(self.columns)

@@ -12,8 +12,8 @@ from kernels.cuda import event_milliseconds, load, resident_blocks, shared_bytes
 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
 CHUNK = 128  # arcs of a queue entry, as in search.cuh
-LOG_FIRST, TRACE, MOST_TRACED = 3, 256, 128  # the layout of the log, as in search.cuh
-STEPS = ("start", "push", "team", "pull", "enqueue", "done")
+TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # the layout of the log, as in search.cuh
+STEPS = ("start", "push", "team", "copy", "flood", "pull", "enqueue", "done")
 CONTROL_WORDS = 4 * 32  # four copies of search.cuh's
 MOST_IN_TEAM = 32
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
@@ -29,6 +29,7 @@ def prepare(
     alpha: float = 15.0,
     beta: float = 24.0,
     floor: float = 1.0,
+    flood: float = 1.0,
     patience: int = 3,
     team_blocks: int = 32,
     team_capacity: int = 4096,
@@ -46,6 +47,7 @@ def prepare(
         its vertices times beta are fewer than all that have arcs (Beamer et al., SC 2012; values of GAP).
     floor : stay top-down while the frontier has fewer arcs than this times the words of the bitmap, which
         a bottom-up level reads in any case.
+    flood : fill no queue in a top-down level whose frontier has more arcs than this times those words.
     patience : small bottom-up levels before going back, unless many vertices are unvisited.
     team_blocks, team_capacity, team_limit : blocks that go through small levels alone, vertices that each
         keeps, and arcs of a level beyond which the whole grid takes over.
@@ -61,7 +63,7 @@ def prepare(
         output=output,
         symmetric=symmetric,
         max_depth=max_depth,
-        tuning=(alpha, beta, floor, patience, team_blocks, team_capacity, team_limit),
+        tuning=(alpha, beta, floor, flood, patience, team_blocks, team_capacity, team_limit),
         shared_kilobytes=shared_kilobytes,
         words_per_open=words_per_open,
         block=block,
@@ -83,7 +85,7 @@ class DirectionOptimizing:
         output: str,
         symmetric: bool,
         max_depth: int | None,
-        tuning: tuple[float, float, float, int, int, int, int],
+        tuning: tuple[float, float, float, float, int, int, int, int],
         shared_kilobytes: int,
         words_per_open: float,
         block: int,
@@ -115,7 +117,7 @@ class DirectionOptimizing:
         shared = min(shared_bytes() - STATIC_SHARED, shared_kilobytes * 1024) & ~15
         self._kernel.max_dynamic_shared_size_bytes = shared
         grid = resident_blocks(self._kernel, block, shared)
-        alpha, beta, floor, patience, team_blocks, capacity, limit = tuning
+        alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
@@ -129,7 +131,7 @@ class DirectionOptimizing:
         heads_kernel((words // 8,), (256,), (self._row_offsets, self._columns, *sizes, heads, closed))
         if not symmetric:
             closed[:] = self._padding(words)
-        self._log = cupy.zeros(TRACE + 2 * MOST_TRACED, cupy.uint64)
+        self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
         numbers = (self.vertices, words, candidates, arcs, int(symmetric), _depth(max_depth))
         self._launch = (grid,), (block,), shared
         self._arguments = (
@@ -151,6 +153,7 @@ class DirectionOptimizing:
             numpy.float64(alpha),
             numpy.float64(beta),
             numpy.float64(floor),
+            numpy.float64(flood),
             *(numpy.uint64(number) for number in (patience, team_blocks, capacity, limit, shared)),
             numpy.float64(words_per_open),
         )
@@ -196,19 +199,23 @@ class DirectionOptimizing:
             names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
         return tuple(names)
 
-    def steps(self) -> list[tuple[str, int, float]]:
-        """List the first steps of the latest search: name, level and microseconds (at the top clock rate).
+    def steps(self) -> list[tuple[str, int, int, int, float]]:
+        """List the first steps of the latest search.
 
-        A "team" step goes through several levels; "enqueue" prepares the change to top-down.
+        Each is a name, the level, the frontier's vertices and arcs (arcs are 0 after a bottom-up level) and
+        microseconds at the top clock rate. "team" goes through several levels; "copy" and "enqueue" are
+        passes over the bitmaps between levels.
         """
         import cupy
 
         log = [int(word) for word in self._log.get()]
         kilohertz = cupy.cuda.Device().attributes["ClockRate"]
-        traced = [(log[i], log[i + 1]) for i in range(TRACE, TRACE + 2 * log[2], 2)]
+        traced = [
+            log[i : i + TRACED_WORDS] for i in range(TRACE, TRACE + TRACED_WORDS * log[2], TRACED_WORDS)
+        ]
         return [
-            (STEPS[what & 0xFF], what >> 8, (after - clock) / kilohertz * 1e3)
-            for (what, clock), (_, after) in itertools.pairwise(traced)
+            (STEPS[what & 0xFF], what >> 8, vertices, arcs, (after - clock) / kilohertz * 1e3)
+            for (what, vertices, arcs, clock), (*_, after) in itertools.pairwise(traced)
         ]
 
 
