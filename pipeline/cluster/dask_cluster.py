@@ -51,7 +51,8 @@ class DaskCluster:
         self._cluster = cluster
         self._places = tuple(places)
         self._run = run
-        self._futures: dict[str, tuple[int, Any]] = {}
+        self._futures: dict[str, tuple[str, Any]] = {}
+        self._abandoned: set[str] = set()
         self._lock = threading.Lock()
         self._address: dict[str, str] = {}
         self._find_addresses()
@@ -115,7 +116,7 @@ class DaskCluster:
             allow_other_workers=False,
             pure=False,
         )
-        self._futures[task.key] = (attempt, future)
+        self._futures[task.key] = (where.place, future)
         future.add_done_callback(lambda done: self._on_done(task.key, attempt, done))
 
     def _on_done(self, key: str, attempt: int, future: Any) -> None:
@@ -132,8 +133,10 @@ class DaskCluster:
 
     def cancel(self, key: str) -> None:
         """Drop the future; a thread that runs cannot be stopped, only its process replaced."""
-        _, future = self._futures.pop(key, (0, None))
+        place, future = self._futures.pop(key, ("", None))
         if future is not None:
+            if not future.done():
+                self._abandoned.add(place)
             future.cancel(force=True)
 
     def fetch(self, place: str, name: str) -> Artifact:
@@ -179,6 +182,7 @@ class DaskCluster:
         while time.monotonic() < limit:
             here = self._find_addresses()
             if all(place in here and self._address[place] != before[place] for place in places):
+                self._abandoned -= set(places)
                 return None
             time.sleep(0.1)
         return f"the worker did not come back within {REPLACE_LIMIT:g} s"
@@ -200,15 +204,10 @@ class DaskCluster:
 
     def _stop_foreign(self) -> None:
         """End what still runs in somebody else's workers: only a new process stops a thread."""
-        running = [future.key for _, future in self._futures.values() if not future.done()]
-        workers = {address for found in self._client.who_has(running).values() for address in found}
-        workers |= {
-            address
-            for address, keys in self._client.processing().items()
-            if any(key in running for key in keys)
-        }
+        places = self._abandoned | {place for place, future in self._futures.values() if not future.done()}
+        workers = [self._address[place] for place in places if place in self._address]
         if workers:
-            self._client.restart_workers(sorted(workers), timeout=10, raise_for_error=False)
+            self._client.restart_workers(workers, timeout=10, raise_for_error=False)
 
 
 def _log(message: str) -> None:

@@ -6,6 +6,7 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ def deaf_children() -> Iterator[None]:
 
     The signal mask is inherited by threads and processes, so that this holds for later restarts too.
     """
+    # Whichever thread starts the tracker has Ctrl-C unblocked by it: let that be this one, now.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -104,6 +104,9 @@ class Driver:
                 self._loop()
         except KeyboardInterrupt:
             self._interrupted = True
+        except GravelError:
+            if not self._interrupted:  # a cluster that was interrupted while it started
+                raise
         finally:
             self._close()
         if self._interrupted and any(node.state not in ENDED for node in self._nodes):
@@ -137,7 +140,7 @@ class Driver:
             self._admit()
             if self._started is not None and (self._nodes.in_state(*BUSY) or self._placer.waits):
                 self._wait_for_event(self._started.cluster.events)
-            elif before == [node.state for node in self._nodes]:
+            elif not self._interrupted and before == [node.state for node in self._nodes]:
                 for node in self._nodes.in_state(WANTED, WAITING):
                     self._settler.fail(node, Failure("bug", "nothing is left that could make it run"))
 

@@ -50,7 +50,7 @@ def sentence(event: Event) -> str | None:
 def summary(data: dict[str, Any]) -> str:
     """Say in one line how a run ended."""
     counts = [f"{data[name]} {name}" for name in ("computed", "cached", "failed", "skipped") if data[name]]
-    text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing to do'}"
+    text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing computed'}"
     if data.get("report"):
         text += f"\nreport: {data['report']}"
     return text

@@ -164,14 +164,23 @@ def test_masks_turn_so_that_each_worker_sees_its_own_first() -> None:
 def test_an_existing_cluster_serves_by_its_address(tmp_path: Path) -> None:
     from pipeline.cluster.local import start_local
 
-    other = start_local("other", 1, tmp_path / "dask")
+    other = start_local("other", 2, tmp_path / "dask")
     try:
         address = other._client.scheduler.address
         plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2))
         outcome = run(plan, tmp_path / "cache", address)
         assert states(outcome) == {"a": "computed", "b": "computed"}
         assert address in outcome.record["cluster"]
-        assert len(other._client.scheduler_info()["workers"]) == 1  # it is not ours to end
+        assert len(other._client.scheduler_info()["workers"]) == 2  # they are not ours to end
+        before = other._client.run(os.getpid)
+        slow = plan_of(
+            stage_run("a", MAKE, value=1),
+            stage_run("slow", ADD, "a", value=2, sleep=60.0),
+            stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
+        )
+        assert states(run(slow, tmp_path / "cache", address, fail_fast=True))["slow"] == "skipped"
+        after = other._client.run(os.getpid)
+        assert len(set(before.values()) & set(after.values())) == 1  # the one that still slept is new
     finally:
         other.close()
     with pytest.raises(RequestError, match=r"no scheduler file .*nothing\.json"):
@@ -202,7 +211,7 @@ if __name__ == "__main__":
 """
 
 
-def start_slow(tmp_path: Path) -> subprocess.Popen[str]:
+def start_slow(tmp_path: Path, *, wait: bool = True) -> subprocess.Popen[str]:
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     command = [sys.executable, str(script), str(tmp_path / "cache"), str(tmp_path / "marks"), "60"]
@@ -211,7 +220,7 @@ def start_slow(tmp_path: Path) -> subprocess.Popen[str]:
         command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment
     )
     limit = time.monotonic() + 60
-    while count(tmp_path / "marks", 2) == 0:
+    while wait and count(tmp_path / "marks", 2) == 0:
         assert process.poll() is None
         assert time.monotonic() < limit
         time.sleep(0.05)
@@ -263,4 +272,19 @@ def test_ctrl_c_in_the_terminal_ends_driver_and_workers_quietly(tmp_path: Path) 
     assert "Traceback" not in errors
     assert "KeyboardInterrupt" not in errors
     assert "interrupted in" in errors
+    assert all_gone(process.pid, 5)
+
+
+def test_ctrl_c_while_the_cluster_starts_is_quiet_too(tmp_path: Path) -> None:
+    process = start_slow(tmp_path, wait=False)
+    limit = time.monotonic() + 60
+    while not list((tmp_path / "cache").glob("runs/*/logs/dask.log")):
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "KeyboardInterrupt" not in errors
     assert all_gone(process.pid, 5)
