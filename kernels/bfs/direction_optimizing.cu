@@ -69,7 +69,7 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
 
     u32 pulling = p.step == PULL;
     bool known = p.step == DONE || p.step == ENQUEUE || p.step == COPY;
-    if (!known && (pulling != p.pulling || done == START)) {
+    if (!known && (pulling != p.pulling || !p.changes)) {
         if (blockIdx.x == 0) log[LOG_FIRST + p.changes] = u64(p.level) << 1 | pulling;
         ++p.changes;
         p.pulling = pulling;

@@ -163,11 +163,12 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, bool valid, 
     u32 few = length < WARP ? length : 0;
     u32 upto = warp_inclusive_sum(few);
     u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
-    for (u32 first = 0; first < total; first += 2 * WARP) {
-        VERTEX vertex[2], tails[2];
-        bool live[2];
+    constexpr u32 K = Sink::DIRECT ? 1 : 2;
+    for (u32 first = 0; first < total; first += K * WARP) {
+        VERTEX vertex[K], tails[K];
+        bool live[K];
 #pragma unroll
-        for (u32 k = 0; k < 2; ++k) {
+        for (u32 k = 0; k < K; ++k) {
             u32 arc = first + k * WARP + lane_id();
             live[k] = arc < total;
             u32 from = 0;
@@ -179,14 +180,14 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, bool valid, 
             tails[k] = TREE ? __shfl_sync(ALL_LANES, owner, from) : VERTEX(0);
             vertex[k] = live[k] ? __ldg(&s.columns[row + within]) : VERTEX(0);
         }
-        claim<2>(s, sink, vertex, live, tails, depth);
+        claim<K>(s, sink, vertex, live, tails, depth);
     }
 }
 
-// Entries that a warp takes at once: as few as keep all warps busy.
-__device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps) {
+// Entries that a warp takes at once: as few as keep all warps busy, but `least` so that lanes are.
+__device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps, u32 least) {
     u64 share = (entries + warps - 1) / warps;
-    return share < 1 ? 1 : share > WARP ? WARP : u32(share);
+    return share < least ? least : share > WARP ? WARP : u32(share);
 }
 
 // Expand the frontier's entries over the whole grid.
@@ -195,7 +196,7 @@ __device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Pr
     u64 begin = p.begin, end = p.end;
     u32 depth = p.level + 1;
     u64 warps = global_threads() / WARP;
-    u32 share = entries_per_warp(end - begin, warps);
+    u32 share = entries_per_warp(end - begin, warps, 1);
     // Neighbouring entries go to different multiprocessors: hubs lie together in the queue.
     for (u64 first = begin + (u64(warp_id()) * gridDim.x + blockIdx.x) * share; first < end; first += warps * share) {
         u64 i = first + lane_id();

@@ -63,7 +63,7 @@ struct Progress {
     u64 visited, visited_arcs;
     u64 totals[2];  // vertices and arcs found by this block in this step
     u64 base;
-    u64 team_found, team_arcs, team_most;
+    u64 team_found, team_arcs, team_most, team_own;
     u32 team_counts[2];
     u32 team_spilled;
     u32 epoch;

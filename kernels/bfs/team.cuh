@@ -9,7 +9,7 @@
 
 #include "kernels/bfs/push.cuh"
 
-constexpr u32 MOST_IN_TEAM = WARP;  // one lane polls one block
+constexpr u32 MOST_IN_TEAM = 128;  // a lane polls up to four blocks
 constexpr u64 SLOT_FIELD = (1ull << 24) - 1;
 
 struct TeamSink {
@@ -72,24 +72,29 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
         u64 arcs = p.totals[1] < SLOT_FIELD && !p.team_spilled ? p.totals[1] : SLOT_FIELD;
         store_relaxed(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | arcs << 24 | found);
     }
-    u64 seen = 0;
-    if (lane_id() < team) {
+    u64 found = 0, arcs = 0, most = 0;
+    for (u32 block = lane_id(); block < team; block += WARP) {
+        u64 seen;
         do {
-            seen = load_relaxed(&side[lane_id()]);
+            seen = load_relaxed(&side[block]);
         } while (u32(seen >> 48) != (epoch & 0xffff));
+        u64 its = seen >> 24 & SLOT_FIELD;
+        found += seen & SLOT_FIELD;
+        arcs += its;
+        most = its > most ? its : most;
     }
-    u64 arcs = seen >> 24 & SLOT_FIELD;
-    u64 most = arcs;
+    __syncwarp();
     for (u32 step = WARP / 2; step; step /= 2) {
         u64 theirs = __shfl_xor_sync(ALL_LANES, most, step);
         most = theirs > most ? theirs : most;
     }
-    u64 found = warp_sum(seen & SLOT_FIELD);
+    found = warp_sum(found);
     arcs = warp_sum(arcs);
     if (lane_id() == 0) {
         p.team_found = found;
         p.team_arcs = arcs;
         p.team_most = most;
+        p.team_own = p.totals[1];
         p.epoch = epoch;
     }
 }
@@ -108,22 +113,26 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
     if (threadIdx.x == 0) p.team_counts[0] = p.team_counts[1] = p.team_spilled = 0;
     u32 level = p.level, side = 0, rounds = 0;
     u64 prior_found = 0, prior_arcs = 0;
+    u64 level_arcs = p.frontier_arcs / blocks;
     __syncthreads();
 
     while (true) {
         u32 next = side ^ 1;
         TeamSink sink{s, p, arena + next * u64(capacity), owners + next * u64(capacity), &p.team_counts[next], capacity};
-        u32 share = entries_per_warp(count, blockDim.x / WARP);
+        u32 few = level_arcs < 4 * u64(count) ? 8 : level_arcs < 16 * u64(count) ? 4 : 1;
+        u32 share = entries_per_warp(count, blockDim.x / WARP, few);
         for (u32 first = warp_id() * share; first < count; first += blockDim.x / WARP * share) {
             u32 i = first + lane_id();
             bool valid = lane_id() < share && i < count;
             u32 place = side * capacity + i;
             expand(s, sink, valid, valid ? arena[place] : 0, TREE && valid ? owners[place] : VERTEX(0), level + 1);
         }
-        u64 found = warp_sum(sink.found), arcs = warp_sum(sink.arcs);
-        if (lane_id() == 0 && found) {
-            atomicAdd(&p.totals[0], found);
-            atomicAdd(&p.totals[1], arcs);
+        if (__any_sync(ALL_LANES, sink.found != 0)) {
+            u64 found = warp_sum(sink.found), arcs = warp_sum(sink.arcs);
+            if (lane_id() == 0) {
+                atomicAdd(&p.totals[0], found);
+                atomicAdd(&p.totals[1], arcs);
+            }
         }
         __syncthreads();
         if (warp_id() == 0) exchange(p, slots, blocks);
@@ -132,6 +141,7 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
         ++rounds;
         side = next;
         count = p.team_counts[next] < capacity ? p.team_counts[next] : capacity;
+        level_arcs = p.team_own;
         // A block far behind the others is worth a new deal, but not one in every level.
         bool uneven = p.team_most > 4 * (p.team_arcs / blocks) + (rounds >= 8 ? 1024 : 4096);
         if (!p.team_found || p.team_arcs > limit || level >= max_depth || uneven) break;

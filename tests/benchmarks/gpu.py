@@ -174,7 +174,8 @@ class Bench:
             for which, source in (("typical", sources[0]), ("slowest", slow)):
                 search.run(source)
                 steps = " ".join(
-                    f"{step[:2]}{level}:{taken:.1f}" for step, level, taken in search.steps()[:24]
+                    f"{step[:3]}{level}[{vertices},{arcs / 1e6:.2f}M]:{taken:.1f}"
+                    for step, level, vertices, arcs, taken in search.steps()[:20]
                 )
                 self.say(f"  {which}, us per step: {steps}", None)
 

@@ -69,7 +69,7 @@ class CPUSearch:
             column_indices,
             heads,
             done_before,
-            numpy.empty(n, index),
+            numpy.empty(n + 1, index),
             numpy.empty(words, numpy.uint64),
             numpy.empty(words if pull else 0, numpy.uint64),
             numpy.empty(words if pull else 0, numpy.uint64),

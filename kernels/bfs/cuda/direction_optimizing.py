@@ -8,14 +8,14 @@ from typing import Any
 
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
-from kernels.cuda import event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
+from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
 CHUNK = 128  # arcs of a queue entry, as in search.cuh
 TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # the layout of the log, as in search.cuh
 STEPS = ("start", "push", "team", "copy", "flood", "pull", "enqueue", "done")
 CONTROL_WORDS = 4 * 32  # four copies of search.cuh's
-MOST_IN_TEAM = 32
+MOST_IN_TEAM = 128  # as in team.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 
 
@@ -128,7 +128,11 @@ class DirectionOptimizing:
         closed = cupy.empty(words, cupy.uint32)
         heads_kernel = module.get_function("find_heads")
         sizes = numpy.uint64(self.vertices), numpy.uint64(words * 32)
-        heads_kernel((words // 8,), (256,), (self._row_offsets, self._columns, *sizes, heads, closed))
+        heads_kernel(
+            (blocks_for(words * 32, 256, most=512),),
+            (256,),
+            (self._row_offsets, self._columns, *sizes, heads, closed),
+        )
         if not symmetric:
             closed[:] = self._padding(words)
         self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
