@@ -39,6 +39,8 @@ PRIVATE = 4 * LINE
 SPINS = 2000  # looks at the counter, about a microsecond, before giving the processor away
 YIELDS = 200  # givings away, about 0.1 ms, before sleeping
 NAP = 40  # microseconds; a phase that opens meanwhile starts with one thread less for so long
+NAPS = 16  # before naps of LONG_NAP: then the leader is in a long stretch of small work, as on road networks
+LONG_NAP = 200
 
 
 def thread_count() -> int:
@@ -91,7 +93,7 @@ def wait_for_all(state: NDArray[Any]) -> None:
 def idle(state: NDArray[Any], spins: int) -> int:
     """Wait a little for the next phase, longer each time; `spins` is the last call's result, or 0."""
     if spins > SPINS + YIELDS:
-        rest(NAP)
+        rest(NAP if spins < SPINS + YIELDS + NAPS else LONG_NAP)
     elif spins > SPINS:
         pause()
     return spins + 1
