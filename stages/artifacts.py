@@ -176,8 +176,8 @@ class Measurement(Artifact):
 
     `searches` holds one record per search: `source` (internal index), `milliseconds`,
     `map_back_milliseconds`, `reached` (vertices), `arcs` (stored arcs of the reached vertices), `edges`
-    (distinct undirected edges among them), `depth`, and `levels`: records of `vertices`, `arcs`,
-    `direction` ("push" or "pull") and, where taken, `milliseconds`.
+    (distinct undirected edges among them), `depth`, and `levels`: the lists `vertices` and `arcs`, with an
+    entry per level, and `pulled`, the levels that were expanded bottom-up.
     """
 
     algorithm: str

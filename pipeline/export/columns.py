@@ -141,7 +141,8 @@ def _measurement(one: Measurement, ids: FileIds) -> Columns:
     }
 
     def batches() -> Iterator[Batch]:
-        batch = {"source": ids(numpy.array([search["source"] for search in one.searches], numpy.int64))}
+        sources = [-1 if search["source"] is None else search["source"] for search in one.searches]
+        batch = {"source": ids(numpy.array(sources, numpy.int64))}
         for name in numbers:
             batch[name] = numpy.array([search[name] for search in one.searches], dtypes[name])
         yield batch

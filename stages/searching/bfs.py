@@ -190,15 +190,14 @@ def _counts(
     edges = total
     if graph.symmetric:
         edges = (int(summed) if graph.ends is not None else total) // 2
-    # The level at max_depth was not expanded, so it has no direction.
-    directions = [*result.directions, *[None] * (depth + 1)]
     return {
         "reached": int(vertices.sum()),
         "arcs": total,
         "edges": edges,
         "depth": depth,
-        "levels": [
-            {"vertices": at, "arcs": of, "direction": direction}
-            for at, of, direction in zip(vertices.tolist(), arcs.tolist(), directions, strict=False)
-        ],
+        "levels": {
+            "vertices": vertices.tolist(),
+            "arcs": arcs.tolist(),
+            "pulled": [level for level, way in enumerate(result.directions[: depth + 1]) if way == "pull"],
+        },
     }

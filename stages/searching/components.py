@@ -53,7 +53,7 @@ def find_components(
         "arcs": graph.arc_count,
         "edges": ends // 2 if graph.symmetric else graph.arc_count,
         "depth": 0,
-        "levels": [],
+        "levels": {"vertices": [], "arcs": [], "pulled": []},
     }
     traversal = Traversal(
         algorithm="components", component=sink.close(), vertex_count=graph.vertex_count, max_depth=None

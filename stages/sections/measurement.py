@@ -181,13 +181,11 @@ def _searches(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
 def _frontier(label: str, one: Measurement) -> dict[str, Any]:
     ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
     levels = ordered[(len(ordered) - 1) // 2]["levels"]
-    vertices = [level["vertices"] for level in levels]
-    arcs = [level["arcs"] for level in levels]
-    pulled = [depth for depth, level in enumerate(levels) if level["direction"] == "pull"]
+    vertices, arcs, pulled = levels["vertices"], levels["arcs"], levels["pulled"]
 
     def paint(axes: Any) -> None:
-        depths = range(len(levels))
-        marker = "o" if len(levels) <= 60 else None
+        depths = range(len(vertices))
+        marker = "o" if len(vertices) <= 60 else None
         axes.plot(depths, vertices, marker=marker, ms=3, lw=1.2, color=PALETTE[0], label="vertices")
         axes.plot(depths, arcs, marker=marker, ms=3, lw=1.2, color=PALETTE[1], label="edges (arcs) of those")
         for position, depth in enumerate(pulled):

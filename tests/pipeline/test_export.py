@@ -97,7 +97,7 @@ def test_graphs_edges_and_orders(target: Path):
 
 
 def test_measurement(target: Path):
-    search = {"source": 1, "milliseconds": 2.5, "map_back_milliseconds": 0.5}
+    search: dict[str, object] = {"source": 1, "milliseconds": 2.5, "map_back_milliseconds": 0.5}
     search |= {"reached": 3, "arcs": 4, "edges": 2, "depth": 1, "levels": []}
     one = Measurement(
         algorithm="bfs",
@@ -106,12 +106,12 @@ def test_measurement(target: Path):
         backend="cpu",
         hardware="z",
         prepare_milliseconds=0.0,
-        searches=[search],
+        searches=[search, search | {"source": None}],
     )
     write_file(columns_of(one, FROM_ONE), target)
     written = read(target)
-    assert written["source"] == [2]
-    assert written["milliseconds"] == [2.5]
+    assert written["source"] == [2, -1]
+    assert written["milliseconds"] == [2.5, 2.5]
 
 
 def test_unknown_ending_and_folder_are_refused_before_anything_is_written(tmp_path: Path):

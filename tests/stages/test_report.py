@@ -26,10 +26,7 @@ from tests.zoo import zoo
 
 
 def measurement(searches: int = 5) -> Measurement:
-    levels = [
-        {"vertices": 1, "arcs": 4, "direction": "push", "milliseconds": None},
-        {"vertices": 30, "arcs": 900, "direction": "pull", "milliseconds": None},
-    ]
+    levels = {"vertices": [1, 30], "arcs": [4, 900], "pulled": [1]}
     records = [
         {
             "source": place,

@@ -176,10 +176,10 @@ def test_counts_of_a_search():
     assert search["edges"] == graph.arc_count // 2
     assert search["depth"] == 31
     levels = search["levels"]
-    assert [level["vertices"] for level in levels] == [1, 29, *[1] * 30]
-    assert levels[0]["arcs"] == 29
-    assert sum(level["arcs"] for level in levels) == graph.arc_count
-    assert {level["direction"] for level in levels} <= {"push", "pull"}
+    assert levels["vertices"] == [1, 29, *[1] * 30]
+    assert levels["arcs"][0] == 29
+    assert sum(levels["arcs"]) == graph.arc_count
+    assert set(levels["pulled"]) <= set(range(32))
     assert search["milliseconds"] > 0
     assert search["map_back_milliseconds"] == 0
     assert measurement.prepare_milliseconds > 0
@@ -227,7 +227,7 @@ def test_max_depth(layout):
     assert traversal.predecessor[0].tolist() == [-1, 0, 1, 2, *[-1] * 29]
     (search,) = measurement.searches
     assert search["depth"] == 3
-    assert [level["direction"] for level in search["levels"]] == ["push", "push", "push", None]
+    assert search["levels"] == {"vertices": [1] * 4, "arcs": [1, 2, 2, 2], "pulled": []}
     assert any("distance 3" in note for note in measurement.notes)
 
 
@@ -301,9 +301,9 @@ def test_choices_that_do_not_fit_the_graph():
 
 def test_tuning_reaches_the_strategy():
     graph = plain(GRAPHS["complete_40"])
-    for alpha, direction in ((0, "push"), (15, "pull")):
+    for alpha, pulled in ((0, []), (15, [1])):
         _, measurement = run(graph, sources={"vertices": [0]}, tuning={"alpha": alpha})
-        assert measurement.searches[0]["levels"][1]["direction"] == direction
+        assert [level for level in measurement.searches[0]["levels"]["pulled"] if level == 1] == pulled
     _, measurement = run(graph, strategy="top_down", tuning={"serial_below": 1})
     assert measurement.strategy == "top_down"
     assert measurement.reason == "asked for"
