@@ -49,6 +49,7 @@ def command(
     """
     from pipeline.executor import RunOptions
     from pipeline.export.writers import check_target
+    from pipeline.progress import make_reporter
     from pipeline.store import Cache, find_cache
 
     path = Path(target)
@@ -56,9 +57,10 @@ def command(
     plan = load_plan(file, settings=settings, where=where, only=[stage])
     run = _one_run(plan, stage)
     root = find_cache(cache_path)
-    rows = _export(
-        plan, run, path, RunOptions(cache_root=root, cluster=cluster, backend=backend), Cache(root)
+    options = RunOptions(
+        cache_root=root, cluster=cluster, backend=backend, reporter=make_reporter(quiet=True)
     )
+    rows = _export(plan, run, path, options, Cache(root))
     click.echo(f"{rows:,} rows -> {path}")
 
 

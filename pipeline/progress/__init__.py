@@ -6,8 +6,17 @@ import sys
 
 from pipeline.progress.events import Event, JsonReporter, QuietReporter, Reporter
 from pipeline.progress.plain import PlainReporter
+from pipeline.progress.problems import ProblemReporter
 
-__all__ = ["Event", "JsonReporter", "PlainReporter", "QuietReporter", "Reporter", "make_reporter"]
+__all__ = [
+    "Event",
+    "JsonReporter",
+    "PlainReporter",
+    "ProblemReporter",
+    "QuietReporter",
+    "Reporter",
+    "make_reporter",
+]
 
 
 class _LazyTerminal:
@@ -50,7 +59,7 @@ def make_reporter(*, json: bool = False, quiet: bool = False, terminal: bool | N
     if json:
         return JsonReporter()
     if quiet:
-        return QuietReporter()
+        return ProblemReporter()
     if sys.stderr.isatty() if terminal is None else terminal:
         return _LazyTerminal()
     return PlainReporter()

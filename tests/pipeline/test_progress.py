@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pipeline.progress import Event, JsonReporter, PlainReporter, QuietReporter, make_reporter
+from pipeline.progress import Event, JsonReporter, PlainReporter, ProblemReporter, make_reporter
 from pipeline.progress.events import KINDS
 from pipeline.progress.rates import Pace, describe_pace, format_count, format_seconds
 from pipeline.progress.terminal import TerminalReporter
@@ -106,8 +106,21 @@ def test_the_terminal_shows_what_runs_and_keeps_what_is_done() -> None:
 
 def test_a_reporter_is_chosen() -> None:
     assert isinstance(make_reporter(json=True), JsonReporter)
-    assert isinstance(make_reporter(quiet=True), QuietReporter)
+    assert isinstance(make_reporter(quiet=True), ProblemReporter)
     assert isinstance(make_reporter(terminal=False), PlainReporter)
+
+
+def test_a_quiet_run_still_tells_of_problems() -> None:
+    stream = io.StringIO()
+    reporter = ProblemReporter(stream)
+    for event in STORY:
+        reporter.handle(event)
+    lines = [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
+    assert lines == [
+        "b: attempt 2 follows: the worker that ran it died",
+        "a: artifact x is damaged; computed again",
+        "by the way",
+    ]
 
 
 def test_a_terminal_sees_plain_lines_if_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
