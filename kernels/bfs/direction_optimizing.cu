@@ -26,49 +26,55 @@ struct Tuning {
 __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuning& t, u64* control,
                                         u64* log) {
     const u64* counted = control + p.steps % SIDES * CONTROL_WORDS;
-    u64 entries = load_relaxed(&counted[TAIL]), team_level = load_relaxed(&counted[LEVEL]);
+    u64 entries = load_relaxed(&counted[TAIL]), hubs = load_relaxed(&counted[HUB_TAIL]);
+    u64 team_level = load_relaxed(&counted[LEVEL]);
     u64 found_prior = load_relaxed(&counted[FOUND_PRIOR]), arcs_prior = load_relaxed(&counted[ARCS_PRIOR]);
     u64 found = load_relaxed(&counted[FOUND_LAST]), arcs = load_relaxed(&counted[ARCS_LAST]);
     u32 done = p.step;
     if (done == TEAM) p.level = u32(team_level);
     if (done == PUSH || done == FLOOD || done == PULL) ++p.level;
     if (done == PULL) p.exact_side ^= 1;
-    if (done != ENQUEUE && done != COPY) p.frontier = found;
-    if (done != COPY) {
-        // The arcs of what is enqueued after a flood were counted by the flood.
-        p.visited_arcs += done == ENQUEUE && p.flooded ? 0 : arcs_prior + arcs;
-        p.frontier_arcs = arcs;
-        p.begin = p.end;
-        p.end += entries;
-    }
     p.visited += found_prior + found;
-
     u64 unvisited = t.candidates > p.visited ? t.candidates - p.visited : 0;
+    if (done == DEAL) {
+        p.hub_begin = p.hub_end;
+    } else {
+        if (done != ENQUEUE) p.frontier = found;
+        p.begin = p.end;
+        p.hub_begin = p.hub_end;
+        p.frontier_arcs = arcs;
+        // A flood counts no arcs; suppose that its vertices have as many as the rest on average.
+        if (done == FLOOD)
+            p.frontier_arcs = u64(double(t.arcs - p.visited_arcs) * double(found) / double(found + unvisited + 1));
+        if (done != FLOOD) p.visited_arcs += arcs_prior + arcs;
+    }
+    p.end += entries;
+    p.hub_end += hubs;
+
     u64 arcs_left = t.arcs > p.visited_arcs ? t.arcs - p.visited_arcs : 0;
+    bool many = double(p.frontier_arcs) > t.flood * double(s.words) && p.frontier_arcs > t.team_limit;
     if (!p.frontier || p.level >= t.max_depth) {
         p.step = DONE;
-    } else if (done == COPY) {
-        p.step = FLOOD;
     } else if (done == PULL) {
         // A bottom-up level over few unvisited vertices costs little more than leaving it would.
         bool small = double(p.frontier) * t.beta < double(t.candidates);
         p.small_pulls = small ? p.small_pulls + 1 : 0;
         p.step = small && (p.small_pulls >= t.patience || unvisited > 4 * s.words) ? ENQUEUE : PULL;
-    } else if (t.may_pull && p.changes < MOST_CHANGES && double(p.frontier_arcs) * t.alpha > double(arcs_left) &&
+    } else if (done != DEAL && t.may_pull && p.changes < MOST_CHANGES &&
+               double(p.frontier_arcs) * t.alpha > double(arcs_left) &&
                double(p.frontier_arcs) > t.floor * double(s.words)) {
         p.step = PULL;
         p.small_pulls = 0;
     } else if (done == FLOOD) {
         p.step = ENQUEUE;
-    } else if (p.frontier_arcs <= t.team_limit) {
-        p.step = TEAM;
+    } else if (done != DEAL && (many || p.hub_begin < p.hub_end)) {
+        p.step = DEAL;
     } else {
-        p.step = double(p.frontier_arcs) > t.flood * double(s.words) ? COPY : PUSH;
+        p.step = many ? FLOOD : p.frontier_arcs <= t.team_limit ? TEAM : PUSH;
     }
-    p.flooded = done == FLOOD;
 
     u32 pulling = p.step == PULL;
-    bool known = p.step == DONE || p.step == ENQUEUE || p.step == COPY;
+    bool known = p.step == DONE || p.step == ENQUEUE || p.step == DEAL;
     if (!known && (pulling != p.pulling || !p.changes)) {
         if (blockIdx.x == 0) log[LOG_FIRST + p.changes] = u64(p.level) << 1 | pulling;
         ++p.changes;
@@ -84,7 +90,7 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
     ++p.steps;
     if (blockIdx.x == 0) {
         u64* next = control + (p.steps + 1) % SIDES * CONTROL_WORDS;
-        for (u32 i : {TAIL, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST}) next[i] = 0;
+        for (u32 i : {TAIL, HUB_TAIL, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST}) next[i] = 0;
         if (p.step == DONE) {
             log[LOG_LEVELS] = p.level;
             log[LOG_CHANGES] = p.changes;
@@ -154,13 +160,13 @@ __device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     search(const i64* row_offsets, const VERTEX* columns, const VERTEX* heads, const u32* closed, u32* bitmaps,
-           i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, u64* control, u64* slots, u64* log,
+           i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, VERTEX* hubs, u64* control, u64* slots, u64* log,
            u64* arrivals, u64 vertices, u64 words, u64 candidates, u64 arcs, u64 may_pull, u64 max_depth, double alpha,
            double beta, double floor, double flood_from, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
            double words_per_open, u64 source, u64 previous) {
     __shared__ Progress p;
     Search s{row_offsets, columns, heads,  closed, bitmaps, bitmaps + words, distance,
-             keys,        queue,   owners, control, 0,       vertices, words};
+             keys,        queue,   owners, control, 0,       hubs,    0,        vertices, words};
     Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from, team_limit};
     begin(s, p, slots, source, previous);
     while (true) {
@@ -170,13 +176,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         u32 step = p.step;
         s.control = control + p.steps % SIDES * CONTROL_WORDS;
         s.end = p.end;
+        s.hub_end = p.hub_end;
         s.exact = bitmaps + (p.exact_side ? words : 0);
         s.other = bitmaps + (p.exact_side ? 0 : words);
         if (step == DONE) break;
         if (step == PUSH) push(s, p, arena);
         if (step == TEAM)
             team(s, p, arena, slots, u32(team_blocks), u32(team_capacity), team_limit, u32(max_depth));
-        if (step == COPY) copy_visited(s);
+        if (step == DEAL) deal(s, p);
         if (step == FLOOD) flood(s, p);
         if (step == PULL) pull(s, p, arena, room, words_per_open, candidates);
         if (step == ENQUEUE) enqueue(s, p, arena);

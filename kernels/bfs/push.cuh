@@ -41,15 +41,15 @@ struct GridSink {
         if (held >= STAGE_FULL) write(reserve(s, held));
     }
 
-    __device__ __forceinline__ void put_rows(u32 chunks, i64 begin, i64 degree, VERTEX vertex) {
-        u32 upto = warp_inclusive_sum(chunks);
-        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+    __device__ __forceinline__ void put_rows(u32 chunks, u32 upto, u32 total, i64 begin, i64 degree, VERTEX vertex) {
         u64 base = reserve(s, held + total);
         u64 behind = base + held;
         write(base);
         cut_rows(chunks, upto, total, begin, degree, vertex,
                  [&](u32 k, u64 entry, VERTEX owner) { write_entry(s, behind + k, entry, owner); });
     }
+
+    __device__ __forceinline__ void list(bool mine, VERTEX vertex) { list_hubs(s, mine, vertex); }
 
     // Empty the block's stages with one reservation, and add up its counts.
     __device__ __forceinline__ void finish(Progress& p) {
@@ -72,26 +72,33 @@ struct Counter {
     static constexpr bool DIRECT = false, COUNTS_ONLY = true;
     u64 found = 0, arcs = 0;
     __device__ __forceinline__ void put(u32, bool, i64, i64, VERTEX) {}
-    __device__ __forceinline__ void put_rows(u32, i64, i64, VERTEX) {}
+    __device__ __forceinline__ void put_rows(u32, u32, u32, i64, i64, VERTEX) {}
+    __device__ __forceinline__ void list(bool, VERTEX) {}
 };
 
 // Hand over claimed vertices, one per lane at most; all lanes call it.
 template <class Sink>
 __device__ __forceinline__ void hand_over(Sink& sink, bool fresh, i64 begin, i64 end, VERTEX vertex) {
-    i64 degree = fresh ? end - begin : 0;
     sink.found += fresh;
-    sink.arcs += u64(degree);
     if constexpr (Sink::COUNTS_ONLY) return;
+    i64 degree = fresh ? end - begin : 0;
+    sink.arcs += u64(degree);
     if (__any_sync(ALL_LANES, degree > CHUNK)) {
-        sink.put_rows(u32((degree + CHUNK - 1) / CHUNK), begin, degree, vertex);
-        return;
+        u32 chunks = u32((degree + CHUNK - 1) / CHUNK);
+        u32 upto = warp_inclusive_sum(chunks);
+        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        if (total <= MOST_CUT) {
+            sink.put_rows(chunks, upto, total, begin, degree, vertex);
+            return;
+        }
+        sink.list(degree > CHUNK, vertex);
+        if (degree > CHUNK) degree = 0;
     }
     u32 lanes = __ballot_sync(ALL_LANES, degree > 0);
     if (lanes) sink.put(lanes, degree > 0, begin, degree, vertex);
 }
 
-// Claim the ends of K arcs per lane. The offsets are read while the claim is under way, or, where only sums
-// are wanted, once it has succeeded.
+// Claim the ends of K arcs per lane. The offsets are read while the claim is under way.
 template <u32 K, class Sink>
 __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX (&vertex)[K], const bool (&live)[K],
                                       const VERTEX (&owner)[K], u32 depth) {
@@ -120,10 +127,6 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX 
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         if (fresh[k]) {
-            if (Sink::COUNTS_ONLY) {
-                begin[k] = __ldg(&s.row_offsets[vertex[k]]);
-                end[k] = __ldg(&s.row_offsets[u64(vertex[k]) + 1]);
-            }
             if (TREE)
                 set_bit(s.exact, vertex[k]);
             else
@@ -147,16 +150,17 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, bool valid, 
         i64 row = __shfl_sync(ALL_LANES, begin, from);
         u32 arcs = __shfl_sync(ALL_LANES, length, from);
         VERTEX tail = TREE ? __shfl_sync(ALL_LANES, owner, from) : VERTEX(0);
-        for (u32 i = lane_id(); i - lane_id() < arcs; i += 2 * WARP) {
-            VERTEX vertex[2], tails[2];
-            bool live[2];
+        constexpr u32 K = Sink::COUNTS_ONLY ? 4 : 2;
+        for (u32 i = lane_id(); i - lane_id() < arcs; i += K * WARP) {
+            VERTEX vertex[K], tails[K];
+            bool live[K];
 #pragma unroll
-            for (u32 k = 0; k < 2; ++k) {
+            for (u32 k = 0; k < K; ++k) {
                 live[k] = i + k * WARP < arcs;
                 vertex[k] = live[k] ? __ldg(&s.columns[row + i + k * WARP]) : VERTEX(0);
                 tails[k] = tail;
             }
-            claim<2>(s, sink, vertex, live, tails, depth);
+            claim<K>(s, sink, vertex, live, tails, depth);
         }
     }
 
@@ -211,14 +215,25 @@ __device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
     sink.finish(p);
 }
 
-__device__ __forceinline__ void copy_visited(const Search& s) {
+// Between levels: cut the listed hubs into entries, and copy `exact` to `other` for a flood.
+__device__ __forceinline__ void deal(const Search& s, const Progress& p) {
+    for (u64 i = p.hub_begin + u64(warp_id()) * gridDim.x + blockIdx.x; i < p.hub_end; i += global_threads() / WARP) {
+        VERTEX hub = s.hubs[i];
+        i64 begin = s.row_offsets[hub], degree = s.row_offsets[u64(hub) + 1] - begin;
+        u64 chunks = (u64(degree) + CHUNK - 1) / CHUNK;
+        u64 base = reserve(s, chunks);
+        for (u64 k = lane_id(); k < chunks; k += WARP) {
+            i64 left = degree - i64(k) * CHUNK;
+            write_entry(s, base + k, make_entry(begin + i64(k) * CHUNK, left < CHUNK ? u32(left) : CHUNK), hub);
+        }
+    }
     for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
 }
 
 __device__ __forceinline__ void flood(const Search& s, Progress& p) {
     Counter sink;
     expand_all(s, sink, p);
-    add_totals(s, p, sink.found, sink.arcs);
+    add_totals(s, p, sink.found, 0);
 }
 
 // Put the vertices of the last level into the queue: they are in `exact` and not in `other`.

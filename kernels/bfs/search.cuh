@@ -8,11 +8,12 @@
 // on its key, and then an arc may be ignored only if its end was visited in an earlier level. `other` lags
 // behind, so it says so safely.
 //
-// A large top-down level (FLOOD) sets bits and counts, but fills no queue: mostly the next level is bottom-up.
-// It starts from a COPY of `exact` in `other`, so that ENQUEUE can find its vertices if need be, as after a
-// bottom-up level: they are in `exact` and not in `other`.
+// A large top-down level (FLOOD) sets bits and counts vertices, but fills no queue: mostly the next level is
+// bottom-up. It starts from a copy of `exact` in `other`, so that ENQUEUE can find its vertices if need be,
+// as after a bottom-up level: they are in `exact` and not in `other`.
 //
-// Queue. One entry per claimed vertex, or per CHUNK arcs of a longer row: begin << 10 | length - 1. Every
+// Queue. One entry per claimed vertex, or per CHUNK arcs of a longer row: begin << 10 | length - 1. A warp
+// that claims many hubs at once lists them in `hubs` instead, and DEAL has the whole grid cut them up. Every
 // vertex enters once per search, so levels lie one behind the other and nothing is reset.
 
 #include "kernels/bfs/labels.cuh"
@@ -20,6 +21,7 @@
 
 constexpr u32 CHUNK = 128;          // arcs of a queue entry; at most 1024, the entry's 10 bits
 constexpr u32 LENGTH_BITS = 10;
+constexpr u32 MOST_CUT = 64;       // entries that a warp makes of rows that it claimed at once
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
 // Words of `log`: levels, changes of direction, steps; then level << 1 | bottom-up for each change, and from
@@ -30,13 +32,13 @@ constexpr u32 MOST_CHANGES = 250;
 constexpr u32 TRACE = 256, TRACED_WORDS = 4, MOST_TRACED = 64;
 
 // Names in this order are in direction_optimizing.py too.
-enum Step : u32 { START, PUSH, TEAM, COPY, FLOOD, PULL, ENQUEUE, DONE };
+enum Step : u32 { START, PUSH, TEAM, DEAL, FLOOD, PULL, ENQUEUE, DONE };
 
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which is read after the
 // barrier and zeroed two steps later, when no block can still be reading it. TAIL counts entries beyond
-// Progress::end and has a cache line of its own. `*_last` count the level that ends a step, `*_prior` those
+// Progress::end, HUB_TAIL hubs beyond Progress::hub_end; each has a cache line of its own. `*_last` count the level that ends a step, `*_prior` those
 // that a team went through before it.
-enum Control : u32 { TAIL = 0, LEVEL = 16, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST, CONTROL_WORDS = 32 };
+enum Control : u32 { TAIL = 0, HUB_TAIL = 16, LEVEL = 32, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST, CONTROL_WORDS = 48 };
 constexpr u32 SIDES = 4;
 
 struct Search {
@@ -52,13 +54,16 @@ struct Search {
     VERTEX* owners;  // of the entries of `queue`, if TREE
     u64* control;  // this step's copy
     u64 end;       // of the queue, before this step
+    VERTEX* hubs;
+    u64 hub_end;
     u64 vertices;
     u64 words;
 };
 
 // What all threads of a block know about the search, kept by its first thread.
 struct Progress {
-    u64 begin, end;  // entries of the queue that are the frontier
+    u64 begin, end;  // entries of the queue that are the frontier,
+    u64 hub_begin, hub_end;  // and hubs not yet among them
     u64 frontier, frontier_arcs;
     u64 visited, visited_arcs;
     u64 totals[2];  // vertices and arcs found by this block in this step
@@ -75,7 +80,6 @@ struct Progress {
     u32 steps;  // done so far
     u32 pulling;
     u32 exact_side;
-    u32 flooded;
 };
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, VERTEX vertex) {
@@ -124,6 +128,15 @@ __device__ __forceinline__ void cut_rows(u32 chunks, u32 upto, u32 total, i64 be
         VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
         if (k < total) write(k, make_entry(row + offset, left < CHUNK ? u32(left) : CHUNK), owner);
     }
+}
+
+// List the rows of some lanes as hubs.
+__device__ __forceinline__ void list_hubs(const Search& s, bool mine, VERTEX vertex) {
+    u32 lanes = __ballot_sync(ALL_LANES, mine);
+    u64 base = 0;
+    if (lane_id() == 0) base = s.hub_end + atomicAdd(&s.control[HUB_TAIL], u64(__popc(lanes)));
+    base = __shfl_sync(ALL_LANES, base, 0);
+    if (mine) s.hubs[base + __popc(lanes & lanes_below())] = vertex;
 }
 
 // Add what this block counted to two words of `control`.

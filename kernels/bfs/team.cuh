@@ -53,9 +53,12 @@ struct TeamSink {
         if (mine) keep(base, __popc(lanes & lanes_below()), spill, make_entry(begin, u32(degree)), vertex);
     }
 
-    __device__ __forceinline__ void put_rows(u32 chunks, i64 begin, i64 degree, VERTEX vertex) {
-        u32 upto = warp_inclusive_sum(chunks);
-        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+    __device__ __forceinline__ void list(bool mine, VERTEX vertex) {
+        list_hubs(s, mine, vertex);
+        p.team_spilled = 1;
+    }
+
+    __device__ __forceinline__ void put_rows(u32 chunks, u32 upto, u32 total, i64 begin, i64 degree, VERTEX vertex) {
         u64 spill;
         u32 base = room(total, spill);
         cut_rows(chunks, upto, total, begin, degree, vertex,

@@ -39,6 +39,15 @@ __device__ __forceinline__ void link(VERTEX* component, VERTEX a, VERTEX b) {
     }
 }
 
+// Hook the larger of two roots under the smaller, at most once per warp and root. Of two hooks of one root
+// the smaller parent stays and the other is lost, so this serves to sample only: what is lost is linked later.
+__device__ __forceinline__ void hook(VERTEX* component, bool live, VERTEX p, VERTEX q) {
+    VERTEX high = p > q ? p : q, low = p > q ? q : p;
+    live = live && p != q;
+    u32 same = __match_any_sync(ALL_LANES, live ? high : VERTEX(~VERTEX(0)));
+    if (live && (same & lanes_below()) == 0) atomicMin(&component[high], low);
+}
+
 // Point every vertex at its root. Each step is stored, so that others' walks are cut short.
 __device__ __forceinline__ void flatten(VERTEX* component, u64 vertices) {
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
@@ -95,9 +104,12 @@ extern "C" __global__ void __launch_bounds__(1024)
     for (u64 round = 1; round <= rounds; ++round) {
         mark(trace, step);
         grid_barrier(arrivals);
-        for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-            i64 place = row_offsets[v] + i64(round);
-            if (place < row_offsets[v + 1]) link(component, VERTEX(v), columns[place]);
+        for (u64 base = global_thread() - lane_id(); base < vertices; base += global_threads()) {
+            u64 v = base + lane_id();
+            i64 place = v < vertices ? row_offsets[v] + i64(round) : 0;
+            bool live = v < vertices && place < row_offsets[v + 1];
+            VERTEX p = live ? parent_of(component, VERTEX(v)) : VERTEX(0);
+            hook(component, live, p, live ? parent_of(component, columns[place]) : VERTEX(0));
         }
         mark(trace, step);
         grid_barrier(arrivals);

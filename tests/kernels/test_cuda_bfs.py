@@ -20,6 +20,7 @@ TUNINGS = {
     "flood": {"alpha": 0.0, "team_limit": 0, "flood": 0.0},
     "flood_and_pull": {"alpha": 3.0, "floor": 0.0, "team_limit": 0, "flood": 0.0, "beta": 3.0, "patience": 1},
     "team_of_one": {"alpha": 0.0, "team_blocks": 1},
+    "team_of_all": {"alpha": 0.0, "team_blocks": 128, "team_limit": 1 << 20},
     "team_of_three": {"alpha": 0.0, "team_blocks": 3},
     "team_spills": {"alpha": 0.0, "team_blocks": 2, "team_capacity": 32},
     "small_blocks": {"block": 64},

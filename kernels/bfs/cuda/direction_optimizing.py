@@ -13,8 +13,8 @@ from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
 CHUNK = 128  # arcs of a queue entry, as in search.cuh
 TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # the layout of the log, as in search.cuh
-STEPS = ("start", "push", "team", "copy", "flood", "pull", "enqueue", "done")
-CONTROL_WORDS = 4 * 32  # four copies of search.cuh's
+STEPS = ("start", "push", "team", "deal", "flood", "pull", "enqueue", "done")
+CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 
@@ -31,7 +31,7 @@ def prepare(
     floor: float = 1.0,
     flood: float = 1.0,
     patience: int = 3,
-    team_blocks: int = 32,
+    team_blocks: int = 64,
     team_capacity: int = 4096,
     team_limit: int = 1 << 16,
     shared_kilobytes: int = 160,
@@ -105,6 +105,7 @@ class DirectionOptimizing:
         arcs = len(column_indices)
         degrees = cupy.diff(self._row_offsets)
         entries = int((-(-degrees // CHUNK)).sum())
+        hubs = int(cupy.count_nonzero(degrees > CHUNK))
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
         candidates = int(cupy.count_nonzero(degrees)) if symmetric else self.vertices
         last = int(cupy.flatnonzero(degrees)[-1]) + 1 if symmetric and candidates else self.vertices
@@ -149,6 +150,7 @@ class DirectionOptimizing:
             self._labels.predecessor_argument(),
             cupy.empty(max(entries, 1), cupy.uint64),
             cupy.empty(max(entries, 1) if self._labels.tree else 1, self._columns.dtype),
+            cupy.empty(max(hubs, 1), self._columns.dtype),
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
             cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
             self._log,
@@ -207,8 +209,8 @@ class DirectionOptimizing:
         """List the first steps of the latest search.
 
         Each is a name, the level, the frontier's vertices and arcs (arcs are 0 after a bottom-up level) and
-        microseconds at the top clock rate. "team" goes through several levels; "copy" and "enqueue" are
-        passes over the bitmaps between levels.
+        microseconds at the top clock rate. "team" goes through several levels; "deal" and "enqueue" are
+        passes between levels. A flood counts no arcs, so those after it are an estimate.
         """
         import cupy
 
