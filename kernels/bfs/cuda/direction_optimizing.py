@@ -16,6 +16,7 @@ TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # the layout of the log, as in se
 STEPS = ("start", "push", "team", "deal", "flood", "pull", "enqueue", "done")
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
+HUBS_FIRST, ANY_ORDER = 25.0, 12.0  # alpha, by the order of the vertices
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 
 
@@ -26,7 +27,7 @@ def prepare(
     output: str,
     symmetric: bool,
     max_depth: int | None = None,
-    alpha: float = 15.0,
+    alpha: float | None = None,
     beta: float = 24.0,
     floor: float = 1.0,
     flood: float = 1.0,
@@ -44,7 +45,9 @@ def prepare(
     Parameters
     ----------
     alpha, beta : go bottom-up when the frontier's arcs times alpha exceed the unvisited arcs, and back when
-        its vertices times beta are fewer than all that have arcs (Beamer et al., SC 2012; values of GAP).
+        its vertices times beta are fewer than all that have arcs (Beamer et al., SC 2012; beta as in GAP).
+        By default alpha is HUBS_FIRST or ANY_ORDER, best on Kronecker graphs of scale 22 and 24 on an H200:
+        bottom-up levels end sooner where rows begin with hubs.
     floor : stay top-down while the frontier has fewer arcs than this times the words of the bitmap, which
         a bottom-up level reads in any case.
     flood : fill no queue in a top-down level whose frontier has more arcs than this times those words.
@@ -85,7 +88,7 @@ class DirectionOptimizing:
         output: str,
         symmetric: bool,
         max_depth: int | None,
-        tuning: tuple[float, float, float, float, int, int, int, int],
+        tuning: tuple[float | None, float, float, float, int, int, int, int],
         shared_kilobytes: int,
         words_per_open: float,
         block: int,
@@ -119,6 +122,8 @@ class DirectionOptimizing:
         self._kernel.max_dynamic_shared_size_bytes = shared
         grid = resident_blocks(self._kernel, block, shared)
         alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
+        if alpha is None:
+            alpha = HUBS_FIRST if self._hubs_first(arcs) else ANY_ORDER
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
@@ -165,6 +170,10 @@ class DirectionOptimizing:
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def _hubs_first(self, arcs: int) -> bool:
+        """Whether the first 64th of the vertices has at least four times its share of the arcs."""
+        return int(self._row_offsets[self.vertices // 64]) * 16 > arcs
 
     @staticmethod
     def _check_shared(block: int, shared: int, item: int) -> None:
