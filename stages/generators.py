@@ -107,14 +107,18 @@ class GeneratorSource(Parameters):
         return values
 
 
+def part_edges(memory: int, threads: int) -> int:
+    """Edges made at once: two arrays of at most 8 bytes, a part for each thread and as many on their way."""
+    return max(1 << 12, min(LARGEST_PART, memory // (64 * (threads + 1))))
+
+
 def generated_parts(context: Context, source: GeneratorSource, memory: int) -> Iterator[tuple[Any, Any]]:
     """Yield source and target indices of all edges, in order, in parts made side by side."""
     from kernels.generate import size
 
     arguments = source.arguments()
     total = size(source.name, **arguments).edges
-    # Two arrays of at most 8 bytes, as many parts at once as there are threads, and as much again in transit.
-    part = max(1 << 12, min(LARGEST_PART, memory // (64 * (context.machine.threads + 1))))
+    part = part_edges(memory, context.machine.threads)
     items = [(source.name, arguments, first, min(part, total - first)) for first in range(0, total, part)]
     done = 0
     for edges in context.map(_make, items):

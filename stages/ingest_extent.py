@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from stages.ingest import IngestParameters
     from stages.parsing.head import Head
 
-BASE = 192 << 20
-"""Bytes beside the budget: kernels, their compiler, and pyarrow where it is used; measured 90-170 MiB."""
+BASE = 112 << 20
+"""Bytes beside the budget: kernels, their compiler, the store's writer, pyarrow; measured 50-100 MiB."""
 
 EXPANSION = {"gz": 8, "bz2": 10, "xz": 12, "zst": 10}
 """How many bytes of text one stored byte becomes at most in files of edges, as a rule."""
@@ -26,12 +26,15 @@ def estimate(
     memory = int(parameters.memory)
     if parameters.source is not None:
         from kernels.generate import size
+        from stages.generators import part_edges
 
         vertices, edges = size(parameters.source.name, **parameters.source.arguments())
         width = 4 if vertices < 1 << 32 else 8
         list_extent = Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=2 * width * edges)
         ids = Extent(kind="VertexIds", vertices=vertices)
-        working = min(memory, 64 * edges + (1 << 20))
+        # A part for each thread, one that waits and one that is written.
+        part = min(part_edges(memory, machine.threads), edges)
+        working = min(memory, 2 * width * part * (machine.threads + 2))
         return Need(host_bytes=BASE + working, device_bytes=0, outputs=(list_extent, ids))
     assert parameters.file is not None
     vertices, edges, text_bytes = _file_extent(parameters, parameters.file)
@@ -40,8 +43,8 @@ def estimate(
         Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=(2 * width + 8) * edges),
         Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices),
     )
-    # A small file fills little of the budget: at most 12 times its text for the blocks, ids and spool.
-    working = min(memory, 12 * text_bytes + (16 << 20)) if text_bytes else memory
+    # A small file fills little of it: a line of 4 bytes becomes two ids of 8 bytes, and 8 in the spool.
+    working = min(memory, 7 * text_bytes + (16 << 20)) if text_bytes else memory
     return Need(host_bytes=BASE + working, device_bytes=0, outputs=outputs)
 
 

@@ -165,7 +165,7 @@ def _skipped(line: bytes) -> bool:
 
 
 def _undirected(comment: bytes) -> bool:
-    words = comment.lower().lstrip(b"#% ").split()
+    words = comment.lower().lstrip(b"#% ").replace(b":", b" ").split()
     return words[:2] == [b"undirected", b"graph"] or (words[:1] == [b"sym"] and comment.startswith(b"%"))
 
 

@@ -6,9 +6,11 @@ Only plain arrays of whole numbers are read; pickled objects never are.
 from __future__ import annotations
 
 import ast
+import lzma
 import math
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,6 +28,19 @@ if TYPE_CHECKING:
 NPY = b"\x93NUMPY"
 ZIP = b"PK\x03\x04"
 LONGEST_HEADER = 1 << 16
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    OSError,
+    EOFError,
+    KeyError,
+    ValueError,
+    RuntimeError,
+)
+"""What reading a damaged archive raises; NotImplementedError is a RuntimeError."""
 
 
 def _fits(head: Head) -> bool:
@@ -63,9 +78,7 @@ def _layout(file: BinaryIO, location: str, what: str) -> _Layout:
             raise ValueError(f"it holds records, {dtype!r:.60}")
         if not all(isinstance(length, int) and length >= 0 for length in shape):
             raise ValueError(f"its shape is {shape!r:.60}")
-    except (ValueError, SyntaxError, KeyError, TypeError, struct.error, RecursionError, MemoryError) as error:
-        raise _damaged(location, f"{what}: {error}") from None
-    except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except (*_DAMAGE, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise _damaged(location, f"{what}: {error}") from None
     return _Layout(shape, dtype, bool(fortran), 8 + width + length)
 
@@ -130,7 +143,7 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
             for name in wanted:
                 with archive.open(names[name]) as member:
                     layouts[name] = _layout(member, location, name)  # type: ignore[arg-type]
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except _DAMAGE as error:
         raise _damaged(location, str(error)) from None
     edges = layouts["source"].shape[0] if layouts["source"].shape else 0
     for name, layout in layouts.items():
@@ -141,12 +154,13 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
             )
     dtypes = {name: _integers(layouts[name], name, location) for name in ("source", "target")}
     if weighted:
-        kind = numpy.dtype(layouts["weight"].dtype) if layouts["weight"].dtype[1:2] in "iuf" else None
-        if kind is None:
+        dtypes["weight"] = _plain(layouts["weight"])
+        if dtypes["weight"].kind not in "iuf":
             raise StageError(
-                f"array 'weight' holds {layouts['weight'].dtype}; expected numbers", file=location
+                f"array 'weight' holds {layouts['weight'].dtype!r:.40}; expected numbers",
+                hint="`weights: false` reads the edges alone",
+                file=location,
             )
-        dtypes["weight"] = kind
 
     def chunks() -> Iterator[Chunk]:
         _some(edges, location)
@@ -172,25 +186,23 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
                         _ids(values["target"], "target", row, location),
                         weight,
                     )
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+        except _DAMAGE as error:
             raise _damaged(location, str(error)) from None
-        except Exception as error:
-            import zlib
-
-            if isinstance(error, zlib.error):
-                raise _damaged(location, str(error)) from None
-            raise
 
     return Header(weighted=weighted), chunks()
 
 
-def _integers(layout: _Layout, name: str, location: str) -> Any:
+def _plain(layout: _Layout) -> Any:
     import numpy
 
     try:
-        dtype = numpy.dtype(layout.dtype)
-    except (TypeError, ValueError):
-        dtype = numpy.dtype(object)
+        return numpy.dtype(layout.dtype)
+    except (TypeError, ValueError, SyntaxError):
+        return numpy.dtype(object)
+
+
+def _integers(layout: _Layout, name: str, location: str) -> Any:
+    dtype = _plain(layout)
     if dtype.kind not in "iu":
         raise StageError(
             f"{name} holds {layout.dtype!r:.40}; expected whole numbers",

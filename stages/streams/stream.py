@@ -76,7 +76,11 @@ class ByteStream:
         """Return the first `count` bytes that are yet to be read, fewer at the end, without reading them."""
         held = sum(map(len, self._pending))
         while held < count:
-            block = self._next_content()
+            try:
+                block = self._next_content()
+            except DamagedStream as error:
+                line = 1 + sum(pending.count(b"\n") for pending in self._pending)
+                raise DamagedStream(error.message, hint=error.hint, file=error.file, line=line) from None
             if block is None:
                 break
             self._pending.append(block)

@@ -125,9 +125,7 @@ def main() -> None:
                 out.write(block)
     size = plain.stat().st_size
     print(f"{size / 1e6:.0f} MB of text, {packed.stat().st_size / 1e6:.0f} MB as .gz")
-    print(
-        f"{'reader':<26} {'file':<5} {'seconds':>8} {'MB/s of text':>13} {'million edges/s':>16} {'peak MB':>8}"
-    )
+    print(f"{'reader':<26} {'file':<5} {'seconds':>8} {'MB/s text':>13} {'M edges/s':>16} {'peak MB':>8}")
     for path in (plain, packed):
         for reader in READERS:
             peer = reader.split(".")[0] if "." in reader else None

@@ -1,0 +1,82 @@
+"""What ingest states is what it takes: the peak of a process that reads into a store, whatever the size."""
+
+import json
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+CHILD = """
+import json, sys
+from pathlib import Path
+
+from pipeline.peak import Peak
+from pipeline.store import Cache
+from stages.context import PlainContext
+from stages.ingest import STAGE, IngestParameters
+from stages.stage import Machine
+
+machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)
+parameters = IngestParameters(**json.loads(sys.argv[2]))
+need = STAGE.estimate(parameters, {}, machine)
+context = PlainContext(machine)
+with Cache(Path(sys.argv[1])).writer() as writer:
+    context.sink = writer.sink
+    with Peak(interval=0.005) as peak:
+        edges, ids = STAGE.run(context, parameters)
+print(json.dumps([need.host_bytes, peak.host_bytes, len(edges.source), need.outputs[0].arcs]))
+"""
+
+
+def measure(folder, **options):
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(folder / "cache"), json.dumps(options)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    """Edge lists of three sizes with ids from a range, and one with ids from anywhere."""
+    folder = tmp_path_factory.mktemp("lists")
+    rng = numpy.random.default_rng(1)
+    files = {}
+    for name, edges, highest in (
+        ("small", 50_000, 1 << 16),
+        ("middle", 500_000, 1 << 20),
+        ("large", 2_000_000, 1 << 22),
+        ("hashed", 700_000, 1 << 60),
+    ):
+        files[name] = folder / f"{name}.txt"
+        with files[name].open("wb") as out:
+            for begin in range(0, edges, 100_000):
+                pairs = rng.integers(0, highest, (min(100_000, edges - begin), 2)).tolist()
+                out.write(b"".join([b"%d %d\n" % (u, v) for u, v in pairs]))
+    return folder, files
+
+
+@pytest.mark.parametrize("name", ["small", "middle", "large"])
+def test_the_peak_is_within_what_is_stated(lists, name):
+    folder, files = lists
+    need, peak, edges, stated = measure(folder, file=str(files[name]))
+    assert peak <= 1.3 * need
+    assert edges <= stated
+
+
+@pytest.mark.parametrize("name", ["large", "hashed"])
+def test_a_small_budget_holds_whatever_the_size(lists, name):
+    folder, files = lists
+    need, peak, _, _ = measure(folder, file=str(files[name]), memory="16MiB")
+    assert need <= 128 << 20
+    assert peak <= 1.3 * need
+
+
+def test_a_generator_is_bounded_too(tmp_path):
+    need, peak, edges, stated = measure(tmp_path, source={"rmat": {"scale": 18}})
+    assert peak <= 1.3 * need
+    assert edges == stated
