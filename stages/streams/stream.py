@@ -124,6 +124,9 @@ class ByteStream:
         if self.compression is None and not is_url(self.location):
             if self._hash is not None:
                 self.finish()
+            # Whoever reads the file by its path reads all of it: nothing is left for this stream.
+            self._ended = True
+            self._pending.clear()
             return local_path(self.location)
         copy = folder / "content"
         try:

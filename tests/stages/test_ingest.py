@@ -1,5 +1,8 @@
 """The stage as a whole: generators, detection, ids, parameters, and what it states about itself."""
 
+import subprocess
+import sys
+
 import numpy
 import pytest
 from hypothesis import given, settings
@@ -88,6 +91,23 @@ def test_parameters_survive_a_dump():
     assert IngestParameters.model_validate(parameters.model_dump(mode="json")) == parameters
     assert STAGE.files(parameters)[0].location == "a.mtx.gz"
     assert STAGE.files(IngestParameters(source=SOURCES[0])) == ()
+
+
+def test_planning_imports_nothing_heavy(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text("1 2\n")
+    code = f"""
+import sys
+from stages.ingest import STAGE, IngestParameters
+from stages.stage import Machine
+parameters = IngestParameters(file={str(path)!r}, format="csv")
+STAGE.files(parameters), parameters.model_dump(mode="json")
+STAGE.estimate(parameters, {{}}, Machine(backend="cpu", threads=2, host_memory=1 << 30))
+IngestParameters(source={{"rmat": {{"scale": 9}}}})
+print([name for name in ("numpy", "numba", "pyarrow", "zarr", "fsspec", "zstandard") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_every_reader_is_listed():
