@@ -118,8 +118,10 @@ class DirectionOptimizing:
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype), TREE=self._labels.tree)
         self._kernel = module.get_function("search")
-        shared = min(shared_bytes() - STATIC_SHARED, shared_kilobytes * 1024) & ~15
-        self._kernel.max_dynamic_shared_size_bytes = shared
+        most_shared = (shared_bytes() - STATIC_SHARED) & ~15
+        shared = min(most_shared, shared_kilobytes * 1024 & ~15)
+        # The limit belongs to the kernel, which searches with other settings share.
+        self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
         alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
         if alpha is None:
