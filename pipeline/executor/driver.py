@@ -257,6 +257,11 @@ class Driver:
             self._drop(node)
             self._settler.fail(node, Failure("disk", f"its recipe cannot be locked: {lock.problem}"))
             return
+        if not self._nodes.are_inputs_there(node):
+            # An input turned out damaged meanwhile and is computed again.
+            self._drop(node)
+            node.state = WAITING
+            return
         if node.run.keep and not node.forced and self._settler.recall(node, "made by another run meanwhile"):
             self._drop(node)
             self._let_go_of_held()
@@ -294,7 +299,7 @@ class Driver:
         place = node.place
         match outcome.state:
             case "computed":
-                problem = self._remember(node, outcome)
+                problem = self._changed_files(node) or self._remember(node, outcome)
                 self._drop(node)
                 if problem is not None:
                     self._settler.fail(node, problem)
@@ -311,12 +316,19 @@ class Driver:
                 self._drop(node)
                 reason = outcome.failure.message if outcome.failure else "it cannot be read"
                 self._placer.admission.release(f"held {node.key}")
-                self._settler.repair(outcome.artifact, reason, node)
+                self._settler.repair(outcome.artifact, reason, node, outcome.started)
             case "lost" | "out_of_memory":
                 self._lose(node, outcome.failure or Failure("bug", "its worker died"))
             case _:
                 self._drop(node)
                 self._settler.fail(node, outcome.failure or Failure("bug", "no reason was given"))
+
+    def _changed_files(self, node: Node) -> Failure | None:
+        if self._settler.reads_what_was_digested(node):
+            return None
+        assert node.parameters is not None
+        names = ", ".join(file.location for file in node.run.stage.files(node.parameters))
+        return Failure("stage", f"{names} changed while it was read", "run again when nothing writes to it")
 
     def _remember(self, node: Node, outcome: StageOutcome) -> Failure | None:
         if not node.run.keep:

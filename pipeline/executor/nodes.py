@@ -103,12 +103,33 @@ class Nodes:
         """Return the output ids that are known, by key."""
         return {node.key: node.ids for node in self.by_key.values() if node.ids is not None}
 
-    def owner(self, artifact_id: str) -> Node | None:
-        """Return the first node whose result this id is and that counts as there."""
-        for node in self.by_key.values():
+    def owner(self, artifact_id: str, reader: Node) -> Node | None:
+        """Return a node whose result this id is and that counts as there, one that the reader rests on first.
+
+        Equal results of several nodes are one artifact.
+        """
+        lineage = [self.by_key[run.key] for run in self.plan.lineage(reader.key)]
+        for node in (*lineage, *self.by_key.values()):
             if node.ids is not None and artifact_id in node.ids and node.state in (SETTLED, KNOWN):
                 return node
         return None
+
+    def asked_for_recipe(self, node: Node) -> list[str]:
+        """Return the keys of the nodes whose ids a node's recipe asks for.
+
+        Given sources are resolved through the ids of vertices, far upstream.
+        """
+        if node.run.stage.source_ids(node.run.parameters):
+            return [run.key for run in self.plan.lineage(node.key)]
+        return list(node.run.upstream)
+
+    def are_inputs_there(self, node: Node) -> bool:
+        """Say whether what a node's recipe names as inputs is still what its inputs are."""
+        assert node.recipe is not None
+        if any(self.by_key[key].state != SETTLED for key in node.run.upstream):
+            return False
+        named = {slot: tuple(ids) for slot, ids in node.recipe.parts["inputs"].items()}
+        return named == self.input_ids(node)
 
     def input_ids(self, node: Node) -> dict[str, tuple[str, ...]]:
         """Return the ids that fill each slot of a node; all of its inputs must be known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.executor.nodes import FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
+from pipeline.executor.nodes import ENDED, FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
 from pipeline.executor.reporting import RunReport
 from pipeline.held import PREFIX
 from pipeline.plan.recipes import NeedsResult
@@ -37,7 +37,7 @@ class Settler:
         while again:
             again = False
             for node in self._nodes.in_state(WAITING):
-                if all(self._nodes[key].ids is not None for key in node.run.upstream):
+                if all(self._nodes[key].ids is not None for key in self._nodes.asked_for_recipe(node)):
                     again = self._identify(node) or again
 
     def _identify(self, node: Node) -> bool:
@@ -113,11 +113,21 @@ class Settler:
         self._report.cached(node, record.provenance, described, why)
         return True
 
-    def repair(self, artifact_id: str, reason: str, reader: Node) -> bool:
-        """Set a damaged result aside and have it computed again, then its reader; return whether possible."""
+    def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> bool:
+        """Set a damaged result aside and have it computed again, then its reader; return whether possible.
+
+        `since` is when the reader began, in seconds since the epoch. Of several readers at once the first
+        has the result computed again, and the others wait for it.
+        """
         reader.damages += 1
-        owner = self._nodes.owner(artifact_id)
-        if owner is None or reader.damages > MOST_DAMAGES:
+        if reader.damages > MOST_DAMAGES:
+            self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
+            return False
+        if self._is_renewed(artifact_id, reader, since):
+            reader.state = WAITING
+            return True
+        owner = self._nodes.owner(artifact_id, reader)
+        if owner is None:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return False
         if artifact_id.startswith(PREFIX):
@@ -133,6 +143,29 @@ class Settler:
             # The reader's recipe is made anew from what comes of it.
             owner.ids = None
         return True
+
+    def _is_renewed(self, artifact_id: str, reader: Node, since: float | None) -> bool:
+        """Say whether a damaged input is being computed again, or was since its reader began."""
+        if since is None:
+            return False
+        if any(self._nodes[key].state not in ENDED for key in reader.run.upstream):
+            return True
+        # Once only: the clocks of two machines may differ, and then the damage has to be believed.
+        if reader.damages > 1 or artifact_id.startswith(PREFIX):
+            return False
+        record = self._cache.find(artifact_id)
+        return record is not None and record.created > since and self._cache.check(artifact_id) is None
+
+    def reads_what_was_digested(self, node: Node) -> bool:
+        """Say whether the files of a run are still those that its recipe names."""
+        assert node.recipe is not None
+        assert node.parameters is not None
+        if not node.run.stage.files(node.parameters):
+            return True
+        try:
+            return self._maker.recipe(node.run, self._nodes.ids()).digest == node.recipe.digest
+        except (GravelError, StageError):
+            return False
 
     def fail(self, node: Node, failure: Failure) -> None:
         """Fail a node and skip everything that rests on it."""

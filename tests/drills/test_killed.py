@@ -1,0 +1,114 @@
+"""kill -9 of a run's driver at random moments, then the same command again."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tests.drills.gravel import Gravel, session, wait_until_gone
+
+WORKERS_END = 15.0
+"""Seconds within which workers must notice that their driver died; they take well under one when idle."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An undisturbed run: its export, its duration, and how much of that was after the first stage began."""
+
+    export: bytes
+    seconds: float
+    stages: float
+
+
+def undisturbed(folder: Path, arguments: tuple[str, ...], *words: str) -> Reference:
+    for number in range(2):  # the first run may compile kernels
+        gravel = Gravel(folder / f"cache{number}", arguments=arguments)
+        gravel.run("--quiet", *words)
+    record = gravel.records()[-1]
+    began = min(stage["started"] for stage in record["stages"] if stage["started"])
+    stages = datetime.fromisoformat(record["ended"]).timestamp() - began
+    target = folder / "bfs.csv"
+    gravel.export("bfs", target)
+    return Reference(target.read_bytes(), record["seconds"], max(stages, 0.5))
+
+
+RUN = "runs/*/run.json"
+STAGE = "data/*"
+
+
+def kill_at(gravel: Gravel, moment: float, *words: str, after: str = RUN) -> tuple[bool, int, float]:
+    """Kill the driver `moment` seconds after another file of the pattern `after` is in the cache.
+
+    Returns whether it still ran, how many processes it had, and how long they outlived it, in seconds.
+    """
+    before = len(list(gravel.cache.glob(after)))
+    process = gravel.start("--quiet", *words)
+    while len(list(gravel.cache.glob(after))) <= before and process.poll() is None:
+        time.sleep(0.005)
+    time.sleep(moment)
+    running = process.poll() is None
+    alive = len(session(process.pid))
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    return running, alive, wait_until_gone(process.pid, WORKERS_END)
+
+
+def check_after_kill(gravel: Gravel, reference: Reference, target: Path, *words: str) -> tuple[int, int]:
+    """Verify the cache, run again and compare; return how many stages were reused and how many computed."""
+    assert gravel.verify()["damaged"] == {}
+    whole = gravel.recipes()
+    gravel.run("--quiet", *words)
+    last = gravel.records()[-1]
+    assert last["state"] == "done"
+    reused = {stage["recipe"] for stage in last["stages"] if stage["state"] == "cached"}
+    assert reused == whole, "what was whole is reused, and nothing else is"
+    gravel.export("bfs", target)
+    assert target.read_bytes() == reference.export
+    assert gravel.verify()["damaged"] == {}
+    assert not list(gravel.cache.glob("data/*.lock")), "what the dead left is swept"
+    return len(reused), len(last["stages"]) - len(reused)
+
+
+def drill(tmp_path: Path, kills: int, seed: int, *cluster: str, scale: int) -> None:
+    arguments = ("--set", f"scale={scale}")
+    reference = undisturbed(tmp_path, arguments, *cluster)
+    moments = random.Random(seed)
+    for number in range(kills):
+        # A cluster takes its time to start, and what is written deserves more of the moments.
+        after, within = (STAGE, reference.stages) if number % 3 else (RUN, reference.seconds)
+        moment = moments.uniform(0, within)
+        gravel = Gravel(tmp_path / f"killed{number}", arguments=arguments)
+        running, alive, outlived = kill_at(gravel, moment, *cluster, after=after)
+        reused, computed = check_after_kill(gravel, reference, tmp_path / "again.csv", *cluster)
+        print(
+            f"{cluster[-1]} {number}: killed at {moment:.2f} of {within:.2f} s"
+            f" ({'running' if running else 'ended'}, {alive} processes, gone after {outlived:.2f} s):"
+            f" {reused} reused, {computed} computed"
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("cluster", ["inline", "local"])
+def test_twenty_kills_never_harm(tmp_path: Path, cluster: str):
+    drill(tmp_path, 20, 1, "--cluster", cluster, scale=12)
+
+
+@pytest.mark.parametrize("cluster", ["inline", "local"])
+def test_a_killed_run_goes_on(tmp_path: Path, cluster: str):
+    """Killed again and again in one cache, then run to its end."""
+    arguments, only = ("--set", "scale=7"), ("--only", "check")
+    reference = undisturbed(tmp_path, arguments, *only)
+    gravel = Gravel(tmp_path / "killed", arguments=arguments)
+    moments = random.Random(os.getpid())
+    for _ in range(3 if cluster == "inline" else 1):
+        kill_at(gravel, moments.uniform(0, reference.seconds), "--cluster", cluster, *only)
+        assert gravel.verify()["damaged"] == {}
+    check_after_kill(gravel, reference, tmp_path / "again.csv", *only)
