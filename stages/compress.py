@@ -19,6 +19,12 @@ ROWS_AT_ONCE = 1 << 20
 ARCS_AT_ONCE = 1 << 23
 """A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
 
+COMPILED = 36 << 20
+"""Measured: what Numba takes to compile the encoder, and to be there at all."""
+
+CHUNKS = 20 << 20
+"""Measured: chunks of the input as they are decoded, and of the output on their way to the disk."""
+
 
 class CompressParameters(Parameters):
     """How rows are written."""
@@ -56,6 +62,8 @@ class _Writer:
             self.bytes += len(stream)
             self.rows += len(offsets) - 1
             self.arcs += end - base
+            # The next range is encoded before the names are bound anew.
+            del byte_offsets, stream
             self._context.progress(self.arcs, self._total, "arcs")
 
     def _encode(self, offsets: NDArray[Any], columns: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -275,20 +283,28 @@ def _estimate(
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
-    # One range of rows: its columns, its bytes (at worst a group more than the columns) and what the sink
-    # copies, and a few int64 values for each row. A range holds ARCS_AT_ONCE arcs or one longer row.
+    # One range of rows: its columns, its bytes (at worst a group more than the columns; `csr` has the columns
+    # themselves), and a few int64 values for each row. A range holds ARCS_AT_ONCE arcs or one longer row.
+    packed = parameters.codec == "varint"
     arcs, rows = min(m, max(ARCS_AT_ONCE, n)), min(n, ROWS_AT_ONCE)
-    on_host = arcs * (width + 2 * (width + 1)) + 48 * rows
+    on_host = CHUNKS + arcs * width + 48 * rows
+    if packed:
+        on_host += COMPILED + arcs * (width + 1)
     on_device = arcs * (2 * width + 1) + 48 * rows
-    most = (width + 1 if parameters.codec == "varint" else width) * m
+    most = (width + 1 if packed else width) * m
     # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(
-        kind="CompressedGraph", vertices=n, arcs=m, bytes=offsets + 8 + most, directed=graph.directed
+        kind="CompressedGraph",
+        vertices=n,
+        arcs=m,
+        bytes=offsets + 8 + most,
+        directed=graph.directed,
+        normal_arcs=graph.normal_arcs,
     )
     return Need(
         host_bytes=on_host,
-        device_bytes=on_device if machine.backend == "cuda" and parameters.codec == "varint" else 0,
+        device_bytes=on_device if machine.backend == "cuda" and packed else 0,
         outputs=(output,),
     )
 

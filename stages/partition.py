@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from stages.context import Context
 
 
+COMPILED = 52 << 20
+"""Measured: what Numba takes to compile the distributor, and to be there at all."""
+
+
 class PartitionParameters(Parameters):
     """Over how many ranks, and which vertices every rank knows."""
 
@@ -107,9 +111,18 @@ def _estimate(
     histograms = machine.threads * 8 * (1 << 19) if parameters.threshold == "auto" else 0
     size = 8 * n + 8 * delegates * p + width * m + 4 * n
     return Need(
-        host_bytes=whole_graph + 13 * n + max(one_rank, histograms + 16 * n),
+        host_bytes=COMPILED + whole_graph + 13 * n + max(one_rank, histograms + 16 * n),
         device_bytes=0,
-        outputs=(Extent(kind="Partition", vertices=n, arcs=m, bytes=size, directed=graph.directed),),
+        outputs=(
+            Extent(
+                kind="Partition",
+                vertices=n,
+                arcs=m,
+                bytes=size,
+                directed=graph.directed,
+                normal_arcs=m,
+            ),
+        ),
     )
 
 

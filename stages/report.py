@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from stages.context import Context
 
 
+DRAWING_BYTES = 48 << 20
+"""Measured: Matplotlib with its fonts, and the figures and tables; 36 MiB."""
+
+
 class ReportParameters(Parameters):
     """What the report is called."""
 
@@ -52,7 +56,7 @@ def _estimate(
     # Degree and component histograms read one array of the vertices at a time; matplotlib takes the rest.
     widest = max((extent.vertices for extent in inputs["inputs"]), default=0)
     return Need(
-        host_bytes=150_000_000 + 24 * widest,
+        host_bytes=DRAWING_BYTES + 26 * widest,
         device_bytes=0,
         outputs=(Extent(kind="Report", bytes=200_000),),
     )

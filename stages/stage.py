@@ -40,7 +40,8 @@ class Extent:
 
     `arcs` counts edges for an `EdgeList`; `bytes` is the sum of its arrays, uncompressed. `kind` is the
     artifact's type name. `searches` counts rows of a BFS `Traversal`. `directed` says that
-    arcs may lack their reverse.
+    arcs may lack their reverse. `normal_arcs` counts the arcs between normal vertices of a `Partition`, also
+    of a compressed one; None marks what is no partition.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Extent:
     bytes: int = 0
     searches: int = 0
     directed: bool = False
+    normal_arcs: int | None = None
 
 
 @dataclass(frozen=True)

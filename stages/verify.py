@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from stages.context import Context
 
 
+COMPILED = 44 << 20
+"""Measured: what Numba takes to compile the checks, and to be there at all."""
+
+
 class VerifyParameters(Parameters):
     """Nothing to choose: every check that the result allows is made."""
 
@@ -131,7 +135,7 @@ def _estimate(
     search = n * (4 + predecessor + 4 + 2)
     components = n * (4 * width + 2)
     return Need(
-        host_bytes=8 * n + width * m + max(search, components),
+        host_bytes=COMPILED + 8 * n + width * m + max(search, components),
         device_bytes=0,
         outputs=(Extent(kind="Verification", vertices=n, bytes=4096),),
     )

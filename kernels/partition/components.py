@@ -77,19 +77,16 @@ class _RankLabels:
         return best, best_delegates
 
 
-def _deliver(
-    ranks: list[_RankLabels], outgoing: list[tuple[NDArray[Any], NDArray[Any]]]
-) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Bring (vertex, value) pairs to the vertices' owners, as local ids."""
-    p = len(ranks)
-    owners = [vertices % p for vertices, _ in outgoing]
-    arrived = []
-    for rank in range(p):
-        mine = [owner == rank for owner in owners]
-        places = [vertices[m] // p for (vertices, _), m in zip(outgoing, mine, strict=True)]
-        values = [value[m] for (_, value), m in zip(outgoing, mine, strict=True)]
-        arrived.append((numpy.concatenate(places), numpy.concatenate(values)))
-    return arrived
+def _deliver(vertices: NDArray[Any], values: NDArray[Any], labels: list[NDArray[Any]]) -> None:
+    """Bring (vertex, value) pairs to the vertices' owners, where the smaller values stay in `labels`."""
+    p = len(labels)
+    if p == 1:
+        _keep_smaller(vertices, values, labels[0])
+        return
+    owner = vertices % p
+    for rank, mine in enumerate(labels):
+        to_rank = owner == rank
+        _keep_smaller(vertices[to_rank] // p, values[to_rank], mine)
 
 
 def _look_up(ranks: list[_RankLabels], wanted: list[NDArray[Any]], field: str) -> list[NDArray[Any]]:
@@ -119,9 +116,8 @@ def _round(ranks: list[_RankLabels], symmetric: bool) -> bool:
     around = [rank.neighbours() for rank in ranks]
     best = [vertices for vertices, _ in around]
     best_delegates = numpy.minimum.reduce([delegates for _, delegates in around])
-    arrived = _deliver(ranks, [(rank.nn_targets, rank.grand[rank.nn_rows]) for rank in ranks])
-    for mine, (places, values) in zip(best, arrived, strict=True):
-        _keep_smaller(places, values, mine)
+    for rank in ranks:
+        _deliver(rank.nn_targets, rank.grand[rank.nn_rows], best)
     if not symmetric:
         for rank, mine, values in zip(
             ranks, best, _look_up(ranks, [rank.nn_targets for rank in ranks], "grand"), strict=True
@@ -134,8 +130,8 @@ def _round(ranks: list[_RankLabels], symmetric: bool) -> bool:
         hooks.append((rank.labels[falls], mine[falls]))
         rank.labels = numpy.minimum(rank.labels, mine)
     changed = any(len(vertices) for vertices, _ in hooks)
-    for rank, (places, values) in zip(ranks, _deliver(ranks, hooks), strict=True):
-        _keep_smaller(places, values, rank.labels)
+    for vertices, values in hooks:
+        _deliver(vertices, values, [rank.labels for rank in ranks])
     return changed
 
 

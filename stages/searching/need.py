@@ -10,8 +10,19 @@ from stages.stage import Extent, Machine, Need
 if TYPE_CHECKING:
     from stages.traverse import TraverseParameters
 
-COMPILED = 110_000_000
-"""Bytes that Numba and LLVM take to compile the kernels; half of it where they are in the cache on disk."""
+COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 112 << 20, 68 << 20, 52 << 20
+"""Measured: what Numba takes to compile a strategy's kernels, or a partition's; 30 MiB where they are in the
+cache on disk."""
+
+SEARCH_BYTES_PER_ARC = 60
+"""Peak of a level of `kernels.partition.rank_search` for each arc that leaves the rank's normal vertices: its
+ends, their order, and both sorted."""
+
+LABEL_BYTES_PER_ARC = 26
+"""Peak of `kernels.partition.components` for each arc between normal vertices: its ends and a label."""
+
+LOOK_UP_BYTES_PER_ARC = 56
+"""The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
 
 
 def estimate(
@@ -40,9 +51,9 @@ def estimate(
         ),
         Extent(kind="Measurement", bytes=0),
     )
-    if graph.kind == "Partition":
-        # Subgraphs, whole; offsets of the whole graph; per rank a few int64 values for each vertex.
-        return Need(COMPILED + graph.bytes + 8 * n + 40 * n + 2 * labels + back, 0, outputs)
+    if graph.kind == "Partition" or graph.normal_arcs is not None:
+        return Need(_over_ranks(graph, bfs) + 2 * labels + back, 0, outputs)
+    compiled = COMPILED_BFS if bfs else COMPILED_COMPONENTS
     decoding = graph.bytes if graph.kind == "CompressedGraph" else 0
     # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
     workspace = (2 * width + 4) * n if bfs else 0
@@ -51,8 +62,18 @@ def estimate(
     if machine.backend == "cuda":
         # First two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps.
         device = csr + decoding + (labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels)
-        return Need(COMPILED + max(csr + decoding, 8 * n + after - workspace), device, outputs)
-    return Need(COMPILED + csr + max(decoding, after), 0, outputs)
+        return Need(compiled + max(csr + decoding, 8 * n + after - workspace), device, outputs)
+    return Need(compiled + csr + max(decoding, after), 0, outputs)
+
+
+def _over_ranks(graph: Extent, bfs: bool) -> int:
+    """Count subgraphs, offsets of the whole graph, int64 values for each vertex, and what arcs carry."""
+    arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
+    if bfs:
+        carried = SEARCH_BYTES_PER_ARC * arcs
+    else:
+        carried = (LABEL_BYTES_PER_ARC + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs
+    return COMPILED_RANKS + graph.bytes + (8 + 40) * graph.vertices + carried
 
 
 def _label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
