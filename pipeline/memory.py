@@ -106,14 +106,22 @@ def host_capacity(option: str | None = None) -> tuple[int, str]:
     return int(limit * USABLE), f"{USABLE:.0%} of {source}"
 
 
-def refuse_what_cannot_fit(needs: Mapping[str, Need], capacity: Capacity) -> None:
-    """Raise RequestError, naming every stage run that needs more than there is and what would help."""
+def refuse_what_cannot_fit(
+    needs: Mapping[str, Need], capacity: Capacity, held: Mapping[str, int] | None = None
+) -> None:
+    """Raise RequestError, naming every stage run that needs more than there is and what would help.
+
+    `held` has the bytes, by run, of its inputs that are in memory meanwhile.
+    """
     lines: list[str] = []
-    host, device = 0, 0
+    host, device, unkept = 0, 0, False
     for key, need in needs.items():
-        if need.host_bytes > capacity.host_bytes:
-            host = max(host, need.host_bytes)
-            lines.append(f"{key} needs {format_bytes(need.host_bytes)} of host memory")
+        beside = (held or {}).get(key, 0)
+        if need.host_bytes + beside > capacity.host_bytes:
+            host = max(host, need.host_bytes + beside)
+            unkept = unkept or beside > 0
+            told = f" beside {format_bytes(beside)} of inputs that are not kept" if beside else ""
+            lines.append(f"{key} needs {format_bytes(need.host_bytes)} of host memory{told}")
         if need.device_bytes > capacity.device_bytes:
             device = max(device, need.device_bytes)
             lines.append(f"{key} needs {format_bytes(need.device_bytes)} of GPU memory")
@@ -129,6 +137,7 @@ def refuse_what_cannot_fit(needs: Mapping[str, Need], capacity: Capacity) -> Non
         cures.append(
             f"a machine, control group or --host-memory of at least {format_bytes(host)}, a smaller graph, "
             "or a smaller memory parameter where the stage has one"
+            + (", or inputs that are kept on disk (keep: true)" if unkept else "")
         )
     if device:
         cures.append(
@@ -155,6 +164,10 @@ class Admission:
     def fits(self, amount: int) -> bool:
         """Say whether so much is free. A run that is alone is always admitted: waiting would not help."""
         return amount <= self.free or not self._taken
+
+    def of(self, owner: str) -> int:
+        """Return the bytes that an owner has."""
+        return self._taken.get(owner, 0)
 
     def take(self, owner: str, amount: int) -> None:
         """Hand out bytes to an owner."""

@@ -78,9 +78,17 @@ class MemorySink:
         """Join the parts into one array."""
         import numpy
 
-        if not self._parts:
-            return numpy.empty((0, *self._row_shape), dtype=self._dtype)
-        return self._parts[0] if len(self._parts) == 1 else numpy.concatenate(self._parts)
+        if len(self._parts) == 1:
+            return self._parts[0]
+        whole = numpy.empty((sum(map(len, self._parts)), *self._row_shape), dtype=self._dtype)
+        filled = 0
+        # Pages are taken as they are written, so parts that go meanwhile keep this from doubling.
+        for place, part in enumerate(self._parts):
+            whole[filled : filled + len(part)] = part
+            filled += len(part)
+            self._parts[place] = whole[:0]
+        self._parts = [whole]
+        return whole
 
 
 class PlainContext:

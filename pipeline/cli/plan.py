@@ -41,7 +41,7 @@ def command(
     """
     plan = load_plan(file, settings=settings, where=where, only=only, force=force)
     found = forecast(plan, cache_path, **machine)
-    refusal = _refusal(found)
+    refusal = _refusal(plan, found)
     if as_json:
         echo(json.dumps(_to_json(plan, found, refusal), indent=2, ensure_ascii=False))
     else:
@@ -52,8 +52,9 @@ def command(
     return 1 if any(status.state == "cannot run" for status in found.statuses.values()) else 0
 
 
-def _refusal(found: Forecast) -> RequestError | None:
+def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from pipeline.memory import refuse_what_cannot_fit
+    from pipeline.plan import held_inputs
 
     needs = {
         key: status.need
@@ -61,7 +62,7 @@ def _refusal(found: Forecast) -> RequestError | None:
         if status.need is not None and status.state in ("will run", "waits")
     }
     try:
-        refuse_what_cannot_fit(needs, found.setting.capacity)
+        refuse_what_cannot_fit(needs, found.setting.capacity, held_inputs(plan, needs))
     except RequestError as error:
         return error
     return None

@@ -14,6 +14,7 @@ from pipeline.executor.machine import Setting
 from pipeline.executor.nodes import (
     BUSY,
     ENDED,
+    KNOWN,
     LOCKING,
     REPLACING,
     RUNNING,
@@ -32,8 +33,8 @@ from pipeline.executor.settling import Settler
 from pipeline.executor.starting import Started, start_cluster
 from pipeline.hardware import hardware
 from pipeline.held import PREFIX
-from pipeline.memory import refuse_what_cannot_fit
-from pipeline.plan import Plan, RecipeMaker, plan_extents
+from pipeline.memory import format_bytes, refuse_what_cannot_fit
+from pipeline.plan import Plan, RecipeMaker, held_inputs, plan_extents, stated_need
 from pipeline.plan.recipes import NeedsResult
 from pipeline.worker import Failure, StageOutcome, StageTask
 from stages.artifacts import Artifact, Json
@@ -130,7 +131,7 @@ class Driver:
         for key, need in needs.items():
             self._nodes[key].need = need
             self._report.record.stages[key].need = {"host": need.host_bytes, "device": need.device_bytes}
-        refuse_what_cannot_fit(needs, self._setting.capacity)
+        refuse_what_cannot_fit(needs, self._setting.capacity, held_inputs(self._plan, found))
 
     def _loop(self) -> None:
         while not self._interrupted and any(node.state not in ENDED for node in self._nodes):
@@ -141,8 +142,34 @@ class Driver:
             if self._started is not None and (self._nodes.in_state(*BUSY) or self._placer.waits):
                 self._wait_for_event(self._started.cluster.events)
             elif not self._interrupted and before == [node.state for node in self._nodes]:
-                for node in self._nodes.in_state(WANTED, WAITING):
-                    self._settler.fail(node, Failure("bug", "nothing is left that could make it run"))
+                self._unblock()
+
+    def _unblock(self) -> None:
+        """Nothing runs and nothing can start: drop results in memory that only others read."""
+        stuck = self._nodes.ready()
+        if any(self._make_room(node) for node in stuck):
+            return
+        for node in stuck:
+            free = format_bytes(self._placer.admission.free)
+            told = f"it needs {format_bytes(self._need(node).host_bytes)} of host memory; {free} is left"
+            hint = "give the run more memory, or keep the results that it reads (keep: true)"
+            self._settler.fail(node, Failure("stage", f"{told} beside results that are not kept", hint))
+        for node in self._nodes.in_state(WANTED, WAITING):
+            self._settler.fail(node, Failure("bug", "nothing is left that could make it run"))
+
+    def _make_room(self, node: Node) -> bool:
+        """Forget what is held for others, if the node then fits, and start the node."""
+        admission = self._placer.admission
+        others = [each for each in self._nodes if each.held_at and each.key not in node.run.upstream]
+        freed = sum(admission.of(f"held {each.key}") for each in others)
+        if not others or self._need(node).host_bytes > admission.free + freed:
+            return False
+        assert self._started is not None
+        for other in others:
+            self._started.cluster.release(other.held_at or "", other.ids or ())
+            self._forget_held(other)
+            other.state = KNOWN
+        return self._place(node, 0)
 
     def _wait_for_event(self, events: queue.SimpleQueue[object]) -> None:
         try:
@@ -171,26 +198,31 @@ class Driver:
         for index, node in enumerate(ready):
             if self._interrupted:
                 return
-            try:
-                need = self._need(node)
-            except (StageError, OSError) as error:
-                hint = error.hint if isinstance(error, StageError) else None
-                self._settler.fail(node, Failure("stage", str(error), hint))
-                continue
-            problem = self._placer.problem(node, need)
-            if problem is not None:
-                self._settler.fail(node, Failure("stage", problem, "use a cluster with more of it"))
-                continue
-            choice = self._placer.choose(node, need, len(ready) - index - 1)
-            if choice is None:
-                continue
-            node.need, node.threads = need, choice.threads
-            node.place, node.gang = choice.place, choice.gang
-            node.attempt += 1
-            node.state = LOCKING
-            self._placer.used(choice.place)
-            self._placer.admission.take(node.key, need.host_bytes)
-            self._lock(node)
+            self._place(node, len(ready) - index - 1)
+
+    def _place(self, node: Node, waiting: int) -> bool:
+        """Start a node if there is room for it now; `waiting` counts the others that could run."""
+        try:
+            need = self._need(node)
+        except (StageError, OSError) as error:
+            hint = error.hint if isinstance(error, StageError) else None
+            self._settler.fail(node, Failure("stage", str(error), hint))
+            return False
+        problem = self._placer.problem(node, need)
+        if problem is not None:
+            self._settler.fail(node, Failure("stage", problem, "use a cluster with more of it"))
+            return False
+        choice = self._placer.choose(node, need, waiting)
+        if choice is None:
+            return False
+        node.need, node.threads = need, choice.threads
+        node.place, node.gang = choice.place, choice.gang
+        node.attempt += 1
+        node.state = LOCKING
+        self._placer.used(choice.place)
+        self._placer.admission.take(node.key, need.host_bytes)
+        self._lock(node)
+        return True
 
     def _need(self, node: Node) -> Need:
         """Return what a run needs, from the true size of its inputs."""
@@ -198,8 +230,8 @@ class Driver:
             slot: tuple(self._nodes[ref.run].extents[ref.output] for ref in refs)
             for slot, refs in node.run.inputs.items()
         }
-        stage = node.run.stage
-        return stage.estimate(node.parameters, extents, self._setting.machine(stage))
+        assert node.parameters is not None
+        return stated_need(node.run, node.parameters, extents, self._setting.machine(node.run.stage))
 
     def _start(self) -> None:
         began = time.monotonic()
@@ -397,7 +429,7 @@ class Driver:
         for node in self._nodes:
             if node.held_at == place:
                 self._forget_held(node)
-                node.state = "known"
+                node.state = KNOWN
 
     def _lose(self, node: Node, failure: Failure, also: set[str] | None = None) -> None:
         assert self._started is not None

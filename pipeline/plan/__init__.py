@@ -1,7 +1,7 @@
 """From a workflow to stage runs, their recipes, what they need, and what will happen to each."""
 
 from pipeline.plan.building import build_plan
-from pipeline.plan.extents import plan_extents
+from pipeline.plan.extents import held_inputs, plan_extents, stated_need
 from pipeline.plan.model import InputRef, Plan, RunStatus, StageRun
 from pipeline.plan.recipes import RecipeMaker, pseudo_ids
 from pipeline.plan.status import plan_status
@@ -13,7 +13,9 @@ __all__ = [
     "RunStatus",
     "StageRun",
     "build_plan",
+    "held_inputs",
     "plan_extents",
     "plan_status",
     "pseudo_ids",
+    "stated_need",
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact
-from pipeline.plan.model import Plan
+from pipeline.plan.model import Plan, StageRun
 from pipeline.plan.recipes import PSEUDO
 from stages.errors import StageError
-from stages.stage import Extent, Machine, Need, Stage
+from stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
     from pipeline.store import Cache
@@ -37,7 +38,7 @@ def plan_extents(
             }
             there = machine if isinstance(machine, Machine) else machine(run.stage)
             try:
-                needs[key] = run.stage.estimate(run.parameters, inputs, there)
+                needs[key] = stated_need(run, run.parameters, inputs, there)
             except (StageError, OSError):
                 pass
             else:
@@ -45,6 +46,27 @@ def plan_extents(
         if stored is not None:
             outputs[key] = stored
     return needs
+
+
+def stated_need(
+    run: StageRun, parameters: Parameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """Return what the stage states; with `keep: false` also its outputs, which stay in memory."""
+    need = run.stage.estimate(parameters, inputs, machine)
+    if run.keep:
+        return need
+    return replace(need, host_bytes=need.host_bytes + sum(extent.bytes for extent in need.outputs))
+
+
+def held_inputs(plan: Plan, needs: Mapping[str, Need]) -> dict[str, int]:
+    """Count, by run, the bytes of inputs that are not kept: they are in memory beside what the run needs."""
+    held: dict[str, int] = {}
+    for key, run in plan.runs.items():
+        sources = [source for source in run.upstream if not plan.runs[source].keep and source in needs]
+        size = sum(extent.bytes for source in sources for extent in needs[source].outputs)
+        if size:
+            held[key] = size
+    return held
 
 
 def _stored(cache: Cache | None, ids: tuple[str, ...]) -> tuple[Extent, ...] | None:
