@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_val
 from stages.artifacts import EdgeList, VertexIds
 from stages.errors import StageError
 from stages.generators import GeneratorSource, generated_parts
-from stages.ingest_extent import estimate
+from stages.ingest_extent import LEAST_MEMORY, estimate, working_memory
 from stages.readers import FORMATS
 from stages.stage import FileInput, Parameters, Stage
 
@@ -57,8 +57,8 @@ class IngestParameters(Parameters):
     """What the file, as stored, must hash to."""
     weights: bool = True
     """Whether to keep weights where the file has them."""
-    memory: Annotated[ByteSize, Field(ge=16 << 20)] = ByteSize(512 << 20)
-    """Host memory to work in, whatever the file's size."""
+    memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
+    """Host memory to work in at most, whatever the file's size."""
 
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:
@@ -71,7 +71,7 @@ class IngestParameters(Parameters):
 def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
     """Read or generate the edges; raises StageError for whatever is wrong with the input."""
     if parameters.source is not None:
-        return _generate(context, parameters.source, int(parameters.memory))
+        return _generate(context, parameters.source, working_memory(parameters, context.machine))
     assert parameters.file is not None
     return _read_file(context, parameters, parameters.file)
 
@@ -107,7 +107,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
     from stages.readers import Reading
     from stages.streams import file_size, open_stream
 
-    memory = int(parameters.memory)
+    memory = working_memory(parameters, context.machine)
     threads = max(1, context.machine.threads)
     piece = block_bytes(memory, threads)
     with open_stream(location, sha256=parameters.sha256, piece=piece) as stream:

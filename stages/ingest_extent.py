@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 BASE = 112 << 20
 """Bytes beside the budget: kernels, their compiler, the store's writer, pyarrow; measured 50-100 MiB."""
 
+LEAST_MEMORY = 16 << 20
+"""Bytes to work in below which the parts are too small to be worth their overhead."""
+
 EXPANSION = {"gz": 8, "bz2": 10, "xz": 12, "zst": 10}
 """How many bytes of text one stored byte becomes at most in files of edges, as a rule."""
+
+
+def working_memory(parameters: IngestParameters, machine: Machine) -> int:
+    """Return the bytes to work in: the parameter, or what a smaller machine leaves of it."""
+    return max(LEAST_MEMORY, min(int(parameters.memory), machine.host_memory - BASE))
 
 
 def estimate(
     parameters: IngestParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State the need; a file that cannot be read is left for the run to complain about."""
-    memory = int(parameters.memory)
+    memory = working_memory(parameters, machine)
     if parameters.source is not None:
         from kernels.generate import size
         from stages.generators import part_edges
