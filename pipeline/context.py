@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
@@ -50,7 +51,8 @@ class StageLog:
         self.path = path
         self._lock = threading.Lock()
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
 
     def write(self, message: str) -> None:
         """Append a message, each of its lines after the time of day."""
@@ -58,7 +60,8 @@ class StageLog:
             return
         stamp = time.strftime("%H:%M:%S")
         text = "".join(f"{stamp} {line}\n" for line in message.splitlines() or [""])
-        with self._lock, self.path.open("a", encoding="utf-8") as file:
+        # What a full disk loses of a log must not fail a stage, or hide why it failed.
+        with self._lock, suppress(OSError), self.path.open("a", encoding="utf-8") as file:
             file.write(text)
 
 

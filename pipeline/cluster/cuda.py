@@ -37,6 +37,8 @@ def start_cuda(run: str, devices: tuple[Device, ...], scratch: Path) -> DaskClus
             device_memory_limit=0,
             host="127.0.0.1",
             dashboard_address=None,
+            # Dask serves its metrics in any case; another run may have the usual port.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             local_directory=os.fspath(scratch),
             preload=["pipeline.cluster.preload"],
         )

@@ -40,7 +40,9 @@ def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device,
         }
         for index, name in enumerate(names)
     }
-    scheduler = {"cls": Scheduler, "options": {"host": "127.0.0.1", "port": 0, "dashboard": False}}
+    # Dask serves its metrics in any case; any port will do, since another run may have the usual one.
+    options = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    scheduler = {"cls": Scheduler, "options": options}
     with deaf_children():
         cluster = SpecCluster(scheduler=scheduler, workers=specification, name=f"gravel-{run}")
         client = Client(cluster, set_as_default=False)

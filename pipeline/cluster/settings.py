@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -61,10 +61,17 @@ def deaf_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class _LogFile(logging.FileHandler):
+    """A log that loses lines when the disk is full, and says nothing about it on the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging calls it so)
+        """Drop the line."""
+
+
 def log_to_file(path: Path) -> logging.Handler:
     """Send what Dask logs to a file, and nothing of it to the terminal."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handler = logging.FileHandler(path, delay=True)
+    handler = _LogFile(path, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] in LOGGERS:
@@ -84,4 +91,5 @@ def stop_logging(handler: logging.Handler) -> None:
         logger = logging.getLogger(name)
         if handler in logger.handlers:
             logger.handlers = [logging.NullHandler()]
-    handler.close()
+    with suppress(OSError):  # closing writes what is left
+        handler.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
-from pipeline.errors import GravelError
+from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.executor.driver import Driver
 from pipeline.executor.interrupt import on_interrupt
 from pipeline.executor.machine import Setting, decide
@@ -17,6 +17,7 @@ from pipeline.plan import Plan
 from pipeline.progress import QuietReporter
 from pipeline.runs import RunRecord, last_report, list_runs, still_runs
 from pipeline.store import Cache
+from pipeline.store.files import storage_errors
 from stages.artifacts import Json
 
 
@@ -39,7 +40,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     driver = Driver(plan, digests, cache, setting, options, report, facts)
     try:
         with cache.lease(record.run), on_interrupt(driver.interrupt):
-            record.write()
+            with storage_errors(cache.root):
+                record.write()
             report.emit(
                 "run_started",
                 run=record.run,
@@ -51,11 +53,11 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
                 state = driver.run()
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
-                record.end("failed")
+                report.end("failed")
                 raise
-            record.end(state)
+            report.end(state)
             record.report = _report(plan, record, driver, cache, report)
-            record.write()
+            report.write()
     finally:
         shutil.rmtree(cache.root / "scratch" / record.run, ignore_errors=True)
         reporter_end = None if record.state == "running" else record.state
@@ -94,6 +96,10 @@ def _report(plan: Plan, record: RunRecord, driver: Driver, cache: Cache, report:
 
     try:
         return str(write_run_report(record.folder, record.to_json(), cache))
+    except DamagedArtifact as damage:
+        cache.quarantine(damage.artifact_id, damage.reason)
+        report.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
+        return None
     except (GravelError, OSError) as error:
         report.emit("note", message=f"the report could not be written: {error}")
         return None

@@ -40,9 +40,14 @@ class RunReport:
     def tick(self) -> None:
         """Refresh the screen and, now and then, the record."""
         self._reporter.tick()
-        self._write(soon=True)
+        self.write(soon=True)
 
-    def _write(self, *, soon: bool = False) -> None:
+    def end(self, state: str) -> None:
+        """Settle how the run ended."""
+        self.record.end(state)
+        self.write()
+
+    def write(self, *, soon: bool = False) -> None:
         """Write the record. A full disk must not stop stages that may still end."""
         try:
             if soon:
@@ -108,7 +113,7 @@ class RunReport:
             need_host_bytes=need.host_bytes if need else None,
             need_device_bytes=need.device_bytes if need else None,
         )
-        self._write(soon=True)
+        self.write(soon=True)
 
     def progressed(self, progress: Progress) -> None:
         """A running node came further."""
@@ -119,7 +124,7 @@ class RunReport:
         data = {"done": progress.done, "total": progress.total, "unit": progress.unit}
         self.record.stages[progress.key].progress = {**data, "rate": pace.rate}
         self.emit("stage_progress", stage=progress.key, **data, rate=round(pace.rate, 3))
-        self._write(soon=True)
+        self.write(soon=True)
 
     def finished(self, node: Node, outcome: StageOutcome) -> None:
         """A node was computed."""
@@ -137,7 +142,7 @@ class RunReport:
             bytes=outcome.bytes,
             peak_host_bytes=outcome.peak_host_bytes,
         )
-        self._write()
+        self.write()
 
     def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
         """A node has no result."""
@@ -146,7 +151,7 @@ class RunReport:
         stage.state, stage.error, stage.hint, stage.progress = "failed", message, failure.hint, None
         self.failures.append((node.key, message, failure.hint))
         self.emit("stage_failed", stage=node.key, message=message, hint=failure.hint)
-        self._write()
+        self.write()
 
     def skipped(self, node: Node, because: str) -> None:
         """A node will not run."""

@@ -41,8 +41,12 @@ def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache) -> 
 
 def _replace(path: Path, text: str) -> Path:
     unfinished = path.with_suffix(f".{os.getpid()}.part")
-    unfinished.write_text(text, encoding="utf-8")
-    return unfinished.replace(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        return unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:

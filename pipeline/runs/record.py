@@ -149,10 +149,9 @@ class RunRecord:
         }
 
     def end(self, state: str) -> None:
-        """Settle how the run ended and write it."""
+        """Settle how the run ended."""
         self.state = state
         self._ended = time.time()
-        self.write()
 
     def write_soon(self) -> None:
         """Write unless that was done a moment ago."""
@@ -163,9 +162,13 @@ class RunRecord:
         """Replace `run.json`."""
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder / f"run.{os.getpid()}.part"
-        with unfinished.open("w", encoding="utf-8") as file:
-            json.dump(self.to_json(), file, ensure_ascii=False)
-        unfinished.replace(self.folder / "run.json")
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                json.dump(self.to_json(), file, ensure_ascii=False)
+            unfinished.replace(self.folder / "run.json")
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
         self._written = time.monotonic()
 
 

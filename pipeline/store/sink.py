@@ -41,6 +41,7 @@ class ArraySink:
     folder : where the array is written; it must not exist.
     dtype, row_shape : of the rows; bool, integers and floats.
     pool : threads that encode.
+    root : the cache, for messages; the folder if it is in none.
     chunk_bytes, shard_bytes : sizes to stay below; they do not change the content's digest.
 
     Raises TypeError for another dtype, ValueError for rows that do not fit, `GravelError` for a full disk.
@@ -54,9 +55,11 @@ class ArraySink:
         row_shape: tuple[int, ...],
         pool: Executor,
         *,
+        root: Path | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         shard_bytes: int = SHARD_BYTES,
     ) -> None:
+        self._root = root or folder
         self.dtype = numpy.dtype(dtype).newbyteorder("<")
         if self.dtype.name not in DTYPES:
             raise TypeError(f"an array of {self.dtype} cannot be stored; bool, integers and floats can")
@@ -76,7 +79,7 @@ class ArraySink:
         self._waiting: deque[tuple[tuple[int, ...], Future[bytes]]] = deque()
         self._shard: _Shard | None = None
         self._synced: list[Future[None]] = []
-        with storage_errors(folder):
+        with storage_errors(self._root):
             folder.mkdir(parents=True)
 
     def _lay_out(self) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -110,7 +113,7 @@ class ArraySink:
         self._rows += len(array)
         if array.size:
             view = array.reshape(-1).view(numpy.uint8).data
-            with storage_errors(self.folder, len(view)):
+            with storage_errors(self._root, len(view)):
                 self._take(view)
 
     def _take(self, view: memoryview) -> None:
@@ -156,7 +159,7 @@ class ArraySink:
         """End the array."""
         if self.closed is not None:
             return self.closed
-        with storage_errors(self.folder):
+        with storage_errors(self._root):
             self._layout = self._final_layout()
             if self._chunk:
                 self._submit(bytes(self._chunk))
@@ -184,7 +187,7 @@ class ArraySink:
 
     def wait(self) -> None:
         """Return when every byte is on the disk."""
-        with storage_errors(self.folder):
+        with storage_errors(self._root):
             for synced in self._synced:
                 synced.result()
         self._synced.clear()

@@ -83,7 +83,9 @@ class ArtifactWriter:
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
         """Start an array that grows by appending rows of this shape."""
-        sink = ArraySink(self._staging / uuid.uuid4().hex, dtype, tuple(row_shape), self._pool, **self._sizes)
+        folder = self._staging / uuid.uuid4().hex
+        root = self._cache.root
+        sink = ArraySink(folder, dtype, tuple(row_shape), self._pool, root=root, **self._sizes)
         self._sinks[id(sink)] = sink
         return sink
 

@@ -21,7 +21,7 @@ ARRAYS = {"graph": "column_indices", "ordered": "permutation", "packed": "stream
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Gravel, bytes]:
     """A finished run and its export."""
     folder = tmp_path_factory.mktemp("whole")
-    gravel = Gravel(folder / "cache", arguments=ARGUMENTS)
+    gravel = Gravel(folder / "cache", arguments=ARGUMENTS, inside=True)
     gravel.run("--quiet", "--only", "check")
     gravel.export("bfs", folder / "bfs.csv")
     return gravel, (folder / "bfs.csv").read_bytes()
@@ -30,7 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Gravel, bytes]:
 @pytest.fixture
 def copy(tmp_path: Path, whole: tuple[Gravel, bytes]) -> Gravel:
     shutil.copytree(whole[0].cache, tmp_path / "cache")
-    return Gravel(tmp_path / "cache", arguments=ARGUMENTS)
+    return Gravel(tmp_path / "cache", arguments=ARGUMENTS, inside=True)
 
 
 def chunk_file(gravel: Gravel, stage: str, array: str | None = None) -> Path:
@@ -109,3 +109,14 @@ def test_two_readers_at_once_find_the_same_damage(tmp_path):
     states = gravel.states()
     assert {stage for stage, state in states.items() if state == "computed"} == {"ordered", "packed", "split"}
     assert gravel.verify()["damaged"] == {}
+
+
+def test_a_damaged_report_is_made_again(tmp_path):
+    gravel = Gravel(tmp_path / "cache", arguments=ARGUMENTS, inside=True)
+    gravel.run("--quiet")
+    flip(gravel.artifact("summary") / "zarr.json")
+    done = gravel.run("--force", "check")
+    assert "is damaged: zarr.json is not what was written" in done.stderr
+    gravel.run("--quiet")
+    assert [key for key, state in gravel.states().items() if state == "computed"] == ["summary"]
+    assert (gravel.cache / "runs" / gravel.records()[-1]["run"] / "report.html").is_file()

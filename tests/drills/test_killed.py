@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,7 +54,7 @@ def kill_at(gravel: Gravel, moment: float, *words: str, after: str = RUN) -> tup
     time.sleep(moment)
     running = process.poll() is None
     alive = len(session(process.pid))
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.communicate()
     return running, alive, wait_until_gone(process.pid, WORKERS_END)
 

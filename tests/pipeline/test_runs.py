@@ -27,6 +27,7 @@ def test_a_record_lists_what_gc_must_keep(tmp_path: Path) -> None:
     record.stages["a"].recipe, record.stages["a"].outputs = "r1", ["id1", "id2"]
     record.stages["b[x=1]"].recipe, record.stages["b[x=1]"].outputs = "r2", ["recipe:r2:0"]
     record.end("done")
+    record.write()
     found = json.loads((record.folder / "run.json").read_text())
     assert found["recipes"] == ["r1", "r2"]
     assert found["artifacts"] == ["id1", "id2"]
