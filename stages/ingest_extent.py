@@ -75,7 +75,7 @@ def _file_extent(parameters: IngestParameters, location: str) -> tuple[int, int,
     text_bytes = len(data) if head.whole else stored * EXPANSION.get(compression or "", 1)
     edges = counts.edges if counts and counts.edges is not None else _edges_by_size(head, text_bytes)
     vertices = counts.vertices if counts and counts.vertices is not None else edges + 1
-    return vertices, edges, 0 if compression and not head.whole else text_bytes
+    return vertices, edges, text_bytes
 
 
 def _edges_by_size(head: Head, text_bytes: int) -> int:
