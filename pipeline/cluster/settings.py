@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
 from pipeline.cluster.preload import LOG
+
+SPAWN_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 
 LOGGERS = ("distributed", "tornado", "asyncio", "bokeh", "dask_cuda")
 
@@ -33,7 +36,7 @@ def dask_settings(log: Path, threads: int) -> dict[str, Any]:
         # A long kernel that holds the GIL must not look like a dead worker.
         "distributed.scheduler.worker-ttl": None,
         "distributed.admin.tick.limit": "1h",
-        "distributed.nanny.pre-spawn-environ": {
+        SPAWN_ENVIRONMENT: {
             "MALLOC_TRIM_THRESHOLD_": "65536",
             "NUMBA_NUM_THREADS": str(threads),
             "OMP_NUM_THREADS": str(threads),
@@ -44,6 +47,23 @@ def dask_settings(log: Path, threads: int) -> dict[str, Any]:
             LOG: str(log),
         },
     }
+
+
+def keep_environment(names: Iterable[str]) -> Callable[[], None]:
+    """Note variables that Dask sets in this process for its workers; the result puts them back.
+
+    What stays set would win over the settings of the next run of the same process, such as its log.
+    """
+    before = {name: os.environ.get(name) for name in names}
+
+    def put_back() -> None:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    return put_back
 
 
 @contextmanager

@@ -55,14 +55,23 @@ def start_cluster(
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
-    from pipeline.cluster.settings import dask_settings, log_to_file, stop_logging
+    from pipeline.cluster.settings import (
+        SPAWN_ENVIRONMENT,
+        dask_settings,
+        keep_environment,
+        log_to_file,
+        stop_logging,
+    )
 
     log = folder / "logs" / "dask.log"
     handler = log_to_file(log)
-    settings: Any = dask.config.set(dask_settings(log, setting.cores))
+    chosen = dask_settings(log, setting.cores)
+    settings: Any = dask.config.set(chosen)
+    put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
 
     def undo() -> None:
         settings.__exit__(None, None, None)
+        put_back()
         stop_logging(handler)
 
     scratch = cache_root / "scratch" / run
