@@ -33,6 +33,7 @@ def search_all(
     """
     import numpy
 
+    from kernels.cuda.wake import wake
     from stages.artifacts import Measurement, Traversal
 
     search = _prepare(graph, strategy, output, max_depth, tuning)
@@ -42,6 +43,9 @@ def search_all(
     for done, (source, start) in enumerate(zip(sources.tolist(), numbered.tolist(), strict=True)):
         if done == 0:
             search.run(start)
+        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
+        if graph.backend == "cuda":
+            wake()
         result = search.run(start)
         distance, predecessor = rows.on_host(result)
         record = _counts(graph, start, result, distance, predecessor)

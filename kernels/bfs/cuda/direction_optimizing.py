@@ -108,10 +108,15 @@ class DirectionOptimizing:
         arcs = len(column_indices)
         degrees = cupy.diff(self._row_offsets)
         entries = int((-(-degrees // CHUNK)).sum())
-        hubs = int(cupy.count_nonzero(degrees > CHUNK))
+        # The first `count_nonzero` of a process compiles for 12 s; `flatnonzero` takes a fraction of one.
+        hubs = len(cupy.flatnonzero(degrees > CHUNK))
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
-        candidates = int(cupy.count_nonzero(degrees)) if symmetric else self.vertices
-        last = int(cupy.flatnonzero(degrees)[-1]) + 1 if symmetric and candidates else self.vertices
+        candidates = last = self.vertices
+        if symmetric:
+            linked = cupy.flatnonzero(degrees)
+            candidates = len(linked)
+            last = int(linked[-1]) + 1 if candidates else self.vertices
+            del linked
         del degrees
         words = -(-max(last, 1) // 256) * 8
 
