@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernels.cuda import load
 
 WAKE_MILLISECONDS = 2.0
-"""One H200 that paused for 30 ms takes 0.182 ms for a search of Kronecker 22; 1 ms of this makes it 0.091 ms."""
+"""One H200 that paused for 30 ms searches Kronecker 22 in 0.182 ms, and after 1 ms of this in 0.091 ms."""
 
 
 def wake(milliseconds: float = WAKE_MILLISECONDS) -> None:
