@@ -125,9 +125,11 @@ class Driver:
     def _refuse(self) -> None:
         """Refuse the whole run if one of its stages cannot fit; nothing has started yet."""
         found = plan_extents(self._plan, self._cache, self._setting.machine, self._nodes.ids())
-        needs = {
-            node.key: found[node.key] for node in self._nodes.in_state(WANTED, WAITING) if node.key in found
-        }
+        asked = {node.key for node in self._nodes.in_state(WANTED, WAITING)}
+        for node in reversed(list(self._nodes)):
+            if node.key in asked:
+                asked |= {key for key in node.run.upstream if self._nodes[key].state == KNOWN}
+        needs = {key: need for key, need in found.items() if key in asked}
         for key, need in needs.items():
             self._nodes[key].need = need
             self._report.record.stages[key].need = {"host": need.host_bytes, "device": need.device_bytes}

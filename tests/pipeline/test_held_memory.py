@@ -1,0 +1,64 @@
+"""Results that stay in memory: in the way of others, dropped for them, and made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import RequestError
+from pipeline.executor import RunOptions, RunOutcome, execute
+from pipeline.plan import Plan, held_inputs, plan_extents
+from stages.stage import Machine
+from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
+
+HELD = 24
+"""Bytes of what MAKE puts out: three sources and three targets."""
+
+
+def two_pairs(marks: Path, need: int) -> Plan:
+    """Two results that are not kept, each with one reader."""
+    return plan_of(
+        stage_run("a", MAKE, value=1, keep=False, need=100, marks=str(marks)),
+        stage_run("b", MAKE, value=2, keep=False, need=100, marks=str(marks)),
+        stage_run("c", ADD, "a", value=3, need=need),
+        stage_run("d", ADD, "b", value=4, need=need),
+    )
+
+
+def run(plan: Plan, root: Path, host_memory: int) -> RunOutcome:
+    return execute(
+        plan, RunOptions(cache_root=root, cluster="inline", backend="cpu", host_memory=str(host_memory))
+    )
+
+
+def test_a_need_includes_what_stays_in_memory(tmp_path: Path) -> None:
+    plan = two_pairs(tmp_path, 150)
+    needs = plan_extents(plan, None, Machine("cpu", 1, 1000))
+    assert {key: need.host_bytes for key, need in needs.items()} == {
+        "a": 100 + HELD,
+        "b": 100 + HELD,
+        "c": 150,
+        "d": 150,
+    }
+    assert held_inputs(plan, needs) == {"c": HELD, "d": HELD}
+
+
+def test_a_result_in_the_way_is_dropped_and_made_again(tmp_path: Path) -> None:
+    """Of 200 bytes, a and b leave 152 when both are held."""
+    outcome = run(two_pairs(tmp_path / "marks", 170), tmp_path / "cache", 200)
+    assert outcome.exit_code == 0
+    assert {stage["state"] for stage in outcome.record["stages"]} == {"computed"}
+    assert count(tmp_path / "marks", 1) == 1
+    assert count(tmp_path / "marks", 2) == 2
+
+
+def test_where_both_fit_nothing_is_made_twice(tmp_path: Path) -> None:
+    assert run(two_pairs(tmp_path / "marks", 150), tmp_path / "cache", 200).exit_code == 0
+    assert count(tmp_path / "marks", 2) == 1
+
+
+def test_inputs_in_memory_leave_too_little(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"c needs 190 B of host memory beside 24 B of inputs"):
+        run(two_pairs(tmp_path / "marks", 190), tmp_path / "cache", 200)
+    assert count(tmp_path / "marks", 1) == 0
