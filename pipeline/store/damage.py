@@ -107,6 +107,13 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
     return outcome
 
 
+def find_fault(record: ArtifactRecord) -> str | None:
+    """Digest every file of an artifact and return what is wrong with the first that is damaged."""
+    with ThreadPoolExecutor(VERIFY_THREADS) as pool:
+        faults = list(pool.map(lambda file: _fault(record, file), record.files))
+    return next((fault for fault in faults if fault is not None), None)
+
+
 def _fault(record: ArtifactRecord, file: StoredFile) -> str | None:
     digest = blake3()
     size = 0

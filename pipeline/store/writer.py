@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from blake3 import blake3
 
 from pipeline.store.content import artifact_id
+from pipeline.store.damage import find_fault
 from pipeline.store.files import storage_errors, sync_file, sync_folder
 from pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
 from pipeline.store.leases import Lease
@@ -103,7 +104,12 @@ class ArtifactWriter:
         contents = {name: sink.content for name, sink in sinks.items() if sink.content is not None}
         identity = artifact_id(kind, attributes, contents)
         if self._cache.check(identity) is None:
-            return self._hand_over(sinks, self._cache.describe(identity))
+            stored = self._cache.describe(identity)
+            # Whoever computes again may do so because of damage: good data must not give way to it.
+            fault = find_fault(stored)
+            if fault is None:
+                return self._hand_over(sinks, stored)
+            self._cache.quarantine(identity, fault)
 
         folder = self._folder(f"artifact {identity[:12]}")
         with storage_errors(self._cache.root):

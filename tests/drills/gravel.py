@@ -93,9 +93,9 @@ class Gravel:
         return {path.stem for path in self.cache.glob("recipes/*.json")}
 
     def artifact(self, stage: str, output: int = 0) -> Path:
-        """Return the folder of data of a stage's output in the last run."""
-        [outputs] = [one["outputs"] for one in self.records()[-1]["stages"] if one["key"] == stage]
-        record = json.loads((self.cache / "artifacts" / f"{outputs[output]}.json").read_text())
+        """Return the folder of data of a stage's output in the last run that has the stage."""
+        made = [one["outputs"] for run in self.records() for one in run["stages"] if one["key"] == stage]
+        record = json.loads((self.cache / "artifacts" / f"{made[-1][output]}.json").read_text())
         return self.cache / "data" / record["data"]
 
 

@@ -120,3 +120,18 @@ def test_a_damaged_report_is_made_again(tmp_path):
     gravel.run("--quiet")
     assert [key for key, state in gravel.states().items() if state == "computed"] == ["summary"]
     assert (gravel.cache / "runs" / gravel.records()[-1]["run"] / "report.html").is_file()
+
+
+@pytest.mark.parametrize("stage", ["graph", "ordered", "bfs", "check"])
+def test_computing_again_mends_what_nobody_has_read(copy, whole, tmp_path, stage):
+    """A result is published over its own damaged copy, in the data and in the metadata."""
+    metadata = sorted(copy.artifact(stage).rglob("zarr.json"))[-1]
+    flip(metadata)
+    if stage in ARRAYS:
+        flip(chunk_file(copy, stage))
+    done = copy.run("--only", "check", "--force", stage)
+    assert "is damaged" in done.stderr
+    assert [key for key, state in copy.states().items() if state == "computed"] == [stage]
+    assert copy.verify()["damaged"] == {}
+    copy.export("bfs", tmp_path / "bfs.csv")
+    assert (tmp_path / "bfs.csv").read_bytes() == whole[1]
