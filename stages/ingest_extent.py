@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 BASE = 112 << 20
 """Bytes beside the budget: kernels, their compiler, the store's writer, pyarrow; measured 50-100 MiB."""
 
+HELPER_BYTES = 36 << 20
+"""Measured: what each other process takes that makes parts, for its kernels and their compiler."""
+
+MOST_MAKERS = 8
+"""Processes of one machine that make parts: one for each core, and few where cores are many."""
+
 LEAST_MEMORY = 16 << 20
 """Bytes to work in below which the parts are too small to be worth their overhead."""
 
@@ -24,7 +30,13 @@ EXPANSION = {"gz": 8, "bz2": 10, "xz": 12, "zst": 10}
 
 def working_memory(parameters: IngestParameters, machine: Machine) -> int:
     """Return the bytes to work in: the parameter, or what a smaller machine leaves of it."""
-    return max(LEAST_MEMORY, min(int(parameters.memory), machine.host_memory - BASE))
+    return max(LEAST_MEMORY, min(int(parameters.memory), machine.host_memory - _base(parameters, machine)))
+
+
+def _base(parameters: IngestParameters, machine: Machine) -> int:
+    """Return the bytes beside those to work in; `BASE` has room for two processes that make parts."""
+    makers = min(machine.threads, MOST_MAKERS) if parameters.source is not None else 1
+    return BASE + HELPER_BYTES * max(0, makers - 2)
 
 
 def estimate(
@@ -43,7 +55,8 @@ def estimate(
         # A part for each thread, one that waits and one that is written.
         part = min(part_edges(memory, machine.threads), edges)
         working = min(memory, 2 * width * part * (machine.threads + 2))
-        return Need(host_bytes=BASE + working, device_bytes=0, outputs=(list_extent, ids))
+        base = _base(parameters, machine)
+        return Need(host_bytes=base + working, device_bytes=0, outputs=(list_extent, ids))
     assert parameters.file is not None
     vertices, edges, text_bytes = _file_extent(parameters, parameters.file)
     width = 4 if vertices < 1 << 32 else 8
