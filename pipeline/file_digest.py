@@ -54,6 +54,11 @@ class FileDigests:
             raise _unreadable(path, error) from None
         if path.is_dir():
             raise RequestError(f"{path} is a folder, and a file is needed", hint=_inside(path))
+        if not path.is_file():
+            # A pipe could be read once only, and a device for ever.
+            raise RequestError(
+                f"{path} is a pipe or a device, and a file is needed", hint="copy what it gives into a file"
+            )
         name = f"digests/{blake3(os.fsencode(path.resolve())).hexdigest()}.json"
         key = [before.st_size, before.st_mtime_ns, before.st_ino]
         known = self._memo(name, key)

@@ -6,6 +6,7 @@ Names that say nothing (`.txt`, none) leave it to the content.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -52,6 +53,7 @@ def choose_reader(name: str, head: Head, location: str, forced: str = "auto") ->
     """Choose by name (without a compression suffix) and head; raises StageError."""
     if not head.data:
         raise StageError("the file is empty", hint="was it copied or downloaded whole?", file=location)
+    _refuse_lone_returns(head, location)
     if forced != "auto":
         reader = all_readers()[forced]
         if forced not in BINARY:
@@ -97,6 +99,21 @@ def _refuse_binary(head: Head, location: str) -> None:
         file=location,
         line=1 + head.data.count(b"\n", 0, place),
     )
+
+
+_LONE_RETURN = re.compile(rb"\r+[^\r\n]")
+
+
+def _refuse_lone_returns(head: Head, location: str) -> None:
+    """Refuse lines that end as on a Mac of old: a reader would take them all for one line."""
+    found = None if b"\0" in head.data else _LONE_RETURN.search(head.data)
+    if found is not None:
+        raise StageError(
+            "a carriage return that ends no line was found; expected lines that end in a newline",
+            hint="write it anew, for example with: tr '\\r' '\\n' < FILE",
+            file=location,
+            line=1 + head.data.count(b"\n", 0, found.start()),
+        )
 
 
 def _nothing_fits(head: Head, location: str, first: str) -> Choice:

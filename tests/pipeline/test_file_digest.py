@@ -176,3 +176,10 @@ def test_other_protocols_are_asked_through_fsspec(tmp_path):
         FileDigests(tmp_path).digest(FileInput("memory://bucket/none.txt"))
     with pytest.raises(RequestError, match="cannot be asked for"):
         FileDigests(tmp_path).digest(FileInput("nosuchprotocol://bucket/a.txt"))
+
+
+def test_what_is_no_file_is_refused_and_never_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(RequestError, match="is a pipe or a device"):
+            FileDigests(tmp_path / "cache").digest(FileInput(str(path)))

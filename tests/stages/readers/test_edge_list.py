@@ -138,3 +138,13 @@ def test_many_blocks_keep_the_order(tmp_path):
     pairs = [(i * 7919 % 100_003, i) for i in range(100_000)]
     text = "".join(f"{u} {v}\n" for u, v in pairs)
     assert read_text(tmp_path, "g.txt", text, memory="16MiB").pairs == pairs
+
+
+@pytest.mark.parametrize("text", ["1 2\r2 3\r", "1 2\r2 3\r3 4\r4 5\r", "# a\r1 2\r"])
+def test_lines_that_end_in_a_carriage_return_alone_are_not_taken_for_one(tmp_path, text):
+    complains(refused(tmp_path, "mac.txt", text), 1, "carriage return", "newline")
+    complains(refused(tmp_path, "mac.txt", text, format="edge_list"), 1, "carriage return")
+
+
+def test_one_carriage_return_among_newlines_is_found_on_its_line(tmp_path):
+    complains(refused(tmp_path, "mixed.txt", "1 2\r\n2 3\n3 4\r4 5\n"), 3, "carriage return")
