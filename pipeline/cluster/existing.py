@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.cluster import Place
+from pipeline.cluster.address import scheduler_address
 from pipeline.cluster.dask_cluster import DaskCluster
 from pipeline.errors import RequestError
 
@@ -43,23 +44,24 @@ def connect(run: str, where: str, cache_root: Path) -> DaskCluster:
     """Connect to a scheduler; raises RequestError if it is unreachable, empty or of other versions."""
     from distributed import Client
 
-    options: dict[str, Any] = {"timeout": CONNECT_LIMIT, "set_as_default": False}
-    if where.endswith(".json"):
-        if not Path(where).is_file():
-            raise RequestError(
-                f"there is no scheduler file {where}",
-                hint="start the scheduler with --scheduler-file, on a disk that both see",
-            )
-        options["scheduler_file"] = where
-    else:
-        options["address"] = where
+    class Connection(Client):  # type: ignore[misc]
+        """A client that has nothing to close if it never connected; Dask's waits for that, and warns."""
+
+        def __del__(self) -> None:
+            if self.status not in ("newly-created", "connecting"):
+                super().__del__()
+
+    address = scheduler_address(where)
+    told = where if address == where else f"{address} (in {where})"
     try:
-        client = Client(**options)
-    except (OSError, ValueError, TimeoutError) as error:
+        client = Connection(address, timeout=CONNECT_LIMIT, set_as_default=False)
+    except (OSError, TimeoutError) as error:
         raise RequestError(
-            f"no Dask scheduler answers at {where} ({type(error).__name__})",
+            f"no Dask scheduler answers at {told} ({type(error).__name__})",
             hint="check the address and that the scheduler runs; gravel runs --cluster local without one",
         ) from error
+    except (ValueError, TypeError, RuntimeError, ImportError) as error:
+        raise RequestError(f"the scheduler at {told} cannot be spoken to: {error}") from error
     try:
         return DaskCluster("existing", client, None, _places(client, where, cache_root), run)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import psutil
 import pytest
 
 from pipeline.cluster.devices import FAKE, fake_devices, rotation
+from pipeline.cluster.existing import connect
 from pipeline.cluster.local import local_worker_count
 from pipeline.errors import RequestError
 from pipeline.executor import RunOptions, RunOutcome, execute
@@ -191,6 +193,31 @@ def test_an_address_without_a_scheduler_is_said(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("pipeline.cluster.existing.CONNECT_LIMIT", 1)
     with pytest.raises(RequestError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         run(plan_of(stage_run("a", MAKE, value=1)), tmp_path / "cache", "tcp://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("tcp://127.0.0.1", "no host with a port number"),
+        ("tcp://127.0.0.1:port", "no host with a port number"),
+        ("tcp://:8786", "no host with a port number"),
+        ("http://127.0.0.1:8786", "no address of a scheduler"),
+        ("inproc://1", "no address of a scheduler"),
+        ("tls://127.0.0.1:8786", "cannot be spoken to"),
+        ("{", "is no scheduler file"),
+        ('{"id": 3}', "is no scheduler file"),
+        ('{"address": "there"}', r"there \(in .*\.json\) is no address"),
+    ],
+)
+def test_a_malformed_address_is_said_at_once(tmp_path: Path, where: str, message: str) -> None:
+    if where.startswith("{"):
+        (tmp_path / "file.json").write_text(where)
+        where = str(tmp_path / "file.json")
+    started = time.monotonic()
+    with pytest.raises(RequestError, match=message):
+        connect("run", where, tmp_path)
+    gc.collect()  # a client of Dask's that never connected would wait here, and warn
+    assert time.monotonic() - started < 10
 
 
 SLOW = """
