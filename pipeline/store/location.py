@@ -15,7 +15,7 @@ def find_cache(option: str | None = None) -> Path:
 
     The project is the nearest ancestor of the current directory that holds `.gravel`, `pyproject.toml` or
     `.git`; without one it is the current directory. The folder need not exist yet. Raises `RequestError`
-    for a URL and for a path that is not a folder.
+    for a URL and for a path that is not a folder or cannot be read.
     """
     named = option or os.environ.get("GRAVEL_CACHE")
     if named and "://" in named:
@@ -23,13 +23,21 @@ def find_cache(option: str | None = None) -> Path:
             f"the cache is given as the URL {named}, and only local folders are served",
             hint="give --cache a local folder; caches in object stores come with a later version",
         )
-    root = Path(named).expanduser() if named else _project() / ".gravel"
+    # An unknown user's ~name is left as it is.
+    root = Path(os.path.expanduser(named)) if named else _project() / ".gravel"  # noqa: PTH111
     if not root.is_absolute():
         root = Path.cwd() / root
-    if root.exists() and not root.is_dir():
+    for folder in (root, *root.parents):
+        if folder.exists() and not folder.is_dir():
+            raise RequestError(
+                f"the cache {root} is a file, and a folder is needed"
+                if folder == root
+                else f"the cache {root} cannot be made, since {folder} is a file",
+                hint="choose another with --cache, or move the file away",
+            )
+    if root.is_dir() and not os.access(root, os.R_OK | os.X_OK):
         raise RequestError(
-            f"the cache {root} is a file, and a folder is needed",
-            hint="choose another with --cache, or move the file away",
+            f"the cache {root} cannot be read: permission denied", hint="choose another with --cache"
         )
     return root
 

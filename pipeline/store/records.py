@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from blake3 import blake3
 
+from pipeline.errors import RequestError
 from stages.stage import Extent
 
 Json: TypeAlias = Any
@@ -30,15 +31,23 @@ def seal(body: dict[str, Json]) -> bytes:
 
 
 def unseal(text: bytes) -> dict[str, Json]:
-    """Read a sealed record; raises `BrokenRecord`."""
+    """Read a sealed record; raises `BrokenRecord`, and RequestError for one that a newer gravel wrote."""
     stripped = text.rstrip(b"\n")
     head, tail = stripped[:-_SEAL_LENGTH], stripped[-_SEAL_LENGTH:]
     expected = f'{_SEAL}{blake3(head).hexdigest()}"}}'.encode()
     if tail != expected:
         raise BrokenRecord("its seal does not fit its text")
     record: dict[str, Json] = json.loads(head + b"}")
-    if record.get("format") != RECORD_FORMAT:
-        raise BrokenRecord(f"its format is {record.get('format')!r}, and {RECORD_FORMAT} is read here")
+    stated = record.get("format")
+    if isinstance(stated, int) and stated > RECORD_FORMAT:
+        # It is whole, and setting it aside would lose what the newer one computed.
+        raise RequestError(
+            f"the cache holds records of format {stated}, which a newer gravel wrote; "
+            f"this one reads format {RECORD_FORMAT}",
+            hint="upgrade gravel, or choose another folder with --cache or GRAVEL_CACHE",
+        )
+    if stated != RECORD_FORMAT:
+        raise BrokenRecord(f"its format is {stated!r}, and {RECORD_FORMAT} is read here")
     return record
 
 

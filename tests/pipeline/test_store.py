@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.store import Cache, find_cache
+from pipeline.store.records import RECORD_FORMAT, seal, unseal
 from pipeline.store.writer import ArtifactWriter
 from stages.artifacts import Graph, Partition, Traversal
 from stages.stage import Extent
@@ -314,6 +315,40 @@ def test_where_the_cache_lies(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     with pytest.raises(RequestError, match="is a file"):
         find_cache(str(tmp_path / "file"))
+    with pytest.raises(RequestError, match=r"cannot be made, since .*file is a file"):
+        find_cache(str(tmp_path / "file" / "in" / "it"))
+    assert find_cache("~nobody-of-that-name") == inner / "~nobody-of-that-name"
+
+
+def test_a_cache_that_cannot_be_read_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever its mode
+    with pytest.raises(RequestError, match="cannot be read: permission denied"):
+        find_cache(str(tmp_path))
+
+
+def test_what_a_newer_gravel_computed_is_refused_and_left_alone(tmp_path):
+    cache = Cache(tmp_path)
+    stored = publish(cache, graph())
+    made = recipe("a")
+    cache.remember(made, [stored.id], provenance())
+    files = [*(tmp_path / "artifacts").glob("*.json"), *(tmp_path / "recipes").glob("*.json")]
+    for file in files:
+        body = unseal(file.read_bytes())
+        file.write_bytes(seal({**body, "format": RECORD_FORMAT + 1}))
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    for look in (
+        lambda: cache.recall(made.digest),
+        lambda: cache.check(stored.id),
+        lambda: cache.open(stored.id),
+        cache.verify,
+        cache.list,
+        lambda: cache.gc(delete=True),
+    ):
+        with pytest.raises(RequestError, match="which a newer gravel wrote") as caught:
+            look()
+        assert caught.value.exit_code == 2
+    cache.sweep()
+    assert before.keys() <= set(tmp_path.rglob("*"))
 
 
 def test_an_unknown_artifact(tmp_path):
