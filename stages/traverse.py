@@ -43,15 +43,18 @@ FileIds = Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_ID)], ...], Field(mi
 
 
 def _form(sources: object) -> str:
-    """Tell which form of sources is meant, so that an error speaks of that form alone."""
+    """Tell which form of sources is meant, so that an error speaks of that form alone.
+
+    No form is called as a key of it is: pydantic puts both into the place of an error.
+    """
     if isinstance(sources, VertexSources) or (isinstance(sources, Mapping) and "vertices" in sources):
-        return "vertices"
-    return "random" if isinstance(sources, RandomSources | Mapping) else "ids"
+        return "indices"
+    return "drawn" if isinstance(sources, RandomSources | Mapping) else "ids"
 
 
 Sources = Annotated[
-    Annotated[RandomSources, Tag("random")]
-    | Annotated[VertexSources, Tag("vertices")]
+    Annotated[RandomSources, Tag("drawn")]
+    | Annotated[VertexSources, Tag("indices")]
     | Annotated[FileIds, Tag("ids")],
     Discriminator(_form),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def place_files(
 def _place_file(location: str, folder: Path) -> str:
     if _URL.match(location):
         return location
-    path = Path(location).expanduser() if location.startswith("~") else Path(location)
+    path = Path(os.path.expanduser(location))  # noqa: PTH111 (an unknown user's is left as it is)
     if path.is_absolute():
         return str(path)
     beside, here = (folder / path).absolute(), path.absolute()

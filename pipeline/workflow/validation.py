@@ -42,12 +42,17 @@ def validate(
     an entry of this stage may have, for hints. Returns the parameters, or what is wrong with them.
     """
     try:
-        return stage.parameters.model_validate(data)
+        parameters = stage.parameters.model_validate(data)
     except ValidationError as error:
         details = error.errors(include_url=False)
+        steps = _without_mistyped(_best_members([_follow(detail, data) for detail in details]))
+        steps = _without_emptied(steps)
     except (RecursionError, OverflowError) as error:
         return [Problem(f"the parameters of stage {stage.name} cannot be read: {error}", None, place)]
-    steps = _without_mistyped(_best_members([_follow(detail, data) for detail in details]))
+    else:
+        steps = list(_switches(data, parameters, ()))
+        if not steps:
+            return parameters
     return [_problem(step, stage, node, place, source, also) for step in steps]
 
 
@@ -105,6 +110,29 @@ def _without_mistyped(steps: Sequence[_Step]) -> list[_Step]:
     return [step for step in steps if step.kind != "missing" or (step.path, step.name) not in meant]
 
 
+def _without_emptied(steps: Sequence[_Step]) -> list[_Step]:
+    """Leave out that a list is too short where that is so only because its items are wrong."""
+    return [
+        step
+        for step in steps
+        if step.kind != "too_short"
+        or all(other.path[: len(step.path)] != step.path for other in steps if other is not step)
+    ]
+
+
+def _switches(data: Json, read: Any, path: tuple[str | int, ...]) -> Iterator[_Step]:
+    """Yield each true or false that pydantic took for the number 1 or 0."""
+    if isinstance(data, bool) and isinstance(read, int | float) and not isinstance(read, bool):
+        yield _Step(path, (), None, "one_of", "a number is expected", data, {})
+    elif isinstance(data, dict):
+        for name, value in data.items():
+            inner = read.get(name) if isinstance(read, dict) else getattr(read, name, None)
+            yield from _switches(value, inner, (*path, name))
+    elif isinstance(data, list) and isinstance(read, list | tuple):
+        for place, (value, inner) in enumerate(zip(data, read, strict=False)):
+            yield from _switches(value, inner, (*path, place))
+
+
 def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
     """Tell the failures of several members in one sentence each."""
     shallow = [step for step in steps if len(step.path) == depth]
@@ -128,14 +156,29 @@ def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
 _FAR = {"model_type", "model_attributes_type", "dict_type", "list_type", "tuple_type", "none_required"}
 
 
+_PLAIN = {
+    r"a valid (dictionary or instance of \w+|dictionary)": "a mapping",
+    r"a valid (tuple|list)": "a list",
+    r"a valid integer, got a number with a fractional part": "a whole number",
+    r"a valid integer(, unable to parse .*$)?": "a whole number",
+    r", unable to parse .*$": "",
+}
+"""Pydantic's terms and what a reader of YAML calls them."""
+
+
 def _expectation(step: _Step) -> str:
+    if step.kind in ("too_short", "too_long"):
+        bound, word = ("min", "least") if step.kind == "too_short" else ("max", "most")
+        count = step.context.get(f"{bound}_length", 1)
+        return f"at {word} {count} {'value' if count == 1 else 'values'}"
     text = step.message.removeprefix("Value error, ")
     text = re.sub(r"^Input should be ", "", text)
-    return re.sub(r", unable to parse .*$|a valid (dictionary or instance of \w+|dictionary)", _plain, text)
+    for term, plain in _PLAIN.items():
+        text = re.sub(term, plain, text)
+    return text
 
 
-def _plain(match: re.Match[str]) -> str:
-    return "a mapping" if match[1] else ""
+_NUMERAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 
 
 def _problem(
@@ -157,10 +200,12 @@ def _problem(
         return Problem(f"stage {stage.name} needs the parameter {step.name!r}{inside}", about, where)
     written = to_text(step.value)
     shown = repr(written) if len(written) <= 60 else repr(written[:57] + "...")
+    if isinstance(step.value, str) and _NUMERAL.fullmatch(written):
+        shown = f"the text {shown}"  # in quotes in the file, or it would be a number
     hint = f"its value comes from {reference}" if reference else None
     if step.kind == "one_of":
         told = step.message
-    elif step.message.startswith("Input should be "):
+    elif step.message.startswith("Input should be ") or step.kind in ("too_short", "too_long"):
         told = f"{_expectation(step)} is expected"
     else:
         told = _expectation(step)
@@ -168,6 +213,9 @@ def _problem(
     if options and isinstance(step.value, str):
         meant = suggest(step.value, options, "value")
         hint = "; ".join(filter(None, (meant if meant.startswith("did") else None, hint)))
+    elif step.kind in _FAR and step.path:
+        about = fields_at(stage.parameters, step.path[:-1]).get(str(step.path[-1]))
+        hint = "; ".join(filter(None, (about and about.rstrip("."), hint)))
     subject = f"`{dotted}` of stage {stage.name} is {shown}" if dotted else f"stage {stage.name}"
     return Problem(f"{subject}{', and ' if dotted else ': '}{told}", hint or None, where)
 

@@ -95,7 +95,7 @@ REPLACED = [
     ("${order}", "${odrer}", (15, 52), "no parameter or matrix axis 'odrer'", "order"),
     ("[original, rcm", "[original, rmc", (15, 51), "`method` of stage reorder is 'rmc'", "rcm"),
     ("input: packed,", "input: edges,", (17, 37), "gives EdgeList and VertexIds", "graph, ordered, packed"),
-    ("seed: 7}", "seed: x}", (17, 99), "`sources.seed` of stage traverse is 'x', and a valid integer", ""),
+    ("seed: 7}", "seed: x}", (17, 99), "`sources.seed` of stage traverse is 'x', and a whole number", ""),
     (
         '{random: "${sources}", seed: 7}',
         "{randm: 3}",
@@ -104,7 +104,7 @@ REPLACED = [
         "random",
     ),
     ('{random: "${sources}", seed: 7}', "[1, b]", (17, 74), "`sources.1` of stage traverse is 'b'", ""),
-    ('{random: "${sources}", seed: 7}', "soon", (17, 70), "'soon', and a mapping or a valid list is", ""),
+    ('{random: "${sources}", seed: 7}', "soon", (17, 70), "'soon', and a mapping or a list is", ""),
     (", traversal: bfs", "", (18, 3), "'check' (stage verify) needs `traversal`: the labels", "Traversal"),
     ("over: matrix", "over: [ordr]", (19, 34), "there is no matrix axis 'ordr'", "order"),
     ("over: matrix", "over: order", (19, 34), "`over` is 'order'", "over: [order]"),

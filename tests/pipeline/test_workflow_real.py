@@ -57,6 +57,16 @@ def test_the_place_of_a_file_is_no_part_of_what_ingest_makes() -> None:
             "`sources.random` of stage traverse is 'x'",
             "",
         ),
+        (
+            "{stage: traverse, input: g, sources: {random: 3, sed: 1}}",
+            "no parameter 'sed' in `sources`",
+            "'seed'",
+        ),
+        ("{stage: traverse, input: g, sources: []}", "is '[]', and at least 1 value is expected", ""),
+        ("{stage: traverse, input: g, sources: 3}", "is '3', and a list is expected", "{random: k, seed: s}"),
+        ("{stage: traverse, input: g, sources: [true]}", "is 'true', and a number is expected", ""),
+        ("{stage: traverse, input: g, sources: {random: true}}", "`sources.random` of", ""),
+        ('{stage: ingest, source: {rmat: {scale: "3"}}}', "is the text '3', and a whole number", ""),
         ("{stage: traverse, input: g, algorithm: bsf}", "`algorithm` of stage traverse is 'bsf'", "'bfs'"),
         ("{stage: traverse, input: g, strategy: two_fase}", "two_fase", ""),
         ("{stage: partition, input: g, rank: 2}", "no parameter 'rank'", "'ranks'"),
@@ -80,3 +90,22 @@ def test_faults_in_real_parameters(tmp_path: Path, entry: str, message: str, hin
     assert hint in (problem.hint or "")
     assert problem.location is not None
     assert problem.location.line == 4
+
+
+def test_a_list_with_one_wrong_item_is_not_called_too_short(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        "stages:\n  e: {stage: ingest, source: {path: {vertices: 3}}}\n"
+        "  g: {stage: symmetrize, input: e}\n  b: {stage: traverse, input: g, sources: [-1]}\n"
+    )
+    with pytest.raises(WorkflowError) as caught:
+        load_workflow(path)
+    (problem,) = caught.value.problems
+    assert "`sources.0` of stage traverse is '-1'" in problem.message
+
+
+def test_the_home_of_nobody_is_a_name_like_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text("stages: {e: {stage: ingest, file: ~nobody-of-that-name/a.txt}}")
+    parameters = load_workflow(path).stages["e"].variants[()].parameters
+    assert "~nobody-of-that-name/a.txt" in parameters.model_dump_json()
