@@ -11,6 +11,7 @@ import click
 from pipeline.cli.errors import echo
 from pipeline.cli.forecast import forecast, machine_options, paint
 from pipeline.cli.options import cache_option, load_plan, selection_options
+from pipeline.cli.writing import write_text
 from pipeline.errors import RequestError
 
 MANY = 40
@@ -63,5 +64,5 @@ def command(
     if target is None:
         echo(text.rstrip("\n"))
         return
-    Path(target).write_text(text, encoding="utf-8")
+    write_text(target, text)
     echo(f"{len(boxes)} boxes -> {target}")

@@ -7,12 +7,13 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from pipeline.errors import GravelError, Location, Problem
+from pipeline.errors import GravelError, Location, Problem, RequestError
 from stages.errors import StageError
 
 __all__ = ["echo", "exit_code", "render", "run_command"]
@@ -21,8 +22,12 @@ INTERRUPTED = 130
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text whose colours are dropped without a terminal and under NO_COLOR."""
-    click.echo(text, err=err, color=False if os.environ.get("NO_COLOR") else None)
+    """Print text whose colours are dropped without a terminal and under NO_COLOR.
+
+    That nobody reads standard error does not change how a command ends.
+    """
+    with suppress(OSError) if err else nullcontext():
+        click.echo(text, err=err, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def exit_code(error: BaseException) -> int:
@@ -72,34 +77,57 @@ def _snippet_lines(place: Location) -> Iterator[str]:
 
 def run_command(command: Callable[[], Any]) -> NoReturn:
     """Run a command to its exit; a click command's own exit codes are kept."""
+    _open_closed_streams()
+    result = None
     try:
         result = command()
         sys.stdout.flush()
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         sys.exit(error.exit_code)
+    except SystemExit:
+        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+            # How click, which would exit with 1, leaves the stream when whoever read it has had enough.
+            sys.exit(0)
+        raise
     except (KeyboardInterrupt, click.Abort):
         echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # Whoever read the output has had enough; point stdout elsewhere, or Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(result if isinstance(result, int) else 0)
     except (GravelError, StageError) as error:
         echo(render(error), err=True)
         sys.exit(exit_code(error))
     except OSError as error:
-        echo(render(_as_gravel_error(error)), err=True)
-        sys.exit(1)
+        told = _as_gravel_error(error)
+        echo(render(told), err=True)
+        sys.exit(told.exit_code)
     except Exception as error:
         _report_defect(error)
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)
 
 
+def _open_closed_streams() -> None:
+    """Point standard streams that are closed at nothing, before a file of the cache takes their number."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)  # for the workers
+    os.close(number)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 (for as long as the process)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
 def _as_gravel_error(error: OSError) -> GravelError:
+    try:
+        os.getcwd()  # noqa: PTH109 (a check, no path)
+    except FileNotFoundError:
+        return RequestError("the current directory no longer exists", hint="change to another one")
     reason = (error.strerror or str(error)).lower()
     subject = f"{error.filename}: " if error.filename is not None else ""
     return GravelError(f"{subject}{reason}", hint=_saved_hint(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import click
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """How often a result that turns out damaged while it is read is computed again before that is an error."""
+
+_Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
+"""The key of a run and the place of an output, for the result and for the ids of its vertices."""
 
 
 @click.command()
@@ -56,11 +59,12 @@ def command(
     check_target(path)
     plan = load_plan(file, settings=settings, where=where, only=[stage])
     run = _one_run(plan, stage)
+    source = _source(plan, run)
     root = find_cache(cache_path)
     options = RunOptions(
         cache_root=root, cluster=cluster, backend=backend, reporter=make_reporter(quiet=True)
     )
-    rows = _export(plan, run, path, options, Cache(root))
+    rows = _export(plan, source, path, options, Cache(root))
     click.echo(f"{rows:,} rows -> {path}")
 
 
@@ -76,13 +80,13 @@ def _one_run(plan: Plan, stage: str) -> StageRun:
     )
 
 
-def _export(plan: Plan, run: StageRun, path: Path, options: RunOptions, cache: Cache) -> int:
+def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache: Cache) -> int:
     from pipeline.export import columns_of, write_file
 
     for attempt in range(ATTEMPTS):
         outcome = _computed(plan, options)
         try:
-            result, ids = _result_and_ids(plan, run, outcome, cache)
+            result, ids = (outcome.outputs(key)[place] for key, place in source)
             columns = columns_of(cache.open(result), cast("VertexIds", cache.open(ids)))
             write_file(columns, path)
         except DamagedArtifact as damage:
@@ -104,7 +108,8 @@ def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
     return outcome
 
 
-def _result_and_ids(plan: Plan, run: StageRun, outcome: RunOutcome, cache: Cache) -> tuple[str, str]:
+def _source(plan: Plan, run: StageRun) -> _Source:
+    """Find what is exported and the ids of its vertices; raises RequestError before anything is computed."""
     from pipeline.export import EXPORTABLE
 
     kinds = run.stage.outputs
@@ -114,14 +119,12 @@ def _result_and_ids(plan: Plan, run: StageRun, outcome: RunOutcome, cache: Cache
             f"{run.entry} makes a {' and a '.join(kinds)}, which has no columns to export",
             hint=f"stages that make one of {', '.join(EXPORTABLE)} can be exported",
         )
-    result = outcome.outputs(run.key)[kinds.index(kind)]
     for one in [run, *plan.lineage(run.key)]:
         if "VertexIds" in one.stage.outputs:
-            ids = outcome.outputs(one.key)[one.stage.outputs.index("VertexIds")]
-            for name, owner in ((result, run), (ids, one)):
-                if name.startswith("recipe:"):
+            for owner in (run, one):
+                if not owner.keep:
                     raise RequestError(
                         f"{owner.entry} is not kept (keep: false)", hint="set keep: true to export it"
                     )
-            return result, ids
+            return (run.key, kinds.index(kind)), (one.key, one.stage.outputs.index("VertexIds"))
     raise RequestError(f"{run.entry} rests on no stage that names vertices", hint="start with ingest")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
 from pipeline.cli.errors import echo
+from pipeline.cli.writing import write_text
 
 
 @click.command()
@@ -25,5 +25,5 @@ def command(target: str | None) -> None:
     if target is None:
         echo(text)
         return
-    Path(target).write_text(text + "\n", encoding="utf-8")
+    write_text(target, text + "\n")
     echo(f"schema -> {target}")

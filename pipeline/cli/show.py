@@ -78,7 +78,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
     for run in runs:
         if any(each["key"].startswith(name) for each in run["stages"]):
             return _outputs(run, name)
-    if any(name in run["run"] for run in runs):
+    if any(run["run"] == name or (len(name) >= 4 and name in run["run"]) for run in runs):
         raise RequestError(f"{name} is a run", hint=f"name a stage of it too: gravel show {name} STAGE")
     raise RequestError(
         f"nothing in {cache.root} is called {name}",

@@ -10,7 +10,7 @@ from pipeline.executor import failures
 from pipeline.executor.nodes import Node
 from pipeline.plan.model import Plan
 from pipeline.plan.why import History
-from pipeline.progress.events import Event, Reporter
+from pipeline.progress.events import Event, QuietReporter, Reporter
 from pipeline.progress.rates import Pace
 from pipeline.runs.record import RunRecord, StageRecord
 from pipeline.worker import Failure, StageOutcome
@@ -34,8 +34,11 @@ class RunReport:
         self.failures: list[tuple[str, str, str | None]] = []
 
     def emit(self, kind: str, **data: Any) -> None:
-        """Show an event."""
-        self._reporter.handle(Event(kind, data))
+        """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
+        try:
+            self._reporter.handle(Event(kind, data))
+        except OSError:
+            self._reporter = QuietReporter()
 
     def tick(self) -> None:
         """Refresh the screen and, now and then, the record."""

@@ -42,12 +42,12 @@ def build_plan(
     for entry in workflow.stages.values():
         builder.expand(entry)
     plan = Plan(workflow, builder.runs, frozenset(builder.runs))
-    forced = find_runs(plan, force, "--force")
+    forced = find_runs(plan, force)
     runs = {key: replace(run, forced=True) if key in forced else run for key, run in plan.runs.items()}
     plan = Plan(workflow, runs, plan.wanted)
     if not only:
         return plan
-    wanted = find_runs(plan, only, "--only")
+    wanted = find_runs(plan, only)
     needed = with_ancestors(plan, wanted)
     return Plan(workflow, {key: run for key, run in runs.items() if key in needed}, frozenset(wanted))
 

@@ -46,7 +46,7 @@ def _position(axis: str, text: str, texts: list[str]) -> int:
     )
 
 
-def find_runs(plan: Plan, names: Collection[str], option: str) -> set[str]:
+def find_runs(plan: Plan, names: Collection[str]) -> set[str]:
     """Return the keys that names of entries, or keys, stand for; raises RequestError for unknown ones."""
     found: set[str] = set()
     entries: dict[str, set[str]] = {}
@@ -63,8 +63,7 @@ def find_runs(plan: Plan, names: Collection[str], option: str) -> set[str]:
             same = [each for each, entry in plan.workflow.stages.items() if entry.stage.name == name]
             hint = f"entries of that stage: {', '.join(same)}" if same else None
             known = [*entries, *plan.runs] if "[" in name else list(entries)
-            message = f"{option} {name}: there is no entry {name!r}"
-            raise RequestError(message, hint=hint or suggest(name, known, "entry"))
+            raise RequestError(f"there is no entry {name!r}", hint=hint or suggest(name, known, "entry"))
     return found
 
 

@@ -384,3 +384,42 @@ def test_colours_only_where_they_are_wanted(bench: Bench, monkeypatch: pytest.Mo
     assert "\x1b" in CliRunner().invoke(main, arguments, color=True).stdout
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in CliRunner().invoke(main, arguments, color=True).stdout
+
+
+def test_a_file_to_write_is_checked(bench: Bench, tmp_path: Path) -> None:
+    bench.plan()
+    for target, message in (
+        (tmp_path / "none" / "out.svg", "does not exist"),
+        (tmp_path, "is a folder"),
+        (Path("/proc/out.svg"), "could not write"),
+    ):
+        for verb in (["dag", str(bench.file)], ["schema"]):
+            result = gravel(*verb, "--to", str(target))
+            assert result.exit_code == 2, result.output
+            assert message in result.stderr
+
+
+def test_a_missing_current_folder_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> str:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("os.getcwd", gone)
+    monkeypatch.delenv("GRAVEL_CACHE", raising=False)
+    result = gravel("runs")
+    assert result.exit_code == 2
+    assert "the current directory no longer exists" in result.stderr
+
+
+def test_export_refuses_what_has_no_columns_before_anything_runs(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.executor.execute", lambda *_: pytest.fail("something ran"))
+    bench.plan()
+    words = ("export", str(bench.file), "--cache", str(bench.cache.root), "--to", str(tmp_path / "o.csv"))
+    result = gravel(*words[:2], "summary", *words[2:])
+    assert result.exit_code == 2
+    assert "summary makes a Report, which has no columns to export" in result.stderr
+    result = gravel(*words[:2], "sumary", *words[2:])
+    assert result.exit_code == 2
+    assert "--only" not in result.stderr
+    assert "there is no entry 'sumary'" in result.stderr
