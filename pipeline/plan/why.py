@@ -67,7 +67,8 @@ def _changes(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, 
     before, after = dict(_flat(old)), dict(_flat(new))
     for name in dict.fromkeys([*before, *after]):
         was, now = before.get(name), after.get(name)
-        if was != now or (name in before) != (name in after):
+        # A parameter that is not given and one that this form of it lacks are the same to a reader.
+        if was != now:
             yield name, f"{name}: {_show(name, was)} -> {_show(name, now)}"
 
 

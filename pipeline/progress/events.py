@@ -2,7 +2,7 @@
 
 Every line is an object with `event` and `time` (seconds since the epoch). The kinds and their other fields:
 
-- `run_started`: run, workflow, stages (count), cached (count), folder
+- `run_started`: run, workflow, stages (count), folder
 - `cluster_started`: cluster (what it is), seconds
 - `stage_cached`: stage (the run's key), seconds (what making it took), bytes
 - `stage_started`: stage, place, attempt, need_host_bytes, need_device_bytes
@@ -15,7 +15,7 @@ Every line is an object with `event` and `time` (seconds since the epoch). The k
 - `waiting`: stage, message (another run computes it)
 - `note`: message
 - `run_finished`: run, state (done, failed, interrupted), seconds, computed, cached, failed, skipped,
-  report (path or null)
+  interrupted (counts), report (path or null)
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ class TerminalReporter:
         if text is None:
             return
         mark, style = _STYLES.get(kind, (" ", ""))
-        self._console.print(Text(f"{mark} {text}", style=style), highlight=False)
+        # Soft: a path that the terminal itself wraps can still be copied.
+        self._console.print(Text(f"{mark} {text}", style=style), highlight=False, soft_wrap=True)
 
     def _start(self) -> None:
         if self._live is None:

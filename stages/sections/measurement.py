@@ -140,7 +140,7 @@ def _spread(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         axes.set_xlabel("GTEPS (distinct undirected edges)")
         axes.set_ylabel("share of sources")
         axes.set_ylim(0, 1)
-        if len(data) <= len(PALETTE):
+        if any(data.values()) and len(data) <= len(PALETTE):
             axes.legend(loc="best")
 
     return {

@@ -85,3 +85,15 @@ def test_long_values_are_cut(bench: Bench) -> None:
     text = ORDERINGS.replace("over: matrix,", f"over: matrix, title: {'x' * 500},")
     plan = bench.plan(text)
     assert all(len(each) < 200 for each in bench.status(plan)["summary"].reasons)
+
+
+def test_what_is_not_given_before_and_after_is_no_change() -> None:
+    from pipeline.plan.why import _changes
+
+    old = {"parameters": {"source": None, "file": "a"}, "files": {"a": "12"}}
+    new = {"parameters": {"source": {"rmat": None, "path": {"vertices": 5}}, "file": None}}
+    assert [text for _, text in _changes(old, new)] == [
+        "file: a -> none",
+        "file a: 12 -> none",
+        "source.path.vertices: none -> 5",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -143,3 +144,10 @@ def test_an_empty_graph_and_no_searches_are_reported_too():
         "Connected components",
         "Traversal times and rates",
     }
+
+
+def test_searches_that_reach_nothing_are_drawn_without_a_word(recwarn):
+    alone = measurement(searches=2)
+    searches = [{**search, "reached": 1, "arcs": 0, "edges": 0} for search in alone.searches]
+    make([replace(alone, searches=searches)])
+    assert not recwarn.list
