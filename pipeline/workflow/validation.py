@@ -156,6 +156,8 @@ def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
 _FAR = {"model_type", "model_attributes_type", "dict_type", "list_type", "tuple_type", "none_required"}
 
 
+_COUNTED_OR_MATCHED = {"too_short", "too_long", "string_pattern_mismatch"}
+
 _PLAIN = {
     r"a valid (dictionary or instance of \w+|dictionary)": "a mapping",
     r"a valid (tuple|list)": "a list",
@@ -171,6 +173,8 @@ def _expectation(step: _Step) -> str:
         bound, word = ("min", "least") if step.kind == "too_short" else ("max", "most")
         count = step.context.get(f"{bound}_length", 1)
         return f"at {word} {count} {'value' if count == 1 else 'values'}"
+    if step.kind == "string_pattern_mismatch":
+        return f"a text that matches {step.context['pattern']}"
     text = step.message.removeprefix("Value error, ")
     text = re.sub(r"^Input should be ", "", text)
     for term, plain in _PLAIN.items():
@@ -205,7 +209,7 @@ def _problem(
     hint = f"its value comes from {reference}" if reference else None
     if step.kind == "one_of":
         told = step.message
-    elif step.message.startswith("Input should be ") or step.kind in ("too_short", "too_long"):
+    elif step.message.startswith("Input should be ") or step.kind in _COUNTED_OR_MATCHED:
         told = f"{_expectation(step)} is expected"
     else:
         told = _expectation(step)

@@ -128,7 +128,7 @@ def test_where(tmp_path: Path) -> None:
     ],
 )
 def test_choices_that_do_not_exist(tmp_path: Path, options, message, hint) -> None:
-    with pytest.raises(RequestError, match="--") as caught:
+    with pytest.raises(RequestError) as caught:
         plan_of(tmp_path, **options)
     assert message in str(caught.value)
     assert hint in (caught.value.problems[0].hint or "")

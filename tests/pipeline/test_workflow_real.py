@@ -41,6 +41,7 @@ def test_the_place_of_a_file_is_no_part_of_what_ingest_makes() -> None:
     ("entry", "message", "hint"),
     [
         ("{stage: ingest, source: {rmat: {scal: 3}}}", "no parameter 'scal' in `source.rmat`", "'scale'"),
+        ("{stage: ingest, file: a.txt, sha256: abc}", "is 'abc', and a text that matches ^[0-9a-f", ""),
         ("{stage: ingest, source: {rmta: {scale: 3}}}", "no parameter 'rmta' in `source`", "'rmat'"),
         ("{stage: ingest, source: {rmat: {}}}", "needs the parameter 'scale' in `source.rmat`", ""),
         ("{stage: ingest, fil: a.txt}", "no parameter 'fil'", "'file'"),
