@@ -71,7 +71,7 @@ def estimate(
 
 def _file_extent(parameters: IngestParameters, location: str) -> tuple[int, int, int]:
     """Return bounds of vertices and edges, and of the decompressed bytes (0 where unknown)."""
-    from stages.detection import choose_reader
+    from stages.detection import BINARY, choose_reader
     from stages.parsing.head import HEAD_BYTES, Head
     from stages.streams import file_size, open_stream
 
@@ -87,6 +87,9 @@ def _file_extent(parameters: IngestParameters, location: str) -> tuple[int, int,
         return 0, 0, 0
     text_bytes = len(data) if head.whole else stored * EXPANSION.get(compression or "", 1)
     edges = counts.edges if counts and counts.edges is not None else _edges_by_size(head, text_bytes)
+    if reader.name not in BINARY and (head.whole or compression is None):
+        # Two bytes an arc at least: a header that states more is wrong, and reading it says so best.
+        edges = min(edges, text_bytes // 2)
     vertices = counts.vertices if counts and counts.vertices is not None else edges + 1
     return vertices, edges, text_bytes
 

@@ -248,3 +248,10 @@ def test_blocks_share_a_quarter_of_the_budget():
         for threads in (1, 2, 64):
             size_of_block = block_bytes(memory, threads)
             assert size_of_block * 8 * (threads + 2) <= max(memory // 4, 8 * (threads + 2) << 16)
+
+
+def test_a_header_that_the_file_cannot_hold_is_not_planned_with(tmp_path):
+    path = tmp_path / "a.mtx"
+    path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n3 3 {1 << 60}\n1 2\n")
+    stated = STAGE.estimate(IngestParameters(file=str(path)), {}, MACHINE).outputs[0]
+    assert 1 <= stated.arcs < 100
