@@ -62,6 +62,10 @@ def decode(codec: str, stored: bytes, size: int) -> bytes:
         if decompressor is None:
             decompressor = _local.decompressor = zstandard.ZstdDecompressor()
         try:
+            stated = zstandard.frame_content_size(stored)
+            if stated not in (-1, size):
+                # A damaged header may state more than there is memory for.
+                raise ValueError(f"a chunk states {stated:,} bytes and should have {size:,}")
             chunk = decompressor.decompress(stored, max_output_size=size)
         except zstandard.ZstdError as error:
             raise ValueError(f"a chunk fails its checks ({error})") from error

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import DamagedArtifact
 from pipeline.store import ArtifactRecord, Cache
+from pipeline.store.codecs import decode, encode
 from pipeline.store.records import BrokenRecord, seal, unseal
 from pipeline.store.writer import ArtifactWriter
 from stages.artifacts import Artifact, Traversal
@@ -196,10 +197,20 @@ def test_seals_hold(body, data):
         unseal(bytes(changed))
 
 
-def test_a_record_of_a_later_format_is_not_read(cache, told):
+def test_a_chunk_whose_header_states_too_much_is_damaged():
+    chunk = bytes(range(200)) * 2
+    stored = bytearray(encode("zstd", chunk))
+    assert decode("zstd", bytes(stored), len(chunk)) == chunk
+    stored[4] ^= 0x80  # the frame header's descriptor: its content size takes eight bytes now
+    with pytest.raises(ValueError, match="a chunk"):
+        decode("zstd", bytes(stored), len(chunk))
+
+
+@pytest.mark.parametrize("stated", [0, None, "2"])
+def test_a_record_of_an_unknown_format_is_not_read(cache, told, stated):
     publish(cache, graph())
     path = cache.root / "recipes" / f"{recipe().digest}.json"
-    path.write_bytes(seal(unseal(path.read_bytes()) | {"format": 2}))
+    path.write_bytes(seal(unseal(path.read_bytes()) | {"format": stated}))
     assert cache.recall(recipe().digest) is None
     assert "format" in told[0]
 
