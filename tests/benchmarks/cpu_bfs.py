@@ -5,7 +5,9 @@
 A Graph500 graph (RMAT, edge factor 16, symmetrised, loops and duplicates removed) is searched from random
 sources of degree >= 1. The libraries take turns at every source, so that a slow moment of the machine falls
 on all of them, and medians are printed. Every result is checked against gravel's. A library that is not
-installed is named and left out (`pip install -e '.[bench]'` brings all of them).
+installed is named and left out (`pip install -e '.[bench]'` brings all of them). First gravel runs alone,
+one search after the other, as the GAP Benchmark Suite times itself: taking turns, everyone finds the caches
+full of somebody else's data and the threads of other libraries still awake.
 """
 
 from __future__ import annotations
@@ -72,6 +74,15 @@ def clock(function: Callable[[], Any]) -> tuple[float, Any]:
     started = time.perf_counter()
     result = function()
     return (time.perf_counter() - started) * 1e3, result
+
+
+def alone(contestants: list[Contestant], sources: list[int]) -> dict[str, list[float]]:
+    """Let each search from all sources in a row."""
+    times = {}
+    for name, run, _ in contestants:
+        run(sources[0])
+        times[name] = [run(source)[0] for source in sources]
+    return times
 
 
 def race(contestants: list[Contestant], sources: list[int]) -> dict[str, list[float]]:
@@ -147,6 +158,8 @@ def main() -> None:
         return found.milliseconds, found.component
 
     finders: list[tuple[str, Callable[[], tuple[float, Any]]]] = [("gravel, afforest", ours)]
+    show("Alone, one search after the other", alone(contestants, sources))
+    show("Alone, components", race_components(finders, 15))
     for name, load in peers.PEERS.items():
         try:
             peer = load(row_offsets, columns)
