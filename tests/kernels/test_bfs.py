@@ -71,7 +71,7 @@ def check(result, row_offsets, column_indices, source, output, max_depth=None):
     assert set(result.directions) <= {"push", "pull"}
 
 
-def test_the_registry_holds_the_strategies_of_this_issue():
+def test_the_registry_holds_the_strategies():
     assert {"direction_optimizing", "top_down", "two_phase"} <= set(STRATEGIES)
 
 

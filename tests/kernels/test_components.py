@@ -28,7 +28,7 @@ def csr_of(pairs, n):
     return offsets, (keys % n).astype(numpy.uint32)
 
 
-def test_the_registry_holds_the_strategies_of_this_issue():
+def test_the_registry_holds_the_strategies():
     assert {"afforest", "label_propagation"} <= set(STRATEGIES)
 
 
