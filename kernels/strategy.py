@@ -25,6 +25,7 @@ class Strategy:
     cuda: str | None = None
     directed: bool = True  # whether it accepts graphs that are not symmetric
     outputs: Sequence[str] = ("distance", "predecessor", "both")
+    counts: Sequence[str] = ()  # backends where `statistics=True` counts the arcs that a search gathers
 
     def load(self, backend: str) -> Callable[..., Any]:
         """Import the implementation for `cpu` or `cuda`; raises ValueError where there is none."""

@@ -43,6 +43,7 @@ def prepare(
     output: str = "both",
     symmetric: bool,
     max_depth: int | None = None,
+    statistics: bool = False,
     **tuning: Any,
 ) -> Search:
     """Make a CSR graph ready for searches with one strategy.
@@ -54,6 +55,7 @@ def prepare(
     output : "distance", "predecessor" or "both".
     symmetric : whether every arc has its reverse.
     max_depth : do not expand beyond this distance.
+    statistics : count the arcs that every level gathers, where the strategy can (`Strategy.counts`).
     tuning : the strategy's own constants, for example `alpha` and `beta`.
 
     """
@@ -61,7 +63,10 @@ def prepare(
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
     backend = backend_of(row_offsets)
     name, reason = choose(backend, symmetric=symmetric, strategy=strategy)
-    search: Search = strategies_in("kernels.bfs")[name].load(backend)(
+    chosen = strategies_in("kernels.bfs")[name]
+    if statistics and backend in chosen.counts:
+        tuning["statistics"] = True
+    search: Search = chosen.load(backend)(
         row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
     )
     search.strategy, search.reason = name, reason

@@ -13,7 +13,8 @@ class BFSResult:
     `distance` is int32 (vertices,) with -1 for unreached; `predecessor` is int32 below 2^31 vertices, else
     int64, with -1 for none (unreached vertices and the source). Among the possible predecessors it is the
     smallest, so results do not differ between runs. Both are views of the search's workspace, valid until
-    the next `run`. `directions` names each level's direction, "push" or "pull".
+    the next `run`. `directions` names each level's direction, "push" or "pull". `expanded`, with statistics,
+    counts the arcs that each level gathered, those of vertices that were enqueued more than once included.
     """
 
     source: int
@@ -21,6 +22,7 @@ class BFSResult:
     predecessor: Any | None
     milliseconds: float
     directions: tuple[str, ...]
+    expanded: tuple[int, ...] | None = None
 
 
 class Search(Protocol):

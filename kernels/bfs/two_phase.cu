@@ -200,8 +200,8 @@ __device__ __forceinline__ void contract(const Queues& q, u64 edges, u32 depth, 
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
-           VERTEX* vertex_queue, VERTEX* edge_queue, VERTEX* parent_queue, u32* bitmask, u64* control, u64* levels,
-           u64* arrivals, u64 vertices, u64 max_depth, u64 source) {
+           VERTEX* vertex_queue, VERTEX* edge_queue, VERTEX* parent_queue, u32* bitmask, u64* control, u64* log,
+           u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ Shared shared;
     Queues q{row_offsets, columns,      distance,                       keys,   vertex_queue,
              edge_queue,  parent_queue, reinterpret_cast<u8*>(bitmask), control};
@@ -226,6 +226,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         expand(q, first, last, seen_edges, shared);
         grid_barrier(arrivals);
         u64 all_edges = load_relaxed(&control[EDGES]);
+        if (logged && global_thread() == 0) {
+            u64 cell = 1 + (level < logged ? level : logged - 1);
+            log[cell] = all_edges - seen_edges + (level < logged ? 0 : log[cell]);
+        }
         ++level;
         contract(q, all_edges - seen_edges, level, shared);
         grid_barrier(arrivals);
@@ -233,6 +237,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         first = last;
         last = load_relaxed(&control[VERTICES]);
     }
-    if (global_thread() == 0) *levels = level;
+    if (global_thread() == 0) log[0] = level;
     write_wide(keys, distance, predecessor, vertices);
 }

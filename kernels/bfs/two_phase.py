@@ -8,4 +8,5 @@ STRATEGY = Strategy(
     source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.3",
     cpu="kernels.bfs.cpu.top_down:prepare",
     cuda="kernels.bfs.cuda.two_phase:prepare",
+    counts=("cuda",),
 )

@@ -1,0 +1,107 @@
+"""A search that is one cooperative launch, with the level loop on the device: what its strategies share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kernels.bfs.cuda.labels import NARROW, Labels
+from kernels.bfs.result import BFSResult
+from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+
+LOGGED_LEVELS = 1 << 16
+"""Levels whose arcs are counted one by one with statistics; those beyond are added to the last."""
+
+
+class CooperativeSearch:
+    """A prepared graph for a kernel `search` of a `.cu` file; every allocation is done here.
+
+    The kernel takes, in this order: row_offsets i64, columns VERTEX, distance i32, keys u64, predecessor i64
+    (see `kernels/bfs/labels.cuh`), the strategy's own buffers and numbers, then log u64, arrivals u64 (see
+    `kernels/cuda/grid_barrier.cuh`), vertices u64, max_depth u64, logged u64 and source u64. It writes the
+    number of levels to log[0] and, if `logged` is not 0, the arcs that level i gathered to
+    log[1 + min(i, logged - 1)]; it zeroes what it adds to.
+
+    Parameters
+    ----------
+    name : of the strategy.
+    path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
+    buffers : makes the strategy's own arguments, given the vertices, arcs, dtype of columns and TREE.
+    block : threads of a block; `shared` : bytes of dynamic shared memory of a block.
+    blocks : the grid, at most what runs at the same time; None fills the device.
+    statistics : whether the arcs that each level gathers are counted.
+    narrow : vertices from which predecessors take 64 bits.
+
+    """
+
+    reason = ""
+
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        row_offsets: Any,
+        column_indices: Any,
+        *,
+        output: str,
+        max_depth: int | None,
+        block: int,
+        buffers: Callable[[int, int, Any, int], Sequence[Any]],
+        macros: Mapping[str, object] | None = None,
+        blocks: int | None = None,
+        shared: int = 0,
+        statistics: bool = False,
+        narrow: int = NARROW,
+    ) -> None:
+        import cupy
+        import numpy
+
+        started = time.perf_counter()
+        self.strategy = name
+        self.vertices = len(row_offsets) - 1
+        self.output = output
+        columns = cupy.ascontiguousarray(column_indices)
+        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        given = {**(macros or {}), "VERTEX": vertex_macro(columns.dtype), "TREE": self._labels.tree}
+        self._kernel = load(path, **given).get_function("search")
+        if shared:
+            self._kernel.max_dynamic_shared_size_bytes = shared
+        grid = resident_blocks(self._kernel, block, shared)
+        self._launch = (min(grid, blocks or grid),), (block,), shared
+        self._logged = LOGGED_LEVELS if statistics else 0
+        self._log = cupy.zeros(1 + self._logged, cupy.uint64)
+        self._arguments = (
+            cupy.ascontiguousarray(row_offsets),
+            columns,
+            self._labels.distance_argument(),
+            self._labels.keys,
+            self._labels.predecessor_argument(),
+            *buffers(self.vertices, len(columns), columns.dtype, self._labels.tree),
+            self._log,
+            cupy.zeros(1, cupy.uint64),
+            numpy.uint64(self.vertices),
+            numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
+            numpy.uint64(self._logged),
+        )
+        cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex.
+
+        Raises ValueError for a vertex that does not exist.
+        """
+        import numpy
+
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        arguments = (*self._arguments, numpy.uint64(source))
+        grid, block, shared = self._launch
+        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
+        log = self._log.get()
+        levels = int(log[0])
+        expanded = tuple(int(arcs) for arcs in log[1 : 1 + min(levels, self._logged)])
+        distance, predecessor = self._labels.results(self.output)
+        directions = ("push",) * levels
+        return BFSResult(source, distance, predecessor, taken, directions, expanded if self._logged else None)
