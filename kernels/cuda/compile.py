@@ -2,17 +2,22 @@
 
     python -m kernels.cuda.compile --arch sm_80 --arch sm_90
 
-Prints one line per variant: file, macros, architecture, seconds, and registers, shared and spilled bytes
-of each kernel as the assembler reports them. Exit status 1 if any variant fails.
+Each processor compiles a variant at a time. Prints one line per variant: file, macros, architecture,
+seconds, and registers, shared and spilled bytes of each kernel as the assembler reports them. Exit status 1
+if any variant fails or spills more than `--most-spilled` bytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 
 from kernels.cuda.source import compiler_options, each_variant, kernel_files, read_source
 
@@ -62,26 +67,63 @@ def kernel_usage(log: str) -> dict[str, str]:
     return usage
 
 
+def spilled_bytes(usage: str) -> int:
+    """Read the spilled bytes of one kernel out of what `kernel_usage` says of it."""
+    found = re.search(r"(\d+) bytes spilled", usage)
+    return int(found[1]) if found else 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One variant of one file for one architecture."""
+
+    path: str
+    macros: Mapping[str, str]
+    architecture: str
+    most_spilled: int
+
+    def __str__(self) -> str:
+        return " ".join(
+            [self.path, *(f"{name}={value}" for name, value in self.macros.items()), self.architecture]
+        )
+
+    def report(self) -> tuple[bool, str]:
+        """Compile it; returns whether that worked and the line to print."""
+        start = time.perf_counter()
+        try:
+            log = compile_variant(self.path, self.macros, self.architecture)
+        except RuntimeError as error:
+            return False, f"{self}: FAILED\n{error}"
+        usage = kernel_usage(log)
+        kept = all(spilled_bytes(used) <= self.most_spilled for used in usage.values())
+        used = "; ".join(f"{kernel} {used}" for kernel, used in usage.items())
+        line = f"{self}: {time.perf_counter() - start:.2f} s; {used}"
+        return kept, line if kept else f"{line}; FAILED, at most {self.most_spilled} bytes may be spilled"
+
+
+def _jobs(files: Sequence[str], architectures: Sequence[str], most_spilled: int) -> Iterator[Job]:
+    for path in files:
+        for macros in each_variant(read_source(path)):
+            for architecture in architectures:
+                yield Job(path, macros, architecture, most_spilled)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile what is asked for; returns the number of failures, at most 1."""
     parser = argparse.ArgumentParser(prog="python -m kernels.cuda.compile", description=__doc__)
     parser.add_argument("--arch", action="append", help="such as sm_90; may be given more than once")
+    # A few spilled words lie outside the inner loops; many mean that a kernel outgrew its block size.
+    parser.add_argument("--most-spilled", type=int, default=96, metavar="BYTES", help="default 96")
     parser.add_argument("files", nargs="*", help="kernel files (default: all)")
     chosen = parser.parse_args(arguments)
+    jobs = list(_jobs(chosen.files or kernel_files(), chosen.arch or ["sm_90"], chosen.most_spilled))
     failed = False
-    for path in chosen.files or kernel_files():
-        for macros in each_variant(read_source(path)):
-            for architecture in chosen.arch or ["sm_90"]:
-                label = " ".join([path, *(f"{name}={value}" for name, value in macros.items()), architecture])
-                start = time.perf_counter()
-                try:
-                    log = compile_variant(path, macros, architecture)
-                except RuntimeError as error:
-                    failed = True
-                    print(f"{label}: FAILED\n{error}", file=sys.stderr)
-                    continue
-                usage = "; ".join(f"{kernel} {used}" for kernel, used in kernel_usage(log).items())
-                print(f"{label}: {time.perf_counter() - start:.2f} s; {usage}")
+    # NVRTC compiles one program at a time in a process.
+    workers = max(1, min(len(jobs), os.cpu_count() or 1))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for worked, line in pool.map(Job.report, jobs):
+            print(line, file=sys.stdout if worked else sys.stderr, flush=True)
+            failed = failed or not worked
     return int(failed)
 
 
