@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.bfs.result import BFSResult, Search
+from kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
 from kernels.strategy import backend_of, strategies_in
 
-__all__ = ["BFSResult", "Search", "bfs", "choose", "prepare"]
+__all__ = ["BFSResult", "BatchResult", "BatchSearch", "Search", "bfs", "choose", "prepare"]
 
 
 def choose(backend: str, *, symmetric: bool, strategy: str = "auto") -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class BFSResult:
     smallest, so results do not differ between runs. Both are views of the search's workspace, valid until
     the next `run`. `directions` names each level's direction, "push" or "pull". `expanded`, with statistics,
     counts the arcs that each level gathered, those of vertices that were enqueued more than once included.
+    `batch` says how many searches ran together; beyond 1, `milliseconds` is this one's share of their time.
     """
 
     source: int
@@ -23,6 +25,38 @@ class BFSResult:
     milliseconds: float
     directions: tuple[str, ...]
     expanded: tuple[int, ...] | None = None
+    batch: int = 1
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """Searches that ran together. Arrays live where the graph lives, in the graph's numbering.
+
+    `distance` is int32 (searches, vertices) and `predecessor` int32 or int64 of the same shape, each as in
+    `BFSResult` and valid until the next batch. `milliseconds` is the time of the whole batch, which is not to
+    be compared with that of a single search. `directions` names the levels of the deepest search.
+    """
+
+    sources: tuple[int, ...]
+    distance: Any | None
+    predecessor: Any | None
+    milliseconds: float
+    directions: tuple[str, ...]
+
+    def searches(self) -> list[BFSResult]:
+        """List the searches one by one, with views of their rows and equal shares of the time."""
+        count = len(self.sources)
+        return [
+            BFSResult(
+                source,
+                None if self.distance is None else self.distance[i],
+                None if self.predecessor is None else self.predecessor[i],
+                self.milliseconds / count,
+                self.directions,
+                batch=count,
+            )
+            for i, source in enumerate(self.sources)
+        ]
 
 
 class Search(Protocol):
@@ -34,4 +68,15 @@ class Search(Protocol):
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time covers per-source initialisation and the traversal."""
+        ...
+
+
+@runtime_checkable
+class BatchSearch(Search, Protocol):
+    """A search from several vertices at once; `batch` is how many at most, and `run` is a batch of one."""
+
+    batch: int
+
+    def run_many(self, sources: Sequence[int]) -> BatchResult:
+        """Search from 1 to `batch` vertices, which may repeat; the time is that of all of them."""
         ...
