@@ -1,0 +1,120 @@
+// Status lookup (Merrill, Garland, Grimshaw, PPoPP 2012, section 4.2): which ends of gathered arcs have not
+// been visited, from parts that can be combined.
+//
+// LOOK_BITMASK: one bit per vertex; if it is set, the vertex was visited. LOOK_WARP and LOOK_HISTORY cull an
+// arc that another of the same warp, or one of the last HISTORY that this block looked up, stands for. Then
+// the vertex is claimed: with LOOK_ATOMIC by an atomic, so that exactly one arc is fresh (no false
+// negatives); with LOOK_LABEL by a read of its label and a plain write, so that arcs looked up at the same
+// time may all be fresh (the paper's way); with neither, every arc that comes so far is fresh. That last
+// relabels visited vertices whose bit was lost or is stale, so it serves measurements and no search.
+//
+// Every way leaves the right labels (see labels.cuh), since those of one level are equal and keys are always
+// written by atomicMin. Bits may be lost to races between bytes, or be read late, which costs work only.
+//
+// With TREE a bit may stand only for vertices of earlier levels, since a later arc of the same level may bring
+// a smaller predecessor. So it is set when a vertex is found again, and by whoever expands vertices in a step
+// of its own (`mark`). For the same reason an arc is culled only for one with a predecessor that is not larger.
+//
+// Use. `culling.clear()` and a barrier at the start of a search; nothing is cleared between levels. Then
+// `look_up<K>(parts, status, culling, vertex, parent, depth, live)`: whole warps call it, with K arcs per
+// lane; it turns live[k] (there is an arc) into fresh, and sets labels and bits. Parents count only if TREE.
+// Bitmask u32 (vertices / 32, rounded up), zero but for the source, or zero if the source is looked up too.
+
+#include "kernels/bfs/labels.cuh"
+
+enum LookUp : u32 { LOOK_BITMASK = 1, LOOK_LABEL = 2, LOOK_WARP = 4, LOOK_HISTORY = 8, LOOK_ATOMIC = 16 };  // as in parts.py
+
+constexpr u32 HISTORY = 1024;   // vertices that a block remembers
+constexpr u32 WARP_HASH = 128;  // cells of a warp's table, as in the paper's implementation
+constexpr bool REMEMBERS = !TREE || sizeof(VERTEX) == 4;  // a remembered pair must be one 64-bit word
+
+struct Status {
+    u32* bitmask;
+    i32* distance;
+    u64* keys;
+};
+
+// Shared by the block: `history` HISTORY words, `winners` WARP_HASH bytes for each warp.
+struct Culling {
+    u64* history;
+    u8* winners;
+
+    __device__ __forceinline__ void clear() const {
+        for (u32 i = threadIdx.x; i < HISTORY; i += blockDim.x) history[i] = ~0ull;
+    }
+};
+
+__device__ __forceinline__ bool marked(const Status& s, VERTEX vertex) {
+    return s.bitmask[vertex >> 5] >> (vertex & 31) & 1;
+}
+
+__device__ __forceinline__ void mark(const Status& s, VERTEX vertex) {
+    volatile u8* byte = reinterpret_cast<u8*>(s.bitmask) + (vertex >> 3);
+    *byte = u8(*byte | 1u << (vertex & 7));
+}
+
+// Whether another lane's arc stands for this one; all lanes call it.
+__device__ __forceinline__ bool culled_by_warp(const Culling& c, bool live, VERTEX vertex, VERTEX parent) {
+    volatile u8* winners = c.winners + warp_id() * WARP_HASH;
+    __syncwarp();
+    if (live) winners[vertex % WARP_HASH] = u8(lane_id());
+    __syncwarp();
+    u32 winner = live ? winners[vertex % WARP_HASH] : lane_id();
+    VERTEX its = __shfl_sync(ALL_LANES, vertex, winner);
+    VERTEX its_parent = TREE ? __shfl_sync(ALL_LANES, parent, winner) : VERTEX(0);
+    return winner != lane_id() && its == vertex && (!TREE || its_parent <= parent);
+}
+
+// Whether an arc that this block looked up before stands for this one; if not, it is remembered.
+__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent) {
+    if (!REMEMBERS) return false;
+    volatile u64* cell = &c.history[vertex % HISTORY];
+    u64 known = *cell;
+    u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(vertex);
+    if (TREE ? known >> 32 == vertex && known <= mine : known == mine) return true;
+    *cell = mine;
+    return false;
+}
+
+__device__ __forceinline__ bool claim(u32 parts, const Status& s, VERTEX vertex, u64 parent, u32 depth) {
+    if (TREE) {
+        u64 mine = make_key(depth, parent);
+        u64 known = UNREACHED;
+        if (parts & LOOK_ATOMIC) {
+            known = atomicMin(&s.keys[vertex], mine);
+        } else {
+            if (parts & LOOK_LABEL) known = __ldcg(&s.keys[vertex]);
+            if (mine < known) atomicMin(&s.keys[vertex], mine);
+        }
+        if (known >> KEY_SHIFT < depth) mark(s, vertex);
+        return known == UNREACHED;
+    }
+    if (parts & LOOK_ATOMIC) {
+        u32 bit = 1u << (vertex & 31);
+        if (atomicOr(&s.bitmask[vertex >> 5], bit) & bit) return false;
+    } else {
+        mark(s, vertex);
+        if (parts & LOOK_LABEL && __ldcg(&s.distance[vertex]) != -1) return false;
+    }
+    s.distance[vertex] = i32(depth);
+    return true;
+}
+
+template <u32 K>
+__device__ __forceinline__ void look_up(u32 parts, const Status& s, const Culling& c, const VERTEX (&vertex)[K],
+                                        const VERTEX (&parent)[K], u32 depth, bool (&live)[K]) {
+    if (parts & LOOK_BITMASK) {
+        u32 word[K];
+#pragma unroll
+        for (u32 k = 0; k < K; ++k) word[k] = live[k] ? s.bitmask[vertex[k] >> 5] : 0;
+#pragma unroll
+        for (u32 k = 0; k < K; ++k) live[k] = live[k] && !(word[k] >> (vertex[k] & 31) & 1);
+    }
+#pragma unroll
+    for (u32 k = 0; k < K; ++k) {
+        if (parts & LOOK_WARP && culled_by_warp(c, live[k], vertex[k], parent[k])) live[k] = false;
+        if (parts & LOOK_HISTORY && live[k] && culled_by_history(c, vertex[k], parent[k])) live[k] = false;
+    }
+#pragma unroll
+    for (u32 k = 0; k < K; ++k) live[k] = live[k] && claim(parts, s, vertex[k], u64(parent[k]), depth);
+}
