@@ -80,3 +80,13 @@ class BatchSearch(Search, Protocol):
     def run_many(self, sources: Sequence[int]) -> BatchResult:
         """Search from 1 to `batch` vertices, which may repeat; the time is that of all of them."""
         ...
+
+
+def check_batch(sources: Sequence[int], batch: int, vertices: int) -> tuple[int, ...]:
+    """Return the sources as integers; raises ValueError for what `run_many` does not take."""
+    if not 1 <= len(sources) <= batch:
+        raise ValueError(f"a batch has 1 to {batch} sources; found {len(sources)}")
+    for source in sources:
+        if not 0 <= source < vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {vertices}")
+    return tuple(int(source) for source in sources)

@@ -1,0 +1,169 @@
+"""Up to 64 searches at once on one CPU thread, with one bit for each in a word per vertex.
+
+Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014, section 3.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.bfs.result import BatchResult, BFSResult, check_batch
+from kernels.bits import trailing_zeros
+from kernels.jit import serial
+
+MOST_SEARCHES = 64
+
+_ZERO = numpy.uint64(0)
+_ONE = numpy.uint64(1)
+
+
+def prepare(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    *,
+    output: str = "both",
+    symmetric: bool = False,
+    max_depth: int | None = None,
+    batch: int = MOST_SEARCHES,
+) -> MultiSource:
+    """Make a CSR graph ready for batches of top-down searches along its arcs.
+
+    `batch` is how many searches may run at once, 1 to 64; the others are as for `kernels.bfs.prepare`.
+    Raises ValueError for a batch or a depth that cannot be.
+    """
+    return MultiSource(row_offsets, column_indices, output=output, max_depth=max_depth, batch=batch)
+
+
+class MultiSource:
+    """A prepared graph: the words of its vertices, two queues and the labels of a batch."""
+
+    strategy = "multi_source"
+    reason = ""
+
+    def __init__(
+        self,
+        row_offsets: NDArray[Any],
+        column_indices: NDArray[Any],
+        *,
+        output: str,
+        max_depth: int | None,
+        batch: int,
+    ) -> None:
+        started = time.perf_counter()
+        if max_depth is not None and max_depth < 0:
+            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+        if not 1 <= batch <= MOST_SEARCHES:
+            raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
+        n = len(row_offsets) - 1
+        self.batch = batch
+        self.vertices = n
+        self._max_depth = n if max_depth is None else max_depth
+        self._distance = numpy.empty((batch if output != "predecessor" else 0, n), numpy.int32)
+        width = numpy.uint32 if n < 1 << 31 else numpy.uint64
+        self._predecessor = numpy.empty((batch if output != "distance" else 0, n), width)
+        self._arrays = (
+            row_offsets,
+            column_indices,
+            numpy.empty(n, numpy.uint64),
+            numpy.empty(n, numpy.uint64),
+            numpy.empty(n, numpy.uint64),
+            numpy.empty(n, column_indices.dtype),
+            numpy.empty(n, column_indices.dtype),
+        )
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex, as a batch of one; raises ValueError if there is no such vertex."""
+        return self.run_many([source]).searches()[0]
+
+    def run_many(self, sources: Sequence[int]) -> BatchResult:
+        """Search from several vertices at once; `kernels.bfs.result.BatchResult` says what comes back.
+
+        Raises ValueError for a vertex that does not exist, for none, and for more than `batch`.
+        """
+        checked = check_batch(sources, self.batch, self.vertices)
+        count = len(checked)
+        distance, predecessor = self._distance[:count], self._predecessor[:count]
+        start = numpy.array(checked, numpy.int64)
+        started = time.perf_counter()
+        levels = search_together(*self._arrays, start, distance, predecessor, self._max_depth)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        signed = numpy.int32 if predecessor.itemsize == 4 else numpy.int64
+        return BatchResult(
+            checked,
+            distance if len(distance) else None,
+            predecessor.view(signed) if len(predecessor) else None,
+            milliseconds,
+            ("push",) * levels,
+        )
+
+
+@serial
+def search_together(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    seen: NDArray[Any],
+    news: NDArray[Any],
+    offers: NDArray[Any],
+    queue: NDArray[Any],
+    following: NDArray[Any],
+    sources: NDArray[Any],
+    distance: NDArray[Any],
+    predecessor: NDArray[Any],
+    max_depth: int,
+) -> int:
+    """Search from all sources; returns the number of levels that were expanded.
+
+    Bit i of `seen`, `news` (the frontier) and `offers` (the next one) belongs to search i. Labels are
+    (searches, vertices), or have no rows. What one level offers is committed before the next, so that each
+    predecessor is the smallest.
+    """
+    hops, claims = len(distance) > 0, len(predecessor) > 0
+    seen[:] = _ZERO
+    offers[:] = _ZERO
+    distance[:] = -1
+    predecessor[:] = predecessor.dtype.type(numpy.int64(-1))
+    tail = 0
+    for i in range(len(sources)):
+        v = sources[i]
+        if offers[v] == _ZERO:
+            queue[tail] = v
+            tail += 1
+        offers[v] |= _ONE << numpy.uint64(i)
+    level = 0
+    while tail > 0:
+        for i in range(tail):
+            v = queue[i]
+            news[v] = offers[v]
+            offers[v] = _ZERO
+            seen[v] |= news[v]
+            bits = news[v]
+            while hops and bits != _ZERO:
+                distance[numpy.int64(trailing_zeros(bits)), v] = level
+                bits &= bits - _ONE
+        if level >= max_depth:
+            return level
+        end, tail = tail, 0
+        for i in range(end):
+            u = queue[i]
+            for k in range(row_offsets[u], row_offsets[u + _ONE]):
+                v = column_indices[k]
+                fresh = news[u] & ~seen[v]
+                if fresh == _ZERO:
+                    continue
+                if offers[v] == _ZERO:
+                    following[tail] = v
+                    tail += 1
+                offers[v] |= fresh
+                while claims and fresh != _ZERO:
+                    search = numpy.int64(trailing_zeros(fresh))
+                    predecessor[search, v] = min(predecessor[search, v], u)
+                    fresh &= fresh - _ONE
+        queue, following = following, queue
+        level += 1
+    return level

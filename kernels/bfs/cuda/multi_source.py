@@ -1,0 +1,162 @@
+"""Up to 64 searches in one cooperative launch; see `kernels/bfs/multi_source.cu`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kernels.bfs.cuda.labels import NARROW
+from kernels.bfs.result import BatchResult, BFSResult, check_batch
+from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+
+SOURCE = "kernels/bfs/multi_source.cu"
+BLOCKS = (64, 128, 256, 512)
+MOST_SEARCHES = 64
+CHUNK = 128  # arcs of a queue entry, as in the kernel
+CONTROL_WORDS = 3 * 48  # three copies of the kernel's
+LOG_WORDS = 256  # as in the kernel
+
+
+def prepare(
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    output: str,
+    symmetric: bool,
+    max_depth: int | None = None,
+    batch: int = MOST_SEARCHES,
+    alpha: float = 4.0,
+    beta: float = 24.0,
+    block: int = 256,
+    narrow: int = NARROW,
+) -> MultiSource:
+    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
+
+    Parameters
+    ----------
+    batch : searches that may run at once, 1 to 64; each takes 4 bytes per vertex for distances and 4 or 8 for
+        predecessors.
+    alpha, beta : on a symmetric graph, go bottom-up when the arcs of all frontiers together, times alpha,
+        exceed the graph's, and back when their vertices times beta are fewer than the graph's (beta as in
+        Beamer et al., SC 2012; bottom-up rows are read until all searches are served, so alpha is less).
+    block : threads of a block: 64, 128, 256 or 512.
+    narrow : vertices from which predecessors take 64 bits.
+
+    Raises ValueError for a batch or a block that cannot be.
+
+    """
+    return MultiSource(
+        row_offsets,
+        column_indices,
+        output=output,
+        symmetric=symmetric,
+        max_depth=max_depth,
+        batch=batch,
+        ratios=(alpha, beta),
+        block=block,
+        narrow=narrow,
+    )
+
+
+class MultiSource:
+    """A prepared graph: the words of its vertices, the queue and the labels of a batch on the device."""
+
+    strategy = "multi_source"
+    reason = ""
+
+    def __init__(
+        self,
+        row_offsets: Any,
+        column_indices: Any,
+        *,
+        output: str,
+        symmetric: bool,
+        max_depth: int | None,
+        batch: int,
+        ratios: tuple[float, float],
+        block: int,
+        narrow: int,
+    ) -> None:
+        import cupy
+        import numpy
+
+        started = time.perf_counter()
+        if not 1 <= batch <= MOST_SEARCHES:
+            raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
+        if block not in BLOCKS:
+            raise ValueError(f"block is {block}; it can be {', '.join(map(str, BLOCKS))}")
+        self.batch = batch
+        self.vertices = len(row_offsets) - 1
+        columns = cupy.ascontiguousarray(column_indices)
+        n, arcs = self.vertices, len(columns)
+        tree = 0 if output == "distance" else 32 if n < narrow else 33
+        hops = output != "predecessor"
+        none = cupy.empty((1, 1), cupy.int64)
+        self._distance = cupy.empty((batch, n), cupy.int32) if hops else none
+        width = cupy.int32 if tree == 32 else cupy.int64
+        self._predecessor = cupy.empty((batch, n), width) if tree else none
+        self._outputs = hops, bool(tree)
+        self._kernel = load(SOURCE, VERTEX=vertex_macro(columns.dtype), TREE=tree).get_function("search")
+        self._launch = (resident_blocks(self._kernel, block),), (block,)
+        entries = n + arcs // CHUNK
+        self._log = cupy.zeros(LOG_WORDS, cupy.uint64)
+        self._sources = cupy.zeros(MOST_SEARCHES, cupy.int64)
+        depth = (1 << 31) - 1 if max_depth is None else max_depth
+        self._arguments = (
+            cupy.ascontiguousarray(row_offsets),
+            columns,
+            cupy.empty(2 * max(1, n), cupy.uint64),
+            self._distance,
+            self._predecessor,
+            cupy.empty(max(1, n), columns.dtype),
+            cupy.empty(max(1, entries), cupy.uint64),
+            cupy.empty(max(1, entries), cupy.uint64),
+            cupy.empty(max(1, entries), columns.dtype),
+            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            self._log,
+            cupy.zeros(1, cupy.uint64),
+            *(numpy.uint64(number) for number in (n, arcs, hops, symmetric, depth)),
+            *(numpy.float64(ratio) for ratio in ratios),
+            self._sources,
+        )
+        cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex, as a batch of one.
+
+        Raises ValueError for a vertex that does not exist.
+        """
+        return self.run_many([source]).searches()[0]
+
+    def run_many(self, sources: Sequence[int]) -> BatchResult:
+        """Search from several vertices at once; `kernels.bfs.result.BatchResult` says what comes back.
+
+        Raises ValueError for a vertex that does not exist, for none, and for more than `batch`.
+        """
+        import numpy
+
+        checked = check_batch(sources, self.batch, self.vertices)
+        start = numpy.zeros(MOST_SEARCHES, numpy.int64)
+        start[: len(checked)] = checked
+        arguments = (*self._arguments, numpy.uint64(len(checked)))
+
+        def work() -> None:
+            self._sources.set(start)
+            self._kernel(*self._launch, arguments)
+
+        taken = event_milliseconds(work)
+        distance, predecessor = (
+            labels[: len(checked)] if wanted else None
+            for labels, wanted in zip((self._distance, self._predecessor), self._outputs, strict=True)
+        )
+        return BatchResult(checked, distance, predecessor, taken, self._directions())
+
+    def _directions(self) -> tuple[str, ...]:
+        levels, changes, *log = (int(word) for word in self._log.get())
+        starts = [word >> 1 for word in log[:changes]] + [levels]
+        names: list[str] = []
+        for i in range(changes):
+            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
+        return tuple(names)
