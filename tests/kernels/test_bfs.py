@@ -1,25 +1,40 @@
 """What every BFS strategy must do; a strategy is tested here as soon as it is registered."""
 
+import inspect
+
 import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from kernels.bfs import bfs, choose, prepare
+from kernels.bfs import bfs, prepare
 from kernels.strategy import strategies_in
 from tests.zoo import scipy_distances, zoo
 
 STRATEGIES = strategies_in("kernels.bfs")
+CPU_NAMES = {
+    strategy.cpu: name
+    for name, strategy in sorted(
+        STRATEGIES.items(), key=lambda item: f"cpu.{item[0]}:" in (item[1].cpu or "")
+    )
+    if strategy.cpu
+}
+"""Each CPU implementation once, however many strategies have it as their twin."""
+
 ON_EACH_BACKEND = [
     pytest.param(name, backend, id=f"{name}-{backend}", marks=[pytest.mark.gpu] if backend == "cuda" else [])
     for name, strategy in sorted(STRATEGIES.items())
     for backend in ("cpu", "cuda")
-    if getattr(strategy, backend)
+    if (strategy.cuda if backend == "cuda" else CPU_NAMES.get(strategy.cpu) == name)
 ]
 ON_CPU = [parameter for parameter in ON_EACH_BACKEND if parameter.values[1] == "cpu"]
 OUTPUTS = ("both", "distance", "predecessor")
-TINY_LEVELS_TOO = {"serial_below": 1}
-"""Makes the CPU strategies share even the smallest levels among threads."""
+
+
+def tiny_levels_too(strategy):
+    """Make a CPU strategy share even the smallest levels among threads, if it shares any."""
+    taken = inspect.signature(STRATEGIES[strategy].load("cpu")).parameters
+    return {"serial_below": 1} if "serial_below" in taken else {}
 
 
 def place(backend, *arrays):
@@ -120,7 +135,9 @@ def test_threads_change_nothing(strategy, backend, threads, monkeypatch):
     for graph in zoo():
         csr = graph.csr()
         for output in OUTPUTS:
-            search = prepare(*csr, strategy=strategy, output=output, symmetric=True, **TINY_LEVELS_TOO)
+            search = prepare(
+                *csr, strategy=strategy, output=output, symmetric=True, **tiny_levels_too(strategy)
+            )
             for source in sources_of(csr[0]):
                 check(search.run(source), *csr, source, output)
 
@@ -160,7 +177,7 @@ def test_a_graph_with_levels_of_every_kind(strategy, backend, output):
 )
 def test_constants_change_the_way_and_not_the_result(constants):
     csr = large_graph(5)
-    for extra in ({}, TINY_LEVELS_TOO):
+    for extra in ({}, tiny_levels_too("direction_optimizing")):
         search = prepare(*csr, strategy="direction_optimizing", symmetric=True, **constants, **extra)
         for source in (7, 123):
             check(search.run(source), *csr, source, "both")
@@ -184,17 +201,10 @@ def test_random_graphs(strategy, backend, data):
     options = {
         "symmetric": True,
         "max_depth": max_depth,
-        **data.draw(draw.sampled_from([{}, TINY_LEVELS_TOO])),
+        **data.draw(draw.sampled_from([{}, tiny_levels_too(strategy)])),
     }
     result = bfs(offsets, columns, source, strategy=strategy, **options)
     check(result, offsets, columns, source, "both", max_depth)
-
-
-def test_auto_chooses_by_symmetry_and_says_why():
-    assert choose("cpu", symmetric=True)[0] == "direction_optimizing"
-    assert choose("cpu", symmetric=False)[0] == "top_down"
-    assert choose("cuda", symmetric=False)[0] == "two_phase"
-    assert "directed" in choose("cpu", symmetric=False)[1]
 
 
 @pytest.mark.parametrize(("strategy", "backend"), ON_EACH_BACKEND)
@@ -213,7 +223,7 @@ def test_an_unknown_strategy_is_refused():
         prepare(*next(zoo()).csr(), strategy="sideways", symmetric=True)
 
 
-@pytest.mark.parametrize("strategy", ["direction_optimizing", "top_down"])
+@pytest.mark.parametrize("strategy", ["direction_optimizing", "serial", "top_down"])
 def test_a_negative_depth_is_refused(strategy):
     with pytest.raises(ValueError, match="max_depth"):
         prepare(*next(zoo()).csr(), strategy=strategy, symmetric=True, max_depth=-1)

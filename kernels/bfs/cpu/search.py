@@ -28,6 +28,7 @@ class CPUSearch:
     max_depth : do not expand beyond this distance.
     pull : whether levels may be searched bottom-up, which needs a symmetric graph.
     alpha, beta, serial_below : see `kernels.bfs.cpu.direction_optimizing.prepare`.
+    threads : of this search's own team, so that no other search is affected; None for `thread_count`.
 
     """
 
@@ -45,9 +46,12 @@ class CPUSearch:
         alpha: int,
         beta: int,
         serial_below: int,
+        threads: int | None = None,
     ) -> None:
         if max_depth is not None and max_depth < 0:
             raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be 1 or more")
         n = len(row_offsets) - 1
         index = column_indices.dtype
         _compile_marking(row_offsets, column_indices)
@@ -59,7 +63,7 @@ class CPUSearch:
             n if output != "distance" else 0, numpy.uint32 if narrow else numpy.uint64
         )
         self._output = output
-        threads = thread_count()
+        threads = threads or thread_count()
         heads = numpy.empty(n if pull else 0, index)
         done_before = numpy.zeros(words, numpy.uint64)
         active = mark_isolated(row_offsets, column_indices, heads, done_before) if pull else n

@@ -17,11 +17,13 @@ def prepare(
     symmetric: bool = False,
     max_depth: int | None = None,
     serial_below: int = 4096,
+    threads: int | None = None,
 ) -> CPUSearch:
     """Make a CSR graph ready for top-down searches along its arcs.
 
-    `serial_below` is as for `kernels.bfs.cpu.direction_optimizing.prepare`; the others are as for
-    `kernels.bfs.prepare`.
+    `serial_below` is as for `kernels.bfs.cpu.direction_optimizing.prepare`; `threads` is how many share a
+    search (4 were best for the CPU search that FlexBFS, section 4, compares with), by default as many as
+    kernels may use; the others are as for `kernels.bfs.prepare`. Raises ValueError for fewer than 1 thread.
     """
     return CPUSearch(
         row_offsets,
@@ -32,4 +34,5 @@ def prepare(
         alpha=0,
         beta=0,
         serial_below=serial_below,
+        threads=threads,
     )

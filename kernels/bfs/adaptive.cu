@@ -1,0 +1,80 @@
+// Adaptive BFS (Moschou, section 2.2): a thread reads the row of a frontier vertex alone if it has fewer arcs
+// than a threshold, else its warp reads it together. New vertices of a warp are counted by a ballot, so that
+// one atomic reserves room for all of them.
+//
+// The report passes a long row to the warp through shared memory; here shuffles do. It states no threshold.
+//
+// Contract. row_offsets i64 (vertices + 1), columns VERTEX. queue VERTEX (vertices), counters u64
+// (ROUNDS, COUNTER_WORDS). Block: a multiple of 32. Grid: no more blocks than run at the same time.
+//
+// variants VERTEX: u32 u64
+// variants TREE: 0 32 33
+
+#include "kernels/bfs/baseline.cuh"
+#include "kernels/cuda/grid_barrier.cuh"
+
+// Add the lanes' new vertices to the next frontier; all lanes call it.
+__device__ __forceinline__ void put(VERTEX* next, u64* count, bool fresh, VERTEX vertex) {
+    u32 lanes = __ballot_sync(ALL_LANES, fresh);
+    if (!lanes) return;
+    u64 base = 0;
+    if (lane_id() == 0) base = atomicAdd(count, u64(__popc(lanes)));
+    base = __shfl_sync(ALL_LANES, base, 0);
+    if (fresh) next[base + __popc(lanes & lanes_below())] = vertex;
+}
+
+// Expand the vertices that the lanes of a warp hold; a row of none begins and ends at 0.
+__device__ __forceinline__ void expand(const Graph& g, VERTEX vertex, i64 begin, i64 end, u32 depth, i64 threshold,
+                                       VERTEX* next, u64* count) {
+    bool large = end - begin >= threshold;
+    i64 stop = large ? begin : end;
+    for (i64 k = begin; __any_sync(ALL_LANES, k < stop); ++k) {
+        VERTEX neighbour = k < stop ? g.columns[k] : VERTEX(0);
+        put(next, count, k < stop && claim(g, neighbour, vertex, depth), neighbour);
+    }
+    u32 rows = __ballot_sync(ALL_LANES, large);
+    while (rows) {
+        u32 from = __ffs(rows) - 1;
+        rows &= rows - 1;
+        i64 row = __shfl_sync(ALL_LANES, begin, from), row_end = __shfl_sync(ALL_LANES, end, from);
+        VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
+        for (i64 base = row; base < row_end; base += WARP) {
+            bool valid = base + lane_id() < row_end;
+            VERTEX neighbour = valid ? g.columns[base + lane_id()] : VERTEX(0);
+            put(next, count, valid && claim(g, neighbour, owner, depth), neighbour);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor, VERTEX* queue,
+           u64* counters, u64 threshold, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
+    Graph g{row_offsets, columns, distance, keys};
+    begin_search(g, log, logged, vertices, source);
+    if (global_thread() == 0) queue[0] = VERTEX(source);
+    if (global_thread() < ROUNDS) counters[global_thread() * COUNTER_WORDS] = 0;
+    grid_barrier(arrivals);
+
+    u64 first = 0, last = 1;
+    u32 level = 0;
+    while (last > first && level < max_depth) {
+        u64* count = &counters[level % ROUNDS * COUNTER_WORDS];
+        if (global_thread() == 0) counters[(level + 1) % ROUNDS * COUNTER_WORDS] = 0;
+        u64 arcs = 0;
+        for (u64 base = first + global_thread() - lane_id(); base < last; base += global_threads()) {
+            bool valid = base + lane_id() < last;
+            VERTEX vertex = valid ? queue[base + lane_id()] : VERTEX(0);
+            i64 begin = valid ? g.row_offsets[vertex] : 0;
+            i64 end = valid ? g.row_offsets[u64(vertex) + 1] : 0;
+            arcs += u64(end - begin);
+            expand(g, vertex, begin, end, level + 1, i64(threshold), queue + last, count);
+        }
+        log_arcs(log, logged, level, arcs);
+        grid_barrier(arrivals);
+        first = last;
+        last += load_relaxed(count);
+        ++level;
+    }
+    if (global_thread() == 0) log[0] = level;
+    write_wide(keys, distance, predecessor, vertices);
+}

@@ -1,0 +1,116 @@
+"""Sequential BFS on the CPU: one queue, one thread (Merrill, Garland, Grimshaw, TOPC 2015, algorithm 1).
+
+It is the baseline that the papers state speedups over, so it is kept as plain as they have it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.bfs.result import BFSResult
+from kernels.jit import serial
+
+
+def prepare(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    *,
+    output: str = "both",
+    symmetric: bool = False,
+    max_depth: int | None = None,
+) -> SerialSearch:
+    """Make a CSR graph ready; parameters as in `kernels.bfs.prepare`. `symmetric` does not matter.
+
+    Raises ValueError for a negative `max_depth`.
+    """
+    if max_depth is not None and max_depth < 0:
+        raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+    return SerialSearch(row_offsets, column_indices, output=output, max_depth=max_depth)
+
+
+class SerialSearch:
+    """A prepared graph: its queue and labels. A search for predecessors keeps distances too."""
+
+    strategy = "serial"
+    reason = ""
+
+    def __init__(
+        self,
+        row_offsets: NDArray[Any],
+        column_indices: NDArray[Any],
+        *,
+        output: str,
+        max_depth: int | None,
+    ) -> None:
+        started = time.perf_counter()
+        n = len(row_offsets) - 1
+        tree = numpy.int32 if n < 1 << 31 else numpy.int64
+        self._output = output
+        self._vertices = n
+        self._arrays = row_offsets, column_indices
+        self._distance = numpy.empty(n, numpy.int32)
+        self._predecessor = numpy.empty(n if output != "distance" else 0, tree)
+        self._queue = numpy.empty(n, column_indices.dtype)
+        self._max_depth = n if max_depth is None else max_depth
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; raises ValueError if there is no such vertex."""
+        if not 0 <= source < self._vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self._vertices}")
+        started = time.perf_counter()
+        levels = search(
+            *self._arrays, source, self._max_depth, self._queue, self._distance, self._predecessor
+        )
+        milliseconds = (time.perf_counter() - started) * 1e3
+        return BFSResult(
+            source=source,
+            distance=None if self._output == "predecessor" else self._distance,
+            predecessor=None if self._output == "distance" else self._predecessor,
+            milliseconds=milliseconds,
+            directions=("push",) * levels,
+        )
+
+
+@serial
+def search(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    source: int,
+    max_depth: int,
+    queue: NDArray[Any],
+    distance: NDArray[Any],
+    predecessor: NDArray[Any],
+) -> int:
+    """Search from one vertex and return the number of levels; `predecessor` may have no elements.
+
+    `queue` has an element per vertex. A vertex keeps the smallest predecessor of the level that reaches it.
+    """
+    follow = len(predecessor) > 0
+    distance[:] = -1
+    predecessor[:] = -1
+    distance[source] = 0
+    queue[0] = source
+    head, tail, levels = 0, 1, 0
+    while head < tail:
+        u = numpy.int64(queue[head])
+        head += 1
+        depth = distance[u] + 1
+        if depth > max_depth:
+            break
+        levels = depth
+        for k in range(row_offsets[u], row_offsets[u + 1]):
+            v = numpy.int64(column_indices[k])
+            if distance[v] == -1:
+                distance[v] = depth
+                queue[tail] = v
+                tail += 1
+                if follow:
+                    predecessor[v] = u
+            elif follow and distance[v] == depth and u < predecessor[v]:
+                predecessor[v] = u
+    return int(levels)

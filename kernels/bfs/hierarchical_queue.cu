@@ -1,0 +1,125 @@
+// BFS with a hierarchy of queues (Luo, Wong, Hwu, DAC 2010): a thread puts a new vertex into one of its
+// block's warp-level queues in shared memory; all of these, one after the other, are the block-level queue,
+// which one atomic moves to the grid-level queue in global memory. A thread reads its row alone.
+//
+// Warp-level queues. The paper has 8, as many as lanes that a multiprocessor of its time ran at once, so that
+// no two of them meet; here each lane has one. A vertex that finds its queue full goes to the grid-level
+// queue directly.
+//
+// Kernel arrangement. A frontier that one block can hold is expanded by one block, whose levels end with a
+// barrier among its threads; larger ones by the grid, with a barrier among blocks. The paper starts a kernel
+// a level for frontiers beyond that, since its GPU could not hold enough threads; here all is one launch.
+//
+// Contract. row_offsets i64 (vertices + 1), columns VERTEX. queue VERTEX (vertices), counters u64
+// (ROUNDS, COUNTER_WORDS), progress u64 (3). one_block: the largest frontier for one block. Block: a multiple
+// of 32. Grid: no more blocks than run at the same time.
+//
+// variants VERTEX: u32 u64
+// variants TREE: 0 32 33
+
+#include "kernels/bfs/baseline.cuh"
+#include "kernels/cuda/grid_barrier.cuh"
+
+constexpr u32 QUEUES = WARP;
+constexpr u32 CAPACITY = 64;  // of a warp-level queue; the paper's code has 400 for 8 of them
+
+struct Queues {
+    u32 filled[QUEUES];
+    u32 place[QUEUES];
+    u64 base;
+    VERTEX entries[QUEUES][CAPACITY + 1];  // an odd stride, so that lanes use different banks
+};
+
+// Move the block-level queue to the grid-level queue; all threads of the block call it.
+__device__ __forceinline__ void merge(Queues& q, VERTEX* next, u64* count) {
+    __syncthreads();
+    if (warp_id() == 0) {
+        u32 mine = q.filled[lane_id()] < CAPACITY ? q.filled[lane_id()] : CAPACITY;
+        u32 upto = warp_inclusive_sum(mine);
+        q.filled[lane_id()] = mine;
+        q.place[lane_id()] = upto - mine;
+        if (lane_id() == WARP - 1) q.base = upto ? atomicAdd(count, u64(upto)) : 0;
+    }
+    __syncthreads();
+    for (u32 queue = warp_id(); queue < QUEUES; queue += blockDim.x / WARP) {
+        u32 filled = q.filled[queue];
+        for (u32 i = lane_id(); i < filled; i += WARP) next[q.base + q.place[queue] + i] = q.entries[queue][i];
+        __syncwarp();
+        if (lane_id() == 0) q.filled[queue] = 0;
+    }
+    __syncthreads();
+}
+
+// Expand queue[first:last] on `blocks` blocks, of which this is one.
+__device__ __forceinline__ void expand(const Graph& g, Queues& q, VERTEX* queue, u64 first, u64 last, u64 blocks,
+                                       u32 level, u64* count, u64* log, u64 logged) {
+    u64 arcs = 0;
+    for (u64 tile = first + u64(blockIdx.x) * blockDim.x; tile < last; tile += blocks * blockDim.x) {
+        if (tile + threadIdx.x < last) {
+            VERTEX vertex = queue[tile + threadIdx.x];
+            i64 begin = g.row_offsets[vertex], end = g.row_offsets[u64(vertex) + 1];
+            arcs += u64(end - begin);
+            for (i64 k = begin; k < end; ++k) {
+                VERTEX neighbour = g.columns[k];
+                if (!claim(g, neighbour, vertex, level + 1)) continue;
+                u32 at = atomicAdd(&q.filled[lane_id()], 1u);
+                if (at < CAPACITY)
+                    q.entries[lane_id()][at] = neighbour;
+                else
+                    queue[last + atomicAdd(count, 1ull)] = neighbour;
+            }
+        }
+        merge(q, queue + last, count);
+    }
+    log_arcs(log, logged, level, arcs);
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor, VERTEX* queue,
+           u64* counters, u64* progress, u64 one_block, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged,
+           u64 source) {
+    __shared__ Queues queues;
+    Graph g{row_offsets, columns, distance, keys};
+    begin_search(g, log, logged, vertices, source);
+    if (global_thread() == 0) queue[0] = VERTEX(source);
+    if (global_thread() < ROUNDS) counters[global_thread() * COUNTER_WORDS] = 0;
+    if (threadIdx.x < QUEUES) queues.filled[threadIdx.x] = 0;
+    grid_barrier(arrivals);
+
+    u64 first = 0, last = 1;
+    u32 level = 0;
+    auto expand_on = [&](u64 blocks) {
+        u64* count = &counters[level % ROUNDS * COUNTER_WORDS];
+        if (global_thread() == 0) counters[(level + 1) % ROUNDS * COUNTER_WORDS] = 0;
+        expand(g, queues, queue, first, last, blocks, level, count, log, logged);
+        if (blocks == 1)
+            __syncthreads();
+        else
+            grid_barrier(arrivals);
+        first = last;
+        last += load_relaxed(count);
+        ++level;
+    };
+    while (last > first && level < max_depth) {
+        if (last - first > one_block && gridDim.x > 1) {
+            expand_on(gridDim.x);
+            continue;
+        }
+        if (blockIdx.x == 0) {
+            do
+                expand_on(1);
+            while (last > first && last - first <= one_block && level < max_depth);
+            if (threadIdx.x == 0) {
+                store_relaxed(&progress[0], first);
+                store_relaxed(&progress[1], last);
+                store_relaxed(&progress[2], level);
+            }
+        }
+        grid_barrier(arrivals);
+        first = load_relaxed(&progress[0]);
+        last = load_relaxed(&progress[1]);
+        level = u32(load_relaxed(&progress[2]));
+    }
+    if (global_thread() == 0) log[0] = level;
+    write_wide(keys, distance, predecessor, vertices);
+}
