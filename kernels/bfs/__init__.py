@@ -7,39 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernels.bfs.choice import Choice, choose
 from kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
 from kernels.strategy import backend_of, strategies_in
 
-__all__ = ["BFSResult", "BatchResult", "BatchSearch", "Search", "bfs", "choose", "prepare"]
-
-
-def choose(backend: str, *, symmetric: bool, strategy: str = "auto") -> tuple[str, str]:
-    """Name the strategy that `auto` stands for, and why; a given name is checked and kept.
-
-    Raises ValueError for a name that does not exist or cannot run here.
-    """
-    known = strategies_in("kernels.bfs")
-    if strategy != "auto":
-        if strategy not in known:
-            raise ValueError(f"unknown BFS strategy {strategy!r}; there are {', '.join(sorted(known))}")
-        known[strategy].load(backend)
-        if not symmetric and not known[strategy].directed:
-            raise ValueError(f"strategy {strategy!r} needs a symmetric graph")
-        return strategy, "asked for"
-    if symmetric:
-        return "direction_optimizing", "the graph is symmetric, so levels may be searched bottom-up"
-    return (
-        ("two_phase", "the graph is directed, so only out-neighbours are known")
-        if backend == "cuda"
-        else ("top_down", "the graph is directed, so only out-neighbours are known")
-    )
+__all__ = ["BFSResult", "BatchResult", "BatchSearch", "Choice", "Search", "bfs", "choose", "prepare"]
 
 
 def prepare(
     row_offsets: Any,
     column_indices: Any,
     *,
-    strategy: str = "auto",
+    strategy: str | Choice = "auto",
     output: str = "both",
     symmetric: bool,
     max_depth: int | None = None,
@@ -52,6 +31,7 @@ def prepare(
     ----------
     row_offsets : int64 (vertices + 1,), NumPy or CuPy; the result lives on the same side.
     column_indices : uint32 or uint64 (arcs,); lists must be sorted ascending.
+    strategy : a registered name, "auto", or what `choose` returned for this graph.
     output : "distance", "predecessor" or "both".
     symmetric : whether every arc has its reverse.
     max_depth : do not expand beyond this distance.
@@ -62,14 +42,17 @@ def prepare(
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
     backend = backend_of(row_offsets)
-    name, reason = choose(backend, symmetric=symmetric, strategy=strategy)
-    chosen = strategies_in("kernels.bfs")[name]
+    choice = strategy
+    if isinstance(choice, str):
+        choice = choose(row_offsets, column_indices, symmetric=symmetric, strategy=choice)
+    chosen = strategies_in("kernels.bfs")[choice.strategy]
     if statistics and backend in chosen.counts:
         tuning["statistics"] = True
     search: Search = chosen.load(backend)(
         row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
     )
-    search.strategy, search.reason = name, reason
+    search.strategy, search.reason = choice.strategy, choice.reason
+    search.prepare_milliseconds += choice.milliseconds
     return search
 
 

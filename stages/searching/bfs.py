@@ -95,12 +95,12 @@ def _prepare(
     from kernels.bfs import choose, prepare
 
     try:
-        name, _ = choose(graph.backend, symmetric=graph.symmetric, strategy=strategy)
-        checked_tuning("kernels.bfs", name, graph.backend, tuning)
+        choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
+        checked_tuning("kernels.bfs", choice.strategy, graph.backend, tuning)
         return prepare(
             graph.row_offsets,
             graph.columns,
-            strategy=strategy,
+            strategy=choice,
             output=output,
             symmetric=graph.symmetric,
             max_depth=max_depth,

@@ -1,0 +1,99 @@
+"""What a graph looks like: the skew of its degrees, and how fast a search of it grows.
+
+Measured before a strategy is chosen, from all degrees and from one short search; see `kernels/bfs/shape.cu`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.strategy import backend_of
+
+TOP = 0.01
+"""The share of the vertices whose arcs tell how skewed the degrees are."""
+
+BINS = 64
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The levels of a search from the vertex of most arcs, up to where it stopped.
+
+    `vertices` and `arcs` count what each level holds, its expansion not included; `complete` says that
+    nothing was left to search.
+    """
+
+    vertices: tuple[int, ...]
+    arcs: tuple[int, ...]
+    complete: bool
+
+    def levels(self, all_arcs: int) -> float:
+        """Levels of a whole search: counted, or drawn out as the power law of the last half of them."""
+        seen, steps = sum(self.arcs), len(self.arcs)
+        if self.complete or steps < 2 or not seen:
+            return float(steps)
+        half = steps // 2
+        power = math.log(seen / max(1, sum(self.arcs[:half]))) / math.log(steps / half)
+        return float(steps * max(1.0, all_arcs / seen) ** (1 / max(power, 0.5)))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One graph, measured. `top_share` is the share of the arcs that the `TOP` largest vertices hold."""
+
+    vertices: int
+    arcs: int
+    symmetric: bool
+    linked: int
+    largest_degree: int
+    top_share: float
+    growth: Growth | None
+    milliseconds: float
+
+    @property
+    def mean_degree(self) -> float:
+        """Arcs per vertex that has any."""
+        return self.arcs / max(1, self.linked)
+
+    @property
+    def levels(self) -> float | None:
+        """About how many levels a search from the largest vertex has; None if none was made."""
+        return None if self.growth is None else self.growth.levels(self.arcs)
+
+    @property
+    def arcs_per_level(self) -> float | None:
+        """Arcs of a level on average; None if no search was made."""
+        return None if self.levels is None else self.arcs / max(1.0, self.levels)
+
+    def skew(self) -> str:
+        """Say how the arcs are spread."""
+        return f"the largest {TOP:.0%} of the vertices hold {self.top_share:.0%} of the arcs"
+
+
+def measure(row_offsets: Any, column_indices: Any, *, symmetric: bool) -> Shape:
+    """Measure a CSR graph where it lives; arrays as for `kernels.bfs.prepare`."""
+    if backend_of(row_offsets) == "cuda":
+        from kernels.bfs.cuda.shape import measure as on_device
+
+        return on_device(row_offsets, column_indices, symmetric=symmetric)
+    from kernels.bfs.cpu.shape import measure as on_host
+
+    return on_host(row_offsets, column_indices, symmetric=symmetric)
+
+
+def top_share(vertices: Sequence[int], arcs: Sequence[int]) -> float:
+    """Share of the arcs that the `TOP` largest of the linked vertices hold, from a histogram.
+
+    Entry b counts vertices whose degree has b bits, and their arcs; within an entry the vertices count alike.
+    """
+    linked, total = sum(vertices[1:]), sum(arcs)
+    left = max(1.0, TOP * linked)
+    held = 0.0
+    for count, own in zip(reversed(vertices[1:]), reversed(arcs[1:]), strict=True):
+        taken = min(left, count)
+        held += own * taken / count if count else 0.0
+        left -= taken
+    return held / total if total else 0.0

@@ -1,0 +1,110 @@
+"""How a graph is measured, and what `auto` makes of it."""
+
+import numpy
+import pytest
+
+from kernels.bfs import choose, prepare
+from kernels.bfs.shape import Growth, measure, top_share
+from kernels.strategy import strategies_in
+from tests.kernels.cuda_case import fast_csr, on_device, rmat
+from tests.zoo import zoo
+
+GRAPHS = {graph.name: graph for graph in zoo()}
+
+
+def shape_of(name, **options):
+    return measure(*GRAPHS[name].csr(**options), symmetric=options.get("symmetric", True))
+
+
+def test_degrees_are_counted():
+    star = shape_of("star_300")
+    assert (star.vertices, star.arcs, star.linked, star.largest_degree) == (300, 598, 300, 299)
+    assert star.mean_degree == pytest.approx(598 / 300)
+    assert shape_of("all_isolated").linked == 0
+
+
+def test_a_share_of_the_arcs_is_that_of_the_largest_vertices():
+    star = shape_of("star_300")
+    # Three of 300 vertices: the hub with 299 arcs, and two with one.
+    assert star.top_share == pytest.approx(301 / 598)
+    assert shape_of("cycle_64").top_share == pytest.approx(1 / 64)
+    assert shape_of("empty").top_share == 0
+    assert top_share([5, 0, 0], [0, 0, 0]) == 0
+
+
+def test_a_search_that_stopped_is_drawn_out():
+    # On a lattice the vertices within l steps grow with the square of l.
+    lattice = Growth(tuple(range(4, 400, 4)), tuple(range(16, 1600, 16)), complete=False)
+    assert lattice.levels(sum(lattice.arcs) * 100) == pytest.approx(990, rel=0.1)
+    assert Growth((1, 2, 1), (2, 4, 2), complete=True).levels(8) == 3
+    assert Growth((1,), (100,), complete=False).levels(1000) == 1
+
+
+def test_on_the_cpu_the_direction_is_what_counts():
+    csr = GRAPHS["grid_13x17"].csr()
+    assert choose(*csr, symmetric=True).strategy == "direction_optimizing"
+    directed = choose(*csr, symmetric=False)
+    assert directed.strategy == "top_down"
+    assert "directed" in directed.reason
+    assert "of the arcs" in directed.reason
+
+
+def test_a_name_that_was_asked_for_is_kept_or_refused():
+    csr = GRAPHS["star_300"].csr()
+    asked = choose(*csr, symmetric=True, strategy="top_down")
+    assert (asked.strategy, asked.reason, asked.milliseconds) == ("top_down", "asked for", 0.0)
+    with pytest.raises(ValueError, match="unknown BFS strategy 'sideways'"):
+        choose(*csr, symmetric=True, strategy="sideways")
+    with pytest.raises(ValueError, match="needs a symmetric graph"):
+        choose(*csr, symmetric=False, strategy="direction_optimizing")
+
+
+def test_the_choice_is_in_the_search_and_its_time_in_the_preparation():
+    csr = GRAPHS["star_300"].csr()
+    choice = choose(*csr, symmetric=True)
+    search = prepare(*csr, strategy=choice, symmetric=True)
+    assert (search.strategy, search.reason) == (choice.strategy, choice.reason)
+    assert search.prepare_milliseconds > choice.milliseconds > 0
+
+
+@pytest.mark.gpu
+def test_the_device_counts_what_the_host_counts():
+    for graph in (*GRAPHS.values(), rmat(14)):
+        for symmetric in (True, False):
+            csr = fast_csr(graph, symmetric=symmetric) if graph.vertex_count else graph.csr()
+            here, there = (measure(*arrays, symmetric=symmetric) for arrays in (csr, on_device(*csr)))
+            for field in ("vertices", "arcs", "linked", "largest_degree", "top_share"):
+                assert getattr(here, field) == getattr(there, field), (graph.name, field)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_a_short_search_is_a_search(index):
+    for graph in (*GRAPHS.values(), rmat(14)):
+        if not graph.vertex_count:
+            continue
+        csr = fast_csr(graph, symmetric=True, index=index)
+        placed = on_device(*csr)
+        growth = measure(*placed, symmetric=True).growth
+        hub = int(numpy.flatnonzero(numpy.diff(csr[0]) == numpy.diff(csr[0]).max())[-1])
+        distance = prepare(*csr, strategy="top_down", output="distance", symmetric=True).run(hub).distance
+        sizes = numpy.bincount(distance[distance >= 0])
+        assert growth.vertices == tuple(sizes.tolist()[: len(growth.vertices)])
+        assert growth.complete == (len(sizes) == len(growth.vertices)), graph.name
+        arcs = numpy.bincount(distance[distance >= 0], weights=numpy.diff(csr[0])[distance >= 0])
+        assert growth.arcs == tuple(arcs[: len(growth.arcs)].astype(int).tolist())
+
+
+@pytest.mark.gpu
+def test_what_auto_chooses_searches():
+    for graph in (*GRAPHS.values(), rmat(14)):
+        if not graph.vertex_count:
+            continue
+        for symmetric in (True, False):
+            csr = fast_csr(graph, symmetric=symmetric)
+            search = prepare(*on_device(*csr), symmetric=symmetric)
+            assert strategies_in("kernels.bfs")[search.strategy].cuda
+            expected = prepare(*csr, symmetric=symmetric).run(0)
+            found = search.run(0)
+            numpy.testing.assert_array_equal(found.distance.get(), expected.distance)
+            numpy.testing.assert_array_equal(found.predecessor.get(), expected.predecessor)
