@@ -21,7 +21,7 @@ SECTIONS = {
     "workflow": "the workflow's name",
     "about": "what it is for",
     "parameters": "names with default values, for ${name} and --set",
-    "matrix": "axes with their values; every combination is an experiment",
+    "matrix": "axes with their values, listed or named; every combination is an experiment",
     "stages": "the entries: which stage, from which inputs, with which parameters",
 }
 """The keys of a workflow file."""
@@ -68,7 +68,7 @@ def read_workflow(
         about=about,
         path=path,
         parameters={name: filled.value for name, filled in values.parameters.items()},
-        matrix={axis: tuple(each.value for each in found) for axis, found in values.matrix.items()},
+        matrix=values.coordinates,
         stages=entries,
     )
 

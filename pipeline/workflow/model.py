@@ -52,7 +52,10 @@ class StageEntry:
 
 @dataclass(frozen=True)
 class Workflow:
-    """A workflow: parameters with their final values, matrix axes with theirs, entries in order of need."""
+    """A workflow: parameters with their final values, matrix axes with theirs, entries in order of need.
+
+    An axis that is a mapping of names to values has the names here; its values are in the entries' variants.
+    """
 
     name: str
     about: str

@@ -42,7 +42,11 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
         "matrix": {
             "type": ["object", "null"],
             "additionalProperties": {
-                "anyOf": [{"type": "array", "minItems": 1}, {"$ref": "#/$defs/reference"}]
+                "anyOf": [
+                    {"type": "array", "minItems": 1},
+                    {"type": "object", "minProperties": 1},
+                    {"$ref": "#/$defs/reference"},
+                ]
             },
             **names,
         },

@@ -21,10 +21,15 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 @dataclass
 class Values:
-    """Final parameter values and matrix axes; `broken` names those that have faults of their own."""
+    """Final parameter values and matrix axes; `broken` names those that have faults of their own.
+
+    `coordinates` says how each value of an axis is called in keys, `--where` and reports: by its name where
+    the axis is a mapping of names to values, else by itself.
+    """
 
     parameters: dict[str, Filled] = field(default_factory=dict)
     matrix: dict[str, tuple[Filled, ...]] = field(default_factory=dict)
+    coordinates: dict[str, tuple[Json, ...]] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
 
     @property
@@ -200,18 +205,20 @@ def _read_axis(name: str, node: Node, values: Values, source: Text, faults: Faul
         for problem in error.problems:
             faults.add_problem(problem)
         return
-    if not isinstance(axis.value, list):
+    if not isinstance(axis.value, list | dict):
         faults.add(
             f"the matrix axis {name!r} is {to_text(axis.value)!r:.60}, and a list of values is expected",
-            f"write it like {name}: [a, b]",
+            f"write it like {name}: [a, b], or as a mapping of names to values",
             place,
         )
         return
     if not axis.value:
         faults.add(f"the matrix axis {name!r} has no values, so nothing would run", None, place)
         return
+    found = axis.value if isinstance(axis.value, list) else list(axis.value.values())
+    called = axis.value if isinstance(axis.value, list) else list(axis.value)
     seen: dict[str, Json] = {}
-    for position, value in enumerate(axis.value):
+    for position, value in enumerate(called):
         text = to_text(value)
         if text in seen:
             items = node.items if isinstance(node, ListNode) else ()
@@ -220,4 +227,5 @@ def _read_axis(name: str, node: Node, values: Values, source: Text, faults: Faul
             return
         seen[text] = value
     values.broken.discard(name)
-    values.matrix[name] = tuple(Filled(value, axis.size, axis.depth) for value in axis.value)
+    values.matrix[name] = tuple(Filled(value, axis.size, axis.depth) for value in found)
+    values.coordinates[name] = tuple(called)

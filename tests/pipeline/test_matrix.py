@@ -45,6 +45,21 @@ def test_runs_depend_on_the_axes_that_reach_them(tmp_path: Path) -> None:
     }
 
 
+def test_values_with_names_are_called_by_them(tmp_path: Path) -> None:
+    text = ORDERINGS.replace("order: [original, rcm, degree]", "order: {same: original, near: rcm}")
+    plan = plan_of(tmp_path, text)
+    assert [key for key in plan.runs if key.startswith("ordered")] == [
+        "ordered[order=same]",
+        "ordered[order=near]",
+    ]
+    assert plan.runs["ordered[order=near]"].parameters.method == "rcm"
+    assert plan.runs["ordered[order=near]"].coordinates == {"order": "near"}
+    chosen = plan_of(tmp_path, text, where={"order": ["near"]})
+    assert [key for key in chosen.runs if key.startswith("ordered")] == ["ordered[order=near]"]
+    with pytest.raises(RequestError, match="no value 'rcm'"):
+        plan_of(tmp_path, text, where={"order": ["rcm"]})
+
+
 def test_upstream_comes_first(tmp_path: Path) -> None:
     seen: set[str] = set()
     for key, run in plan_of(tmp_path).runs.items():

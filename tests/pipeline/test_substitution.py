@@ -93,6 +93,12 @@ def test_matrix_values_may_come_from_parameters() -> None:
     assert [each.value for each in values.matrix["m"]] == ["x", "y"]
 
 
+def test_an_axis_may_name_its_values() -> None:
+    values = values_of("parameters: {a: 3}\nmatrix: {n: {one: {k: 1}, other: {k: '${a}'}}}")
+    assert [each.value for each in values.matrix["n"]] == [{"k": 1}, {"k": 3}]
+    assert values.coordinates["n"] == ("one", "other")
+
+
 def test_the_place_of_each_reference() -> None:
     source = Text("t", 'a: "x ${b} ${c}"\nd: ${b}\n')
     root, _ = parse(source)
