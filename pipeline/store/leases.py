@@ -74,6 +74,11 @@ class Lease:
         finally:
             aside.unlink()
 
+    @property
+    def descriptor(self) -> int:
+        """The open file by which it is held: a process that inherits it holds the lease, too."""
+        return self._handle
+
     def end(self) -> None:
         """Remove the file, then free it, so that it is never seen free while its work is unfinished."""
         self.path.unlink(missing_ok=True)

@@ -1,0 +1,252 @@
+"""`gravel schedule`: workflows at set times."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.options import cache_option, set_option
+from pipeline.errors import RequestError
+
+if TYPE_CHECKING:
+    from pipeline.schedule.book import Book
+
+
+@click.group()
+def command() -> None:
+    """Run workflows at set times: add jobs, then keep `gravel schedule run` going.
+
+    Instead of the service, the system's own timer may call `gravel schedule tick`; `gravel schedule unit`
+    prints what either needs. A scheduled run is an ordinary run: same cache, same record, see `gravel runs`.
+    """
+
+
+def _seconds(ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    from pipeline.cli.cache import parse_age
+
+    if text is None:
+        return None
+    try:
+        return parse_age(text)
+    except ValueError:
+        problem = f"{text!r} is no duration; write it like 90s, 10m, 2h or 1d"
+        raise click.BadParameter(problem, ctx, parameter) from None
+
+
+@command.command("add")
+@click.argument("workflow", type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- RUN_OPTIONS...]")
+@click.option("--cron", required=True, metavar="TIMES", help="When, such as '0 3 * * *', or @daily.")
+@click.option("--name", help="The job's name; otherwise the workflow's.")
+@set_option
+@click.option("--zone", metavar="NAME", help="Time zone, such as Europe/Berlin; otherwise this machine's.")
+@click.option("--jitter", callback=_seconds, default="0s", metavar="TIME", help="Start up to so much later.")
+@click.option(
+    "--catch-up",
+    type=click.Choice(["none", "once", "all"]),
+    default="once",
+    show_default=True,
+    help="What to run of the times that were missed.",
+)
+@click.option(
+    "--overlap",
+    type=click.Choice(["skip", "queue"]),
+    default="skip",
+    show_default=True,
+    help="What to do with a time that comes while a run still goes.",
+)
+@click.option(
+    "--time-limit", callback=_seconds, metavar="TIME", help="Interrupt a run that takes longer, such as 2h."
+)
+@click.option("--on-failure", metavar="HOOK", help="Command or URL that gets the JSON of a run that failed.")
+@click.option("--on-change", metavar="HOOK", help="The same for a run whose results are not the last one's.")
+@cache_option
+def add(
+    workflow: str,
+    arguments: tuple[str, ...],
+    cron: str,
+    name: str | None,
+    settings: tuple[str, ...],
+    zone: str | None,
+    jitter: float,
+    catch_up: str,
+    overlap: str,
+    time_limit: float | None,
+    on_failure: str | None,
+    on_change: str | None,
+    cache_path: str | None,
+) -> None:
+    """Have WORKFLOW run at set times.
+
+    What follows `--` is passed on to `gravel run`, as in `-- --cluster inline --only check`.
+    """
+    from pipeline.cli.options import load_plan
+    from pipeline.schedule.book import Book
+    from pipeline.schedule.job import Job, check_hook, check_name, name_from
+    from pipeline.schedule.listing import local, upcoming
+    from pipeline.schedule.times import find_zone, local_zone, times_of
+    from pipeline.store import find_cache
+
+    zone = zone or local_zone()
+    find_zone(zone)
+    times_of(cron, zone)
+    for target, option in ((on_failure, "--on-failure"), (on_change, "--on-change")):
+        if target is not None:
+            check_hook(target, option)
+    if time_limit is not None and time_limit <= 0:
+        raise RequestError("--time-limit is no time at all", hint="leave it out for a run without a limit")
+    run = _run_options(workflow, arguments)
+    plan = load_plan(workflow, settings=settings, where=run["where"], only=run["only"], force=run["force"])
+    job = Job(
+        name=check_name(name) if name is not None else name_from(plan.workflow.name),
+        workflow=str(Path(workflow).absolute()),
+        cron=cron,
+        zone=zone,
+        created=time.time(),
+        settings=list(settings),
+        arguments=list(arguments),
+        jitter=jitter,
+        catch_up=catch_up,
+        overlap=overlap,
+        time_limit=time_limit,
+        on_failure=on_failure,
+        on_change=on_change,
+    )
+    book = Book(find_cache(cache_path))
+    book.add(job)
+    following = upcoming(job, book.state(job), job.created, 3)
+    click.echo(f"{job.name}: {job.workflow}, next at {', '.join(local(due, zone) for due in following)}")
+    click.echo("it runs while `gravel schedule run` goes, or a timer calls `gravel schedule tick`")
+
+
+def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Read words for `gravel run` as it would; raises click's errors, and RequestError for two of them."""
+    from pipeline.cli.run import command as run
+
+    read = run.make_context("gravel run", [workflow, *arguments]).params
+    if read["cache_path"] is not None:
+        raise RequestError("--cache stands behind `--`", hint="put it before: the schedule lies in the cache")
+    if read["settings"]:
+        raise RequestError("--set stands behind `--`", hint="put it before `--`")
+    return dict(read)
+
+
+@command.command("list")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="The same, and more, as JSON.")
+@click.option("-n", "history", type=click.IntRange(1), default=10, show_default=True, help="Runs of NAME.")
+@cache_option
+def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | None) -> None:
+    """List the jobs with their next and last runs; of NAME, its options and its runs."""
+    from pipeline.errors import GravelError
+    from pipeline.schedule.listing import describe
+    from pipeline.schedule.telling import details, row
+
+    book = _book(cache_path)
+    now = time.time()
+    if name is not None:
+        found = describe(book, book.job(name), now, history=history, ahead=3)
+        click.echo(json.dumps(found, indent=1) if as_json else "\n".join(details(found)))
+        return
+    jobs = []
+    for each in book.names():
+        try:
+            jobs.append(describe(book, book.job(each), now))
+        except GravelError as error:
+            click.echo(f"{each}: {error}", err=True)
+    if as_json:
+        click.echo(json.dumps(jobs, indent=1))
+    elif not jobs:
+        click.echo(f"no schedule is on record in {book.root}; `gravel schedule add` makes one")
+    else:
+        rows = [("NAME", "TIMES", "NEXT", "LAST", "OUTCOME"), *(row(job) for job in jobs)]
+        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+        for line in rows:
+            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            click.echo("  ".join(cells).rstrip())
+
+
+@command.command("remove")
+@click.argument("name")
+@cache_option
+def remove(name: str, cache_path: str | None) -> None:
+    """Forget the job NAME; a run of it that goes ends by itself."""
+    book = _book(cache_path)
+    if name not in book.names():
+        book.job(name)
+    running = book.running(name)
+    book.remove(name)
+    click.echo(f"{name} is removed" + ("; its run that goes ends by itself" if running else ""))
+
+
+@command.command("run")
+@cache_option
+def serve(cache_path: str | None) -> int:
+    """Serve the schedules in the foreground; Ctrl-C interrupts what runs and ends it.
+
+    May be killed or started twice at any time: no due time is run twice, and a killed service's run goes on.
+    """
+    from pipeline.schedule.service import Service
+    from pipeline.store import find_cache
+
+    return Service(find_cache(cache_path)).serve()
+
+
+@command.command("tick")
+@cache_option
+def tick(cache_path: str | None) -> int:
+    """Make one pass: start what is due and stay until that is done, for cron or a systemd timer.
+
+    What falls due meanwhile is started, too. Exit code 1 if a run failed.
+    """
+    from pipeline.schedule.service import Service
+    from pipeline.store import find_cache
+
+    return Service(find_cache(cache_path)).tick()
+
+
+@command.command("unit")
+@click.option("--timer", "kind", flag_value="timer", help="A timer that calls `tick` every minute instead.")
+@click.option("--cron", "kind", flag_value="cron", help="A line for crontab instead.")
+@click.option("--system", is_flag=True, help="For the system, not for the user.")
+@cache_option
+def unit(kind: str | None, system: bool, cache_path: str | None) -> None:
+    """Print the systemd unit that keeps `gravel schedule run` going."""
+    from pipeline.schedule.units import cron_line, service_units, timer_units
+    from pipeline.store import find_cache
+
+    program, cache = _program(), str(find_cache(cache_path))
+    if kind == "cron":
+        click.echo(cron_line(program, cache), nl=False)
+        return
+    units = timer_units(program, cache) if kind == "timer" else service_units(program, cache, system=system)
+    folder = "/etc/systemd/system" if system else "~/.config/systemd/user"
+    reach = "sudo systemctl" if system else "systemctl --user"
+    for name, text in units.items():
+        click.echo(f"# {folder}/{name}\n{text}")
+    click.echo(f"# then: {reach} daemon-reload && {reach} enable --now {list(units)[-1]}")
+
+
+def _program() -> list[str]:
+    """Return the words that start gravel from anywhere."""
+    import shutil
+
+    beside = Path(sys.executable).with_name("gravel")
+    found = str(beside) if beside.exists() else shutil.which("gravel")
+    if found is not None:
+        return [str(Path(found).absolute())]
+    from pipeline.schedule.carrying import program
+
+    return program("pipeline.cli")
+
+
+def _book(cache_path: str | None) -> Book:
+    from pipeline.schedule.book import Book
+    from pipeline.store import find_cache
+
+    return Book(find_cache(cache_path))

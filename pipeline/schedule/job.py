@@ -1,0 +1,117 @@
+"""A scheduled job, as `gravel schedule add` was told it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from pipeline.errors import RequestError
+from pipeline.schedule.times import Times, times_of
+
+CATCH_UP = ("none", "once", "all")
+OVERLAP = ("skip", "queue")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workflow and when to run it.
+
+    `workflow` is an absolute path; `settings` are NAME=VALUE texts of `--set`; `arguments` are further words
+    for `gravel run`; `jitter` and `time_limit` are seconds; `on_failure` and `on_change` are a shell command
+    or an http(s) URL; `created` is seconds since 1970. `id` tells a job from a later one of the same name.
+    """
+
+    name: str
+    workflow: str
+    cron: str
+    zone: str
+    created: float
+    settings: Sequence[str] = ()
+    arguments: Sequence[str] = ()
+    jitter: float = 0.0
+    catch_up: str = "once"
+    overlap: str = "skip"
+    time_limit: float | None = None
+    on_failure: str | None = None
+    on_change: str | None = None
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def times(self) -> Times:
+        """Return when the job is due."""
+        return times_of(self.cron, self.zone)
+
+    def starts(self, due: int) -> float:
+        """Return when the run of a due time starts: up to `jitter` later, the same for everyone who asks."""
+        if not self.jitter:
+            return float(due)
+        drawn = hashlib.blake2b(f"{self.id} {due}".encode(), digest_size=8).digest()
+        return due + self.jitter * int.from_bytes(drawn, "big") / 2**64
+
+    def words(self, cache: str) -> list[str]:
+        """Return the words of the command that runs it, after `gravel`."""
+        settings = [word for text in self.settings for word in ("--set", text)]
+        return ["run", self.workflow, *settings, *self.arguments, "--cache", cache]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the job as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Job:
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        job = cls(**{each.name: data[each.name] for each in fields(cls)})
+        if job.catch_up not in CATCH_UP or job.overlap not in OVERLAP:
+            raise ValueError("its policies are unknown")
+        return job
+
+
+def check_name(name: str) -> str:
+    """Return a job's name if it can be one; raises RequestError."""
+    if not _NAME.fullmatch(name):
+        raise RequestError(
+            f"{name!r} cannot be the name of a schedule",
+            hint="use at most 64 letters, digits, - and _, and begin with a letter or digit",
+        )
+    return name
+
+
+def name_from(workflow: str) -> str:
+    """Make a job's name of a workflow's name."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", workflow).strip("-_")[:64] or "job"
+
+
+def check_hook(target: str, option: str) -> str:
+    """Return a hook if it is a command or an http(s) URL; raises RequestError."""
+    from urllib.parse import urlsplit
+
+    if not target.strip():
+        raise RequestError(f"{option} is empty", hint="give a shell command or an http(s) URL")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", target):
+        try:
+            parts = urlsplit(target)
+            whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            whole = False
+        if not whole:
+            raise RequestError(
+                f"{option} {target!r} is no address that can be called",
+                hint="webhooks are http:// or https:// with a host; anything else is a shell command",
+            )
+    return target
+
+
+def shown_hook(target: str | None) -> str | None:
+    """Write a hook so that it can be shown: the path and the query of a webhook are often its password."""
+    from urllib.parse import urlsplit
+
+    if target is None or not target.startswith(("http://", "https://")):
+        return target
+    parts = urlsplit(target)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}/..."

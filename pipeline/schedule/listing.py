@@ -1,0 +1,63 @@
+"""What there is to say about jobs: when they run next, what came of the last runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pipeline.schedule.book import Book, Claim
+from pipeline.schedule.deciding import CORRECTION, State
+from pipeline.schedule.job import Job, shown_hook
+from pipeline.schedule.times import find_zone, iso
+from pipeline.store.leases import holder
+
+
+def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int = 1) -> dict[str, Any]:
+    """Return a job as plain data: what was asked, `next` due times, `last` run, what goes and waits.
+
+    With `history`, also so many `runs`, the newest first. Times are UTC.
+    """
+    state = book.state(job)
+    asked = job.to_json() | {
+        "created": iso(job.created),
+        "on_failure": shown_hook(job.on_failure),
+        "on_change": shown_hook(job.on_change),
+    }
+    running = holder(book.lease_path(job.name))
+    last = book.find_claim(job.name, state.last) if state.last else None
+    now_open = book.find_claim(job.name, state.open) if state.open else None
+    told = {
+        **asked,
+        "next": [iso(due) for due in upcoming(job, state, now, ahead)],
+        "running": None if running is None or now_open is None else _claim(book, now_open),
+        "last": None if last is None else _claim(book, last),
+        "waiting": [iso(each.due) for each in state.waiting],
+        "missed": state.missed,
+        "skipped": state.skipped,
+    }
+    if history:
+        told["runs"] = [_claim(book, each) for each in reversed(book.claims(job.name)[-history:])]
+    return told
+
+
+def upcoming(job: Job, state: State, now: float, count: int) -> list[int]:
+    """Return the next due times that are not decided yet."""
+    ahead = state.decided - now
+    moment = float(max(now, state.decided)) if ahead <= CORRECTION else now
+    found: list[int] = []
+    while len(found) < count and (due := job.times.after(moment)) is not None:
+        found.append(due)
+        moment = due
+    return found
+
+
+def _claim(book: Book, claim: Claim) -> dict[str, Any]:
+    log = book.folder(claim.job) / f"{claim.name}.log"
+    return claim.to_json() | {"log": str(log) if log.exists() else None}
+
+
+def local(moment: float, zone: str) -> str:
+    """Write a moment in a job's zone: Fri 2026-11-20 03:00 CET (with seconds unless they are 0)."""
+    when = datetime.fromtimestamp(int(moment), find_zone(zone))
+    seconds = ":%S" if when.second else ""
+    return when.strftime(f"%a %Y-%m-%d %H:%M{seconds} %Z")

@@ -1,0 +1,162 @@
+"""The service: notes what is due, decides, and starts keepers. It can be killed at any instant.
+
+Any number of services, and passes from cron, may go on one cache, on several hosts; what they agree by is in
+`pipeline.schedule.book`.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.errors import GravelError
+from pipeline.schedule.book import Book
+from pipeline.schedule.carrying import program
+from pipeline.schedule.deciding import State, corrected, decide, next_start
+from pipeline.schedule.job import Job
+from pipeline.schedule.keeping import say_line
+
+POLL = 1.0
+"""Seconds between two looks at the jobs: how long a new job or a clock that jumped goes unnoticed."""
+
+AGAIN_AFTER = 30.0
+"""Seconds before a keeper that failed without changing anything, as on a full disk, is started again."""
+
+
+def start_keeper(root: Path, name: str) -> subprocess.Popen[bytes]:
+    """Start a keeper in a session of its own: neither Ctrl-C nor the service's death reaches it."""
+    return subprocess.Popen(
+        [*program("pipeline.schedule.keeping"), str(root), name],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+class Service:
+    """Serves the jobs of a cache.
+
+    Parameters
+    ----------
+    root : the cache.
+    clock : returns the seconds since 1970.
+    say : is told, in a line, what happens.
+
+    """
+
+    def __init__(
+        self, root: Path, *, clock: Callable[[], float] = time.time, say: Callable[[str], None] = say_line
+    ) -> None:
+        self.book = Book(root)
+        self._clock = clock
+        self._say = say
+        self._keepers: dict[str, subprocess.Popen[bytes]] = {}
+        self._tried: dict[str, tuple[State, float]] = {}
+        self._failed = False
+        self._stops = 0
+        self._wake = threading.Event()
+        self._troubles: dict[str, str] = {}
+
+    def serve(self) -> int:
+        """Go on until told to stop by Ctrl-C or SIGTERM; runs are then interrupted. Returns 130."""
+        with self._signals():
+            names = self.book.names()
+            self._say(f"serving {len(names)} schedules of {self.book.root}: {', '.join(names) or 'none yet'}")
+            while not self._stops:
+                self._wake.wait(max(0.01, min(POLL, self._pass() - self._clock())))
+            self._stop()
+        return 130
+
+    def tick(self) -> int:
+        """Make one pass; stay while the runs that it began go, and start what falls due meanwhile.
+
+        Returns 0, or 1 if one of its runs failed, or 130 if told to stop.
+        """
+        with self._signals():
+            self._pass()
+            while self._keepers and not self._stops:
+                self._wake.wait(0.1)
+                self._pass()
+            if self._stops:
+                self._stop()
+                return 130
+        return int(self._failed)
+
+    def _pass(self) -> float:
+        """Look at every job once; returns when the next one is due."""
+        for name, keeper in list(self._keepers.items()):
+            if keeper.poll() is not None:
+                del self._keepers[name]
+                self._failed |= keeper.returncode != 0
+        soonest = float("inf")
+        for name in self.book.names():
+            try:
+                soonest = min(soonest, self._look(name))
+                self._troubles.pop(name, None)
+            except (GravelError, OSError) as error:
+                self._failed = True
+                if self._troubles.get(name) != str(error):
+                    self._troubles[name] = str(error)
+                    self._say(f"{name}: {error}")
+        return soonest
+
+    def _look(self, name: str) -> float:
+        """Decide what of a job is due and start a keeper if there is work; returns when it is due next."""
+        job = self.book.find(name)
+        if job is None:
+            return float("inf")
+        now = self._clock()
+        state = self.book.state(job)
+        due = next_start(job, state, now)
+        if corrected(state, now) or (due is not None and due <= now):
+            self._decide(job, now)
+            state = self.book.state(job)
+            due = next_start(job, state, now)
+        work = state.waiting or state.open is not None
+        if work and name not in self._keepers and not self.book.running(name):
+            tried, since = self._tried.get(name, (None, 0.0))
+            if tried != state or time.monotonic() - since > AGAIN_AFTER:
+                self._tried[name] = state, time.monotonic()
+                self._keepers[name] = start_keeper(self.book.root, name)
+        return float("inf") if due is None else due
+
+    def _decide(self, job: Job, now: float) -> None:
+        with self.book.lock(job.name):
+            held = self.book.find(job.name)
+            if held is None or held.id != job.id:
+                return
+            before = self.book.state(job)
+            state, told = decide(job, before, now, self.book.running(job.name))
+            if state != before:
+                self.book.write_state(job, state)
+        for line in told:
+            self._say(f"{job.name}: {line}")
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        def stop(number: int, frame: object) -> None:
+            self._stops += 1
+            self._wake.set()
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, old in before.items():
+                signal.signal(number, old)
+
+    def _stop(self) -> None:
+        """Interrupt the runs that this service began, as often as it was told to stop, and wait for them."""
+        if self._keepers:
+            self._say(f"interrupting the runs of {', '.join(self._keepers)}")
+        passed_on = 0
+        while any(keeper.poll() is None for keeper in self._keepers.values()):
+            while passed_on < self._stops:
+                passed_on += 1
+                for keeper in self._keepers.values():
+                    keeper.terminate()
+            time.sleep(0.05)

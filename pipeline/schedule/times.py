@@ -1,0 +1,172 @@
+"""When a job is due: cron expressions in a time zone.
+
+Five fields (minute, hour, day of month, month, day of week) or six (seconds first), as cronsim reads them:
+names (`MON`, `JAN`), ranges, steps, lists, `L` (last day of the month), `FRI#2`, `FRIL`; or one of the
+names in `NICKNAMES`.
+
+Where the clocks of a zone change, five fields keep Debian cron's rules. A job at set times of the day (no
+`*` at the start of its minutes or its hours) runs once a day: a time that the change leaves out is due at
+the first minute after the gap, and one that occurs twice is due the first time. Every other job, and every
+expression with seconds, follows the time that passes: what is left out is not due, and what occurs twice is
+due twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from pathlib import Path
+
+from pipeline.errors import RequestError
+
+NICKNAMES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+}
+
+FIELDS = "minute, hour, day of month, month and day of week, such as '0 3 * * *' for 03:00 every day"
+
+
+class Times:
+    """The due times of a cron expression in a zone, in whole seconds since 1970 (UTC).
+
+    Raises RequestError for an expression that cannot be read or never comes true, and for an unknown zone.
+    """
+
+    def __init__(self, cron: str, zone: str) -> None:
+        from cronsim import CronSim, CronSimError
+
+        self.cron = cron
+        self.zone = find_zone(zone)
+        self._fields = NICKNAMES.get(cron.strip().lower(), cron)
+        try:
+            CronSim(self._fields, datetime.now(UTC))
+        except CronSimError as error:
+            if _never(self._fields):
+                raise RequestError(f"the cron expression {cron!r} names a day that never comes") from None
+            raise RequestError(
+                f"{cron!r} is no cron expression: {_complaint(str(error), self._fields)}",
+                hint=f"write {FIELDS}; or one of {', '.join(NICKNAMES)}",
+            ) from None
+        if self.after(datetime.now(UTC).timestamp()) is None:
+            raise RequestError(f"the cron expression {cron!r} names a day that never comes")
+
+    def after(self, moment: float) -> int | None:
+        """Return the first due time later than a moment, or None if there is none within 50 years."""
+        return next(self._later(moment), None)
+
+    def between(self, after: float, until: float, most: int) -> list[int]:
+        """Return the due times in (after, until], in order; of more than `most` the newest."""
+        first = self.after(after)
+        if first is None or first > until:
+            return []
+        span = 60.0
+        # A minutely job may have been due a million times; only the end of a long stretch is gone through.
+        while True:
+            start = max(after, until - span)
+            found: deque[int] = deque(maxlen=most)
+            for due in self._later(start):
+                if due > until:
+                    break
+                found.append(due)
+            if start == after or len(found) == most:
+                return list(found)
+            span *= 4
+
+    def _later(self, moment: float) -> Iterator[int]:
+        from cronsim import CronSim
+
+        last = moment
+        try:
+            for found in CronSim(self._fields, datetime.fromtimestamp(int(moment), self.zone)):
+                due = int(found.timestamp())
+                # In an hour that occurs twice cronsim names the first pass, which may lie behind.
+                if due > last:
+                    last = due
+                    yield due
+        except OverflowError:  # the year 9999 is over
+            return
+
+
+@lru_cache(maxsize=256)
+def times_of(cron: str, zone: str) -> Times:
+    """Return the times of an expression, read once."""
+    return Times(cron, zone)
+
+
+def _never(fields: str) -> bool:
+    """Say whether an expression that was refused is well-formed in every month, as the 30th of February is."""
+    from cronsim import CronSim, CronSimError
+
+    parts = fields.split()
+    try:
+        CronSim(" ".join([*parts[:-2], "*", parts[-1]]), datetime.now(UTC))
+        CronSim(" ".join([*parts[:-3], "*", *parts[-2:]]), datetime.now(UTC))
+    except (CronSimError, IndexError):
+        return False
+    return len(parts) in (5, 6)
+
+
+def _complaint(said: str, fields: str) -> str:
+    parts = fields.split()
+    if len(parts) not in (5, 6):
+        return f"it has {len(parts)} {'field' if len(parts) == 1 else 'fields'}, and five are expected"
+    names = ["minute", "hour", "day-of-month", "month", "day-of-week"]
+    names = ["second", *names] if len(parts) == 6 else names
+    wrong = said.removeprefix("Bad ")
+    if wrong not in names:
+        return said.lower()
+    return f"{parts[names.index(wrong)]!r} is no {wrong.replace('-', ' ')}"
+
+
+def find_zone(name: str) -> tzinfo:
+    """Return a time zone by its name, such as Europe/Berlin; raises RequestError for an unknown one."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        from pipeline.workflow.names import nearest
+
+        known = sorted(available_timezones())
+        cities = {zone.rpartition("/")[2]: zone for zone in known}
+        meant = nearest(name, known) or cities.get(nearest(name, cities) or "")
+        hint = (
+            f"did you mean {meant}?" if meant else "name one such as Europe/Berlin, America/New_York or UTC"
+        )
+        raise RequestError(f"there is no time zone {name!r}", hint=hint) from None
+
+
+def local_zone() -> str:
+    """Return the name of this machine's zone; UTC where it has none."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    candidates = [named]
+    try:
+        candidates.append(Path("/etc/localtime").resolve().as_posix().partition("zoneinfo/")[2])
+        candidates.append(Path("/etc/timezone").read_text(encoding="utf-8").strip())
+    except (OSError, ValueError):
+        pass
+    for candidate in candidates:
+        try:
+            if candidate:
+                find_zone(candidate)
+                return candidate
+        except RequestError:
+            continue
+    return "UTC"
+
+
+def iso(moment: float) -> str:
+    """Write a moment as it lies on disk: 2026-11-20T03:00:00Z."""
+    return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def from_iso(text: str) -> int:
+    """Read what `iso` wrote; raises ValueError."""
+    return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp())
