@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
+from kernels.generate.sizes import HUB_DEGREE, HUB_SHARE
 from stages.stage import Parameters
 
 if TYPE_CHECKING:
@@ -42,10 +43,18 @@ class Uniform(Parameters):
 
     vertices: Natural
     """Number of vertices."""
-    edges: Natural
-    """Number of edges."""
+    edges: Natural | None = None
+    """Number of edges; or give `degree`."""
+    degree: Natural | None = None
+    """Mean degree: half as many edges per vertex."""
     seed: Natural = 1
     """Equal seeds give equal graphs."""
+
+    @model_validator(mode="after")
+    def _one_count(self) -> Uniform:
+        if (self.edges is None) == (self.degree is None):
+            raise ValueError("exactly one of 'edges' and 'degree' is needed")
+        return self
 
 
 class Grid(Parameters):
@@ -53,6 +62,30 @@ class Grid(Parameters):
 
     dimensions: Annotated[tuple[Positive, ...], Field(min_length=2, max_length=3)]
     """Lengths of the sides, in vertices."""
+    points: Natural | None = None
+    """Of the stencil: 5 or 9 in two dimensions, 7 or 27 in three; the fewer by default."""
+
+
+class Mesh(Parameters):
+    """A triangulated plane: a lattice with a diagonal in each cell, either of the two by chance."""
+
+    dimensions: Annotated[tuple[Positive, ...], Field(min_length=2, max_length=2)]
+    """Lengths of the sides, in vertices."""
+    seed: Natural = 1
+    """Equal seeds give equal graphs."""
+
+
+class IrregularGrid(Parameters):
+    """A lattice with vertices of high degree added, as FlexBFS was measured on."""
+
+    dimensions: Annotated[tuple[Positive, ...], Field(min_length=2, max_length=3)]
+    """Lengths of the sides, in vertices."""
+    share: Annotated[float, Field(ge=0, le=1)] = HUB_SHARE
+    """Vertices added for each vertex of the lattice, at least one."""
+    degree: Natural = HUB_DEGREE
+    """Edges of each of them, to vertices of the lattice."""
+    seed: Natural = 1
+    """Equal seeds give equal graphs."""
 
 
 class Some(Parameters):
@@ -71,6 +104,10 @@ class GeneratorSource(Parameters):
     """Random pairs."""
     grid: Grid | None = None
     """A lattice."""
+    mesh: Mesh | None = None
+    """A triangulated plane."""
+    irregular_grid: IrregularGrid | None = None
+    """A lattice with a few vertices of high degree."""
     path: Some | None = None
     """Vertices in a row."""
     star: Some | None = None
@@ -104,6 +141,9 @@ class GeneratorSource(Parameters):
         values: dict[str, Any] = getattr(self, self.name).model_dump()
         if "dimensions" in values:
             values["dims"] = list(values.pop("dimensions"))
+        degree = values.pop("degree", None) if self.name == "uniform" else None
+        if degree is not None:
+            values["edges"] = values["vertices"] * degree // 2
         return values
 
 

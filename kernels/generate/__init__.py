@@ -7,7 +7,9 @@ vertices and edges it has without making any. Nothing heavy is imported before e
 |---|---|---|---|
 | rmat | scale, edge_factor, seed, a, b, c | 2^scale | edge_factor * 2^scale |
 | uniform | vertices, edges, seed | vertices | edges |
-| grid | dims (two or three) | their product | of the lattice |
+| grid | dims (two or three), points | their product | to the next ones; across corners with 9 or 27 points |
+| mesh | dims (two), seed | their product | of the lattice, and a diagonal in each cell |
+| irregular_grid | dims, share, degree, seed | of a grid, and hubs | of the grid, and `degree` a hub |
 | path, star, cycle, complete, empty | vertices | vertices | n-1, n-1, n, n(n-1)/2, 0 |
 
 All of them describe undirected graphs: each edge is listed once.

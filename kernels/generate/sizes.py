@@ -19,6 +19,8 @@ GENERATORS = {
     "rmat": "rmat",
     "uniform": "uniform",
     "grid": "grid",
+    "mesh": "mesh",
+    "irregular_grid": "irregular_grid",
     "path": "small",
     "star": "small",
     "cycle": "small",
@@ -26,6 +28,13 @@ GENERATORS = {
     "empty": "small",
 }
 """Every generator's name, with the module of this package that holds it."""
+
+
+HUB_SHARE = 0.001
+"""Added vertices of high degree for each vertex of an irregular grid (FlexBFS, section 3)."""
+
+HUB_DEGREE = 512
+"""Arcs of each of them; gravel's, since FlexBFS states none."""
 
 
 def size(name: str, **parameters: Any) -> Size:
@@ -73,14 +82,45 @@ def uniform_size(vertices: int, edges: int, seed: int = 0) -> Size:
     return Size(vertices, edges)
 
 
-def grid_size(dims: Sequence[int]) -> Size:
-    """A lattice of two or three dimensions; each vertex is joined to the next one along each."""
+def grid_size(dims: Sequence[int], points: int | None = None) -> Size:
+    """A lattice of two or three dimensions; each vertex is joined to the next one along each.
+
+    With all the points of the stencil (9 or 27) it is joined across corners too.
+    """
     if len(dims) not in (2, 3):
         raise ValueError(f"dims has {len(dims)} numbers; a grid has 2 or 3 dimensions")
     for length in dims:
         _at_least("every number of dims", length, 1)
     vertices = math.prod(dims)
+    star, box = 2 * len(dims) + 1, 3 ** len(dims)
+    if points not in (None, star, box):
+        raise ValueError(f"points is {points}; in {len(dims)} dimensions it can be {star} or {box}")
+    if points == box:
+        # Ordered pairs at most one apart along each dimension, without those of a vertex with itself.
+        return Size(vertices, (math.prod(3 * length - 2 for length in dims) - vertices) // 2)
     return Size(vertices, sum(vertices // length * (length - 1) for length in dims))
+
+
+def mesh_size(dims: Sequence[int], seed: int = 0) -> Size:
+    """A plane of triangles: a lattice of two dimensions with a diagonal in each cell."""
+    if len(dims) != 2:
+        raise ValueError(f"dims has {len(dims)} numbers; a mesh has 2 dimensions")
+    _at_least("seed", seed, 0)
+    vertices, edges = grid_size(dims)
+    return Size(vertices, edges + (dims[0] - 1) * (dims[1] - 1))
+
+
+def irregular_grid_size(
+    dims: Sequence[int], share: float = HUB_SHARE, degree: int = HUB_DEGREE, seed: int = 0
+) -> Size:
+    """A lattice and, for each of its vertices, `share` vertices more with `degree` edges; at least one."""
+    vertices, edges = grid_size(dims)
+    _at_least("degree", degree, 0)
+    _at_least("seed", seed, 0)
+    if not 0 <= share <= 1:
+        raise ValueError(f"share is {share}; it must be from 0 to 1")
+    hubs = max(1, round(share * vertices)) if share else 0
+    return Size(vertices + hubs, edges + hubs * degree)
 
 
 def path_size(vertices: int) -> Size:
@@ -116,6 +156,8 @@ _SIZES: dict[str, Callable[..., Size]] = {
     "rmat": rmat_size,
     "uniform": uniform_size,
     "grid": grid_size,
+    "mesh": mesh_size,
+    "irregular_grid": irregular_grid_size,
     "path": path_size,
     "star": path_size,
     "cycle": cycle_size,

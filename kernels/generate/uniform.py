@@ -44,6 +44,21 @@ def uniform(
     return source, target
 
 
+def random_targets(target: NDArray[Any], first: int, vertices: int, start: int) -> None:
+    """Fill `target` with draws `first`, `first + 1`, ... of a stream among the vertices."""
+
+    def make(low: int, high: int) -> None:
+        _draws(target[low:high], numpy.uint64(first + low), numpy.uint64(vertices), numpy.uint64(start))
+
+    run_blocks(make, even_blocks(len(target)))
+
+
+@serial
+def _draws(target: NDArray[Any], first: numpy.uint64, vertices: numpy.uint64, start: numpy.uint64) -> None:
+    for i in range(len(target)):
+        target[i] = _scale_down(mix(start + (first + numpy.uint64(i)) * _STEP), vertices)
+
+
 @serial
 def _scale_down(bits: numpy.uint64, bound: numpy.uint64) -> numpy.uint64:
     """Map 64 random bits to 0..bound-1: the upper 64 bits of bits * bound (Lemire, ACM TOMACS 2019)."""

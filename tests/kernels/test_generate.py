@@ -13,7 +13,9 @@ from kernels.generate.uniform import uniform
 EXAMPLES = {
     "rmat": {"scale": 9, "edge_factor": 7, "seed": 3},
     "uniform": {"vertices": 777, "edges": 5000, "seed": 3},
-    "grid": {"dims": [7, 5, 11]},
+    "grid": {"dims": [7, 5, 11], "points": 27},
+    "mesh": {"dims": [17, 13], "seed": 3},
+    "irregular_grid": {"dims": [20, 30], "share": 0.01, "degree": 40, "seed": 3},
     "path": {"vertices": 300},
     "star": {"vertices": 300},
     "cycle": {"vertices": 300},
@@ -71,6 +73,53 @@ def test_known_lattices():
     assert pairs("complete", vertices=4) == [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
     assert pairs("grid", dims=[2, 3]) == [(0, 3), (1, 4), (2, 5), (0, 1), (1, 2), (3, 4), (4, 5)]
     assert pairs("grid", dims=[1, 1, 1]) == []
+
+
+@given(dims=st.lists(st.integers(1, 6), min_size=2, max_size=3))
+@settings(max_examples=30, deadline=None)
+def test_a_box_stencil_joins_points_that_touch_at_corners(dims):
+    edges = pairs("grid", dims=dims, points=3 ** len(dims))
+    points = [numpy.array(numpy.unravel_index(vertex, dims)) for vertex in range(int(numpy.prod(dims)))]
+    expected = {
+        (v, w)
+        for v in range(len(points))
+        for w in range(v + 1, len(points))
+        if abs(points[v] - points[w]).max() == 1
+    }
+    assert {(min(edge), max(edge)) for edge in edges} == expected
+    assert len(edges) == len(expected) == size("grid", dims=dims, points=3 ** len(dims)).edges
+
+
+def test_a_mesh_has_one_diagonal_in_each_cell():
+    rows, columns = 9, 14
+    edges = {(min(edge), max(edge)) for edge in pairs("mesh", dims=[rows, columns], seed=5)}
+    assert len(edges) == size("mesh", dims=[rows, columns]).edges
+    assert set(pairs("grid", dims=[rows, columns])) <= edges
+    falling = 0
+    for y in range(rows - 1):
+        for x in range(columns - 1):
+            corner = y * columns + x
+            diagonals = [(corner, corner + columns + 1), (corner + 1, corner + columns)]
+            assert sum(diagonal in edges for diagonal in diagonals) == 1
+            falling += diagonals[0] in edges
+    assert 0.35 < falling / ((rows - 1) * (columns - 1)) < 0.65
+    assert edges != set(pairs("mesh", dims=[rows, columns], seed=6))
+
+
+def test_an_irregular_grid_is_a_grid_and_vertices_of_high_degree():
+    dims, degree = [100, 100], 700
+    whole = pairs("irregular_grid", dims=dims, degree=degree, seed=2)
+    regular = pairs("grid", dims=dims)
+    assert whole[: len(regular)] == regular
+    assert size("irregular_grid", dims=dims, degree=degree).vertices == 10_010
+    hubs, joined = numpy.array(whole[len(regular) :]).T
+    assert numpy.bincount(hubs).tolist() == [0] * 10_000 + [degree] * 10
+    counts = numpy.bincount(joined // 1000, minlength=10)
+    assert len(counts) == 10
+    assert ((counts - 700) ** 2 / 700).sum() < 30
+    assert len(set(joined.tolist())) > 4500  # of 7000 draws among 10000; all drawn alike would be fewer
+    assert size("irregular_grid", dims=dims, share=0) == size("grid", dims=dims)
+    assert size("irregular_grid", dims=[2, 2]).vertices == 5
 
 
 @given(dims=st.lists(st.integers(1, 6), min_size=2, max_size=3))
@@ -199,6 +248,10 @@ def test_wide_vertices():
         ("rmat", {"scale": 4}, "edge_factor"),
         ("grid", {"dims": [3]}, "2 or 3 dimensions"),
         ("grid", {"dims": [3, 0]}, "every number of dims is 0"),
+        ("grid", {"dims": [3, 3], "points": 7}, "points is 7; in 2 dimensions it can be 5 or 9"),
+        ("mesh", {"dims": [3, 3, 3]}, "a mesh has 2 dimensions"),
+        ("irregular_grid", {"dims": [3, 3], "share": 2}, "share is 2"),
+        ("irregular_grid", {"dims": [3, 3], "degree": -1}, "degree is -1"),
         ("cycle", {"vertices": 2}, "at least 3"),
         ("path", {"vertices": 0}, "at least 1"),
         ("uniform", {"vertices": 0, "edges": 1}, "at least one vertex"),

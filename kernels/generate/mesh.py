@@ -1,0 +1,57 @@
+"""A triangulated plane: a lattice whose every cell has one of its two diagonals, drawn by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.generate.counter import STEP, draw, mix
+from kernels.generate.lattice import box_edges, star_offsets
+from kernels.generate.sizes import size
+from kernels.jit import serial
+from kernels.row_blocks import even_blocks, run_blocks
+
+DIAGONAL_STREAM = 4
+
+_STEP = numpy.uint64(STEP)
+_HIGH = numpy.uint64(63)
+
+
+def mesh(
+    dims: Sequence[int], seed: int = 0, *, first: int = 0, count: int | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Make edges `first` to `first + count`: those of the 5-point lattice, then a diagonal for each cell.
+
+    Inner vertices have 4 to 8 neighbours, 6 on average, as in a triangulation. Vertices are numbered with
+    the last dimension fastest. Returns source and target (count,), uint32 below 2^32 vertices, else uint64.
+    Raises ValueError unless `dims` holds two positive lengths.
+    """
+    total = size("mesh", dims=dims, seed=seed).edges
+    count = total - first if count is None else count
+    if first < 0 or count < 0 or first + count > total:
+        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    rows, columns = dims
+    straight = total - (rows - 1) * (columns - 1)
+    # Every cell's upper left corner is the start of its edge to the lower right one.
+    source, target = box_edges(dims, [*star_offsets(2), (1, 1)], first, count)
+    skipped = max(0, straight - first)
+    start = numpy.uint64(draw(seed, DIAGONAL_STREAM))
+    cell = max(0, first - straight)
+    tails, heads = source[skipped:], target[skipped:]
+
+    def turn(low: int, high: int) -> None:
+        _turn(tails[low:high], heads[low:high], numpy.uint64(cell + low), start)
+
+    run_blocks(turn, even_blocks(len(tails)))
+    return source, target
+
+
+@serial
+def _turn(source: NDArray[Any], target: NDArray[Any], first: numpy.uint64, start: numpy.uint64) -> None:
+    for i in range(len(source)):
+        if mix(start + (first + numpy.uint64(i)) * _STEP) >> _HIGH:
+            source[i] += 1
+            target[i] -= 1
