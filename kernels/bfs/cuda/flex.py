@@ -7,7 +7,7 @@ from typing import Any
 
 from kernels.bfs.cuda.cooperative import LOGGED_LEVELS
 from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.cuda.queues import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
+from kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
 from kernels.bfs.result import BFSResult
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kernels.bfs.cuda.cooperative import CooperativeSearch
 from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.cuda.queues import check_block, vertex_queue
+from kernels.bfs.cuda.sliding_queue import check_block, vertex_queue
 
 SOURCE = "kernels/bfs/linear_queue.cu"
 

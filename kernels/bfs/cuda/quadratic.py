@@ -6,7 +6,7 @@ from typing import Any
 
 from kernels.bfs.cuda.cooperative import CooperativeSearch
 from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.cuda.queues import ROUNDS, check_block
+from kernels.bfs.cuda.sliding_queue import ROUNDS, check_block
 
 SOURCE = "kernels/bfs/quadratic.cu"
 MAPPINGS = ("thread", "warp")
