@@ -1,0 +1,123 @@
+"""Search of deep graphs with several hops between barriers; see `kernels/bfs/persistent.cu`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from kernels.bfs.cuda.cooperative import CooperativeSearch
+from kernels.bfs.cuda.labels import NARROW
+from kernels.cuda import blocks_for, load, shared_bytes, vertex_macro
+
+SOURCE = "kernels/bfs/persistent.cu"
+CONTROL_WORDS = 4 * 32  # four copies, as in wide.cuh
+NOTICE_WORDS = 6  # as in crew.cuh
+LONG_ROW = 1024  # as in wide.cuh
+MOST_HOPS = 64  # as in crew.cuh
+STATIC_SHARED = 1024  # bytes left for the kernel's own shared variables
+
+
+def prepare(
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    output: str,
+    symmetric: bool,
+    max_depth: int | None = None,
+    statistics: bool = False,
+    block: int = 512,
+    blocks: int | None = None,
+    hops: int = 16,
+    target: int = 256,
+    capacity: int = 4096,
+    ahead: int = 8,
+    width: int | None = None,
+    row_limit: int = 512,
+    wide_from: float = 0.25,
+    narrow_below: float = 0.25,
+    patience: int = 3,
+    narrow: int = NARROW,
+) -> CooperativeSearch:
+    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
+
+    Parameters
+    ----------
+    block, blocks : threads of a block, and blocks; one per multiprocessor by default.
+    hops : levels between barriers while several blocks are at work, at most 64.
+    target : arcs of the frontier that a block is given.
+    capacity : arcs of the frontier that a block can hold.
+    ahead : hops ahead at which a path that goes straight on is fetched; 0 for none.
+    width : neighbours that a vertex's record holds, 4 or 8; by default 8 if many vertices have more than 4.
+    row_limit : degree above which a frontier vertex makes the whole grid take the level.
+    wide_from : share of all capacity above which the whole grid takes the levels one by one.
+    narrow_below : share of all targets below which it leaves them to blocks again.
+    patience : times that it may do so after a frontier grew too wide.
+    narrow : vertices from which predecessors take 64 bits.
+
+    """
+    import cupy
+    import numpy
+
+    started = time.perf_counter()
+    if block % 32 or not 32 <= block <= 1024:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
+    if not 1 <= hops <= MOST_HOPS:
+        raise ValueError(f"hops is {hops}; it can be 1 to {MOST_HOPS}")
+    if width not in (None, 4, 8):
+        raise ValueError(f"width is {width}; it can be 4 or 8")
+    offsets = cupy.ascontiguousarray(row_offsets)
+    columns = cupy.ascontiguousarray(column_indices)
+    vertices, arcs = len(offsets) - 1, len(columns)
+    entry = 2 * columns.dtype.itemsize
+    capacity = max(32, min(capacity, (shared_bytes() - STATIC_SHARED) // (2 * entry), (1 << 24) - 2))
+    target = max(1, min(target, capacity))
+    grid = blocks or int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    if width is None:
+        width = 8 if arcs > 4.5 * vertices else 4
+
+    def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
+        records = cupy.empty(max(1, vertices) * width, dtype)
+        module = load(SOURCE, VERTEX=vertex_macro(dtype), TREE=tree)
+        module.get_function("make_records")(
+            (blocks_for(vertices, 256, most=512),),
+            (256,),
+            (offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)),
+        )
+        numbers = (
+            width,
+            capacity,
+            hops,
+            target,
+            ahead,
+            min(row_limit, capacity),
+            int(grid * min(capacity * wide_from, capacity)),
+            int(max(1, grid * target * narrow_below)),
+            patience,
+        )
+        return (
+            records,
+            cupy.empty(max(1, vertices), dtype),
+            cupy.empty(arcs // LONG_ROW + 1, dtype),
+            cupy.empty(2 * grid * capacity, dtype),
+            cupy.zeros(2 * grid, cupy.uint64),
+            cupy.zeros(NOTICE_WORDS, cupy.uint64),
+            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            *(numpy.uint64(number) for number in numbers),
+        )
+
+    search = CooperativeSearch(
+        "persistent",
+        SOURCE,
+        offsets,
+        columns,
+        output=output,
+        max_depth=max_depth,
+        block=block,
+        blocks=grid,
+        shared=2 * capacity * entry,
+        buffers=buffers,
+        statistics=statistics,
+        narrow=narrow,
+    )
+    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+    return search

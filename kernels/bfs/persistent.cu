@@ -1,0 +1,109 @@
+// Search of deep graphs in one launch: blocks carry their parts of the frontier through many hops between
+// barriers, and correct labels where they meet (gravel's own; the queue of arcs as in Merrill, Garland,
+// Grimshaw, PPoPP 2012, section 5.2; one resident kernel as in Luo, Wong, Hwu, DAC 2010).
+//
+// Contract. row_offsets i64 (vertices + 1), columns VERTEX (arcs), records as `make_records` leaves them.
+// Block: a multiple of 32. Grid: no more blocks than run at the same time. Dynamic shared memory: 2 * capacity
+// entries. hops is 1 to 64; target at most capacity; dealt holds blocks * capacity entries, slots 2 * blocks
+// words. See hops.cuh and crew.cuh for the way, wide.cuh for frontiers that are too wide for it.
+//
+// variants VERTEX: u32 u64
+// variants TREE: 0 32 33
+
+#include "kernels/bfs/crew.cuh"
+#include "kernels/bfs/wide.cuh"
+
+extern __shared__ u64 arena[];
+
+// Once per graph: a record for each vertex (see hops.cuh).
+extern "C" __global__ void make_records(const i64* row_offsets, const VERTEX* columns, VERTEX* records, u64 vertices,
+                                        u64 width) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        i64 begin = row_offsets[v];
+        u64 degree = u64(row_offsets[v + 1] - begin);
+        VERTEX* record = records + v * width;
+        for (u64 k = 0; k < width; ++k) record[k] = degree <= width && k < degree ? columns[begin + k] : NO_VERTEX;
+        if (degree > width) {
+            record[1] = VERTEX(degree < LONGEST ? degree : LONGEST);
+            record[2] = VERTEX(begin);
+            if (sizeof(VERTEX) == 4) record[3] = VERTEX(u64(begin) >> 32);
+        }
+    }
+}
+
+// Levels that were expanded, from the deepest label; and what keys too wide to be read as they are hold.
+__device__ __forceinline__ void finish(const Graph& g, u32& deepest, i64* predecessor) {
+    if (threadIdx.x == 0) deepest = 0;
+    __syncthreads();
+    u32 mine = 0;
+    for (u64 v = global_thread(); v < g.vertices; v += global_threads()) {
+        u64 key = TREE ? g.keys[v] : 0;
+        i32 label = TREE ? (key == UNREACHED ? -1 : i32(key >> KEY_SHIFT)) : g.distance[v];
+        if (label > i32(mine)) mine = u32(label);
+    }
+    mine = __reduce_max_sync(ALL_LANES, mine);
+    if (lane_id() == 0) atomicMax(&deepest, mine);
+    __syncthreads();
+    if (threadIdx.x == 0) atomicMax(&g.log[0], u64(deepest < g.max_depth ? deepest + 1 : g.max_depth));
+    write_wide(g.keys, g.distance, predecessor, g.vertices);
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
+           const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
+           u64 width, u64 capacity, u64 hops, u64 target, u64 ahead, u64 row_limit, u64 wide_limit, u64 narrow_limit,
+           u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
+    __shared__ Crew crew;
+    __shared__ u32 deepest;
+    Graph g{row_offsets,    columns,    records,        distance,       keys,         log,
+            vertices,       logged,     u32(max_depth), u32(ahead), u32(row_limit), u32(capacity)};
+    Meeting meeting{slots, notice, reinterpret_cast<Entry*>(dealt), u32(hops), u32(target), u32(wide_limit)};
+    Wide wide{queue, listed, control, arrivals, 0, 0, 1};
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        if (TREE)
+            keys[v] = v == source ? make_key(0, NO_PREDECESSOR) : UNREACHED;
+        else
+            distance[v] = v == source ? 0 : -1;
+    }
+    for (u64 i = global_thread(); i <= logged; i += global_threads()) log[i] = 0;
+    for (u64 i = global_thread(); i < 2 * gridDim.x; i += global_threads()) slots[i] = 0;
+    for (u64 i = global_thread(); i < SIDES * CONTROL_WORDS; i += global_threads()) control[i] = 0;
+    if (global_thread() == 0) {
+        notice[NUMBER] = 0;
+        queue[0] = VERTEX(source);
+    }
+    if (threadIdx.x == 0) crew.depth = crew.epoch = crew.notices = 0;
+    grid_barrier(arrivals);
+
+    u32 depth = 0, failures = 0;
+    bool may_narrow = true;
+    while (wide.count && depth < g.max_depth) {
+        if (may_narrow && wide.count <= narrow_limit) {
+            u64 parts = wide.count * 2 / target;
+            parts = parts < 1 ? 1 : parts < gridDim.x ? parts : gridDim.x;
+            const VERTEX* frontier = queue + wide.first;
+            u32 count = u32(wide.count);
+            if (logged && global_thread() < WARP)
+                for (u32 i = 0; i < count; ++i)
+                    if (lane_id() == 0) atomicAdd(&log[1 + (depth < logged ? depth : logged - 1)],
+                                                  u64(row_offsets[frontier[i] + 1] - row_offsets[frontier[i]]));
+            if (threadIdx.x == 0) crew.depth = depth;
+            __syncthreads();
+            Entry* entries = reinterpret_cast<Entry*>(arena);
+            Outcome outcome = width == 4
+                                  ? go_deep<4>(g, crew, meeting, entries, arrivals, frontier, count, u32(parts))
+                                  : go_deep<8>(g, crew, meeting, entries, arrivals, frontier, count, u32(parts));
+            if (outcome == FINISHED) break;
+            depth = crew.depth;
+            restore(g, wide, depth);
+            may_narrow = false;
+            ++failures;
+        } else {
+            ++depth;
+            widen(g, wide, depth);
+            may_narrow = failures <= patience;
+        }
+    }
+    grid_barrier(arrivals);
+    finish(g, deepest, predecessor);
+}

@@ -1,0 +1,110 @@
+// Levels that are too wide for a crew: the whole grid takes one at a time, from a queue in global memory.
+//
+// A wide level begins with all labels up to its depth exact and none deeper. After a crew that went further in
+// parts, `restore` makes that so: it takes deeper labels back and enqueues the vertices at the depth itself.
+// Each step counts in a copy of `control` of its own, which is zeroed two steps before: then no block can be
+// reading it still.
+
+#include "kernels/bfs/hops.cuh"
+
+constexpr u32 LONG_ROW = 1024;  // arcs; longer rows are listed, and the whole grid goes through each
+enum Control : u32 { FOUND = 0, LISTED = 16, CONTROL_WORDS = 32 };
+constexpr u32 SIDES = 4;
+
+struct Wide {
+    VERTEX* queue;  // (vertices)
+    VERTEX* listed;
+    u64* control;   // (SIDES, CONTROL_WORDS)
+    u64* arrivals;
+    u32 step;
+    u64 first, count;  // of the frontier in the queue
+};
+
+__device__ __forceinline__ u64* begin_step(Wide& w) {
+    ++w.step;
+    if (global_thread() == 0) {
+        u64* later = w.control + (w.step + 2) % SIDES * CONTROL_WORDS;
+        later[FOUND] = later[LISTED] = 0;
+    }
+    return w.control + w.step % SIDES * CONTROL_WORDS;
+}
+
+// Add the vertices of some lanes to a list whose length is `tail`; all lanes call it.
+__device__ __forceinline__ void append(VERTEX* list, u64* tail, bool mine, VERTEX vertex) {
+    u32 lanes = __ballot_sync(ALL_LANES, mine);
+    if (!lanes) return;
+    u64 base = 0;
+    if (lane_id() == 0) base = atomicAdd(tail, u64(__popc(lanes)));
+    base = __shfl_sync(ALL_LANES, base, 0);
+    if (mine) list[base + __popc(lanes & lanes_below())] = vertex;
+}
+
+// As `claim`, but most arcs lead back here, and a plain read is enough to see that: it can only be too deep.
+__device__ __forceinline__ bool claim_new(const Graph& g, VERTEX vertex, VERTEX parent, u32 depth) {
+    if (TREE ? g.keys[vertex] <= make_key(depth, parent) : u32(g.distance[vertex]) <= depth) return false;
+    return claim(g, vertex, parent, depth);
+}
+
+__device__ __forceinline__ void restore(const Graph& g, Wide& w, u32 depth) {
+    grid_barrier(w.arrivals);
+    u64* counts = begin_step(w);
+    for (u64 base = global_thread() - lane_id(); base < g.vertices; base += global_threads()) {
+        u64 v = base + lane_id();
+        bool here = false;
+        if (v < g.vertices) {
+            u64 key = TREE ? g.keys[v] : u64(u32(g.distance[v]));
+            u64 label = TREE ? key >> KEY_SHIFT : key;
+            here = label == depth;
+            if (label > depth) {
+                if (TREE)
+                    g.keys[v] = UNREACHED;
+                else
+                    g.distance[v] = -1;
+            }
+        }
+        append(w.queue, &counts[FOUND], here, VERTEX(v));
+    }
+    grid_barrier(w.arrivals);
+    w.first = 0;
+    w.count = load_relaxed(&counts[FOUND]);
+}
+
+__device__ __forceinline__ void widen(const Graph& g, Wide& w, u32 depth) {
+    u64* counts = begin_step(w);
+    VERTEX* found = w.queue + w.first + w.count;
+    for (u64 base = global_thread() - lane_id(); base < w.count; base += global_threads()) {
+        bool valid = base + lane_id() < w.count;
+        VERTEX vertex = valid ? w.queue[w.first + base + lane_id()] : VERTEX(0);
+        i64 begin = valid ? g.row_offsets[vertex] : 0;
+        u64 degree = valid ? u64(g.row_offsets[vertex + 1] - begin) : 0;
+        if (g.logged) count_arcs(g, depth - 1, degree);
+        append(w.listed, &counts[LISTED], degree > LONG_ROW, vertex);
+        u32 mine = degree > LONG_ROW ? 0 : u32(degree), upto = warp_inclusive_sum(mine);
+        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        for (u32 k0 = 0; k0 < total; k0 += WARP) {
+            u32 k = k0 + lane_id(), from = 0;
+#pragma unroll
+            for (u32 step = WARP / 2; step; step /= 2)
+                if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
+            u32 before = __shfl_sync(ALL_LANES, upto - mine, from);
+            i64 row = __shfl_sync(ALL_LANES, begin, from);
+            VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
+            VERTEX end = k < total ? g.columns[row + (k - before)] : VERTEX(0);
+            append(found, &counts[FOUND], k < total && claim_new(g, end, owner, depth), end);
+        }
+    }
+    grid_barrier(w.arrivals);
+    u64 rows = load_relaxed(&counts[LISTED]);
+    for (u64 i = 0; i < rows; ++i) {
+        VERTEX owner = w.listed[i];
+        i64 begin = g.row_offsets[owner], end = g.row_offsets[owner + 1];
+        for (i64 base = begin + i64(global_thread() - lane_id()); base < end; base += i64(global_threads())) {
+            bool valid = base + lane_id() < end;
+            VERTEX vertex = valid ? g.columns[base + lane_id()] : VERTEX(0);
+            append(found, &counts[FOUND], valid && claim_new(g, vertex, owner, depth), vertex);
+        }
+    }
+    if (rows) grid_barrier(w.arrivals);
+    w.first += w.count;
+    w.count = load_relaxed(&counts[FOUND]);
+}
