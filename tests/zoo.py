@@ -26,13 +26,13 @@ class ZooGraph:
     target: numpy.ndarray
 
     def csr(
-        self, *, symmetric: bool = True, index: type = numpy.uint32
+        self, *, symmetric: bool = True, index: type = numpy.uint32, raw: bool = False
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Sorted, deduplicated, loop-free rows, made the slow and obvious way."""
-        pairs = {(int(u), int(v)) for u, v in zip(self.source, self.target, strict=True) if u != v}
+        """Sorted rows, made the slow and obvious way; `raw` keeps duplicate arcs and self-loops."""
+        arcs = [(int(u), int(v)) for u, v in zip(self.source, self.target, strict=True) if raw or u != v]
         if symmetric:
-            pairs |= {(v, u) for u, v in pairs}
-        ordered = sorted(pairs)
+            arcs += [(v, u) for u, v in arcs]
+        ordered = sorted(arcs if raw else set(arcs))
         offsets = numpy.zeros(self.vertex_count + 1, numpy.int64)
         for u, _ in ordered:
             offsets[u + 1] += 1
@@ -70,6 +70,17 @@ def zoo() -> Iterator[ZooGraph]:
     yield _graph("skewed_random", 1500, [(int(u), int(v)) for u, v in skewed])
     tree = [(int(random.integers(0, i)), i) for i in range(1, 777)]
     yield _graph("random_tree", 777, tree)
+    # The one hub's arcs take many chunks, and the chain many levels; isolated vertices at both ends.
+    hub = [(200, i) for i in range(1, 1150) if i != 200]
+    yield _graph("hub_and_chain", 1500, hub + [(i, i + 1) for i in range(1149, 1449)])
+    box = numpy.arange(9 * 6 * 5).reshape(9, 6, 5)
+    ends = [(box[:-1], box[1:]), (box[:, :-1], box[:, 1:]), (box[:, :, :-1], box[:, :, 1:])]
+    box_pairs = [
+        (int(u), int(v)) for near, far in ends for u, v in zip(near.ravel(), far.ravel(), strict=True)
+    ]
+    yield _graph("lattice_9x6x5", box.size, box_pairs)
+    many = random.integers(0, 40, (900, 2))
+    yield _graph("many_duplicates", 44, [(int(u), int(v)) for u, v in many])
     tail = [(i, j) for i in range(30) for j in range(i)] + [(i, i + 1) for i in range(29, 59)]
     yield _graph("tail_on_clique", 60, tail)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as draw
 from kernels.components import components
 from kernels.components.cpu import afforest
 from kernels.strategy import strategies_in
-from tests.kernels.test_bfs import fetch, large_graph, place
+from tests.kernels.conformance import fetch, large_graph, place
 from tests.zoo import scipy_components, zoo
 
 STRATEGIES = strategies_in("kernels.components")

@@ -1,4 +1,4 @@
-"""CUDA searches against SciPy's distances and the smallest predecessors, over the zoo and the tuning."""
+"""The direction-optimizing search with every tuning that leads through other code; see also `test_bfs`."""
 
 import numpy
 import pytest
@@ -65,14 +65,6 @@ def test_direction_optimizing(graph, tuning, output) -> None:
     check(graph, "direction_optimizing", symmetric=True, output=output, **TUNINGS[tuning])
 
 
-@pytest.mark.parametrize("output", ["distance", "predecessor"])
-@pytest.mark.parametrize("block", [128, 256])
-@pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize("graph", ZOO, ids=names)
-def test_two_phase(graph, symmetric, block, output) -> None:
-    check(graph, "two_phase", symmetric=symmetric, output=output, block=block)
-
-
 @pytest.fixture(scope="module")
 def skewed():
     return rmat(14)
@@ -84,48 +76,9 @@ def test_direction_optimizing_on_hubs(skewed, tuning, output) -> None:
     check(skewed, "direction_optimizing", symmetric=True, output=output, **TUNINGS[tuning])
 
 
-@pytest.mark.parametrize("output", ["distance", "both"])
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_two_phase_on_hubs(skewed, symmetric, output) -> None:
-    check(skewed, "two_phase", symmetric=symmetric, output=output)
-
-
-@pytest.mark.parametrize("strategy", ["direction_optimizing", "two_phase"])
-@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-@pytest.mark.parametrize("narrow", [1, 1 << 31])
-def test_wide_vertices_and_predecessors(skewed, strategy, index, narrow) -> None:
-    check(skewed, strategy, symmetric=True, index=index, narrow=narrow)
-    if index is numpy.uint64:
-        check(skewed, strategy, symmetric=True, index=index, output="distance")
-
-
-@pytest.mark.parametrize("strategy", ["direction_optimizing", "two_phase"])
-@pytest.mark.parametrize("max_depth", [0, 1, 2, 7])
-@pytest.mark.parametrize("output", ["distance", "both"])
-def test_depth_is_bounded(skewed, strategy, max_depth, output) -> None:
-    for graph in (skewed, *(g for g in ZOO if g.name in ("path_33", "grid_13x17", "star_300"))):
-        check(graph, strategy, symmetric=True, output=output, max_depth=max_depth)
-
-
 def test_directions_are_named(skewed) -> None:
     offsets, columns = fast_csr(skewed, symmetric=True)
     search = prepare(*on_device(offsets, columns), strategy="direction_optimizing", symmetric=True)
     hub = int(numpy.diff(offsets).argmax())
     assert search.run(hub).directions[:2] == ("push", "pull")
     assert search.run(hub).milliseconds > 0
-
-
-@pytest.mark.parametrize("strategy", ["direction_optimizing", "two_phase"])
-def test_a_source_that_does_not_exist_is_refused(strategy) -> None:
-    offsets, columns = fast_csr(ZOO[0], symmetric=True)
-    search = prepare(*on_device(offsets, columns), strategy=strategy, symmetric=True)
-    with pytest.raises(ValueError, match="source 1 is not a vertex"):
-        search.run(1)
-
-
-def test_unfit_blocks_are_refused() -> None:
-    arrays = on_device(*fast_csr(ZOO[0], symmetric=True))
-    with pytest.raises(ValueError, match="multiple of 32"):
-        prepare(*arrays, strategy="direction_optimizing", symmetric=True, block=100)
-    with pytest.raises(ValueError, match="128 or 256"):
-        prepare(*arrays, strategy="two_phase", symmetric=True, block=512)

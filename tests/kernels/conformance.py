@@ -1,0 +1,137 @@
+"""What the conformance suite of BFS strategies is made of: who takes part, the answers, and the comparison.
+
+Every registered strategy takes part, on each backend that it has. CPU implementations that several
+strategies name are tested once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.strategy import strategies_in
+from tests.kernels.cuda_case import rmat, smallest_predecessors
+from tests.zoo import ZooGraph, scipy_distances, zoo
+
+STRATEGIES = strategies_in("kernels.bfs")
+GRAPHS = {graph.name: graph for graph in zoo()}
+OUTPUTS = ("both", "distance", "predecessor")
+BLOCKS = (32, 64, 128, 256, 512, 1024)
+
+
+def _on_cpu() -> list[str]:
+    first: dict[str, str] = {}
+    # A strategy that is named as its implementation's module comes before those that borrow it.
+    own_first = sorted(STRATEGIES.values(), key=lambda each: (each.name not in (each.cpu or ""), each.name))
+    for strategy in own_first:
+        if strategy.cpu:
+            first.setdefault(strategy.cpu, strategy.name)
+    return sorted(first.values())
+
+
+ON_CPU = [pytest.param(name, "cpu", id=f"{name}-cpu") for name in _on_cpu()]
+ON_CUDA = [
+    pytest.param(name, "cuda", id=f"{name}-cuda", marks=pytest.mark.gpu)
+    for name, strategy in sorted(STRATEGIES.items())
+    if strategy.cuda
+]
+ON_EACH_BACKEND = ON_CPU + ON_CUDA
+
+
+def place(backend: str, *arrays: Any) -> tuple[Any, ...]:
+    """Bring arrays to where a backend wants them."""
+    if backend == "cpu":
+        return arrays
+    import cupy
+
+    return tuple(cupy.asarray(array) for array in arrays)
+
+
+def fetch(array: Any) -> Any:
+    """Bring labels to the host."""
+    return array if array is None or isinstance(array, numpy.ndarray) else array.get()
+
+
+@cache
+def csr_of(name: str, symmetric: bool, index: type = numpy.uint32, raw: bool = False) -> tuple[Any, Any]:
+    """Rows of a graph of the zoo."""
+    return GRAPHS[name].csr(symmetric=symmetric, index=index, raw=raw)
+
+
+@cache
+def hubs() -> ZooGraph:
+    """Skewed enough that every kind of level occurs on a GPU."""
+    return rmat(14)
+
+
+def large_graph(seed: int) -> tuple[Any, Any]:
+    """Skewed enough that every kind of level occurs on a CPU; lists that are longer than a chunk of arcs."""
+    random = numpy.random.default_rng(seed)
+    n = 40_000
+    pairs = (random.random((150_000, 2)) ** 3 * n).astype(numpy.int64)
+    hub = numpy.stack([numpy.full(20_000, 7), random.integers(0, n, 20_000)], axis=1)
+    pairs = numpy.concatenate([pairs, hub])
+    pairs = numpy.concatenate([pairs, pairs[:, ::-1]])
+    keys = numpy.unique(pairs[pairs[:, 0] != pairs[:, 1]] @ numpy.array([n, 1]))
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    offsets[1:] = numpy.cumsum(numpy.bincount(keys // n, minlength=n))
+    return offsets, (keys % n).astype(numpy.uint32)
+
+
+def sources_of(vertices: int, count: int = 4) -> list[int]:
+    """A few vertices, the first and the last among them."""
+    return sorted({0, vertices - 1, vertices // 2, vertices // 3})[:count] if vertices else []
+
+
+_answers: dict[tuple[int, int, int | None], Any] = {}
+
+
+def expected(csr: tuple[Any, Any], source: int, max_depth: int | None = None) -> tuple[Any, Any]:
+    """Distances by SciPy, and the smallest neighbour one step nearer."""
+    key = id(csr), source, max_depth
+    if key not in _answers:
+        distance = scipy_distances(*csr, source)
+        if max_depth is not None:
+            distance = numpy.where(distance > max_depth, -1, distance).astype(numpy.int32)
+        # The rows are kept as well, so that no other rows get their address.
+        _answers[key] = csr, distance, smallest_predecessors(*csr, distance)
+    return _answers[key][1:]
+
+
+def check(
+    result: Any,
+    csr: tuple[Any, Any],
+    source: int,
+    output: str,
+    max_depth: int | None = None,
+    statistics: bool = False,
+) -> None:
+    """Compare one search with the answers; every field of the result is looked at."""
+    distance, predecessor = expected(csr, source, max_depth)
+    found = fetch(result.distance), fetch(result.predecessor)
+    assert (found[0] is None) == (output == "predecessor")
+    assert (found[1] is None) == (output == "distance")
+    if found[0] is not None:
+        assert found[0].dtype == numpy.int32
+        numpy.testing.assert_array_equal(found[0], distance)
+    if found[1] is not None:
+        assert found[1].dtype in (numpy.int32, numpy.int64)
+        numpy.testing.assert_array_equal(found[1], predecessor)
+    assert result.source == source
+    assert result.milliseconds > 0
+    assert result.batch == 1
+    # Each level of the frontier was expanded, the deepest one in vain.
+    deepest = int(distance.max()) + 1
+    assert len(result.directions) == (deepest if max_depth is None else min(deepest, max_depth))
+    assert set(result.directions) <= {"push", "pull"}
+    if not statistics:
+        assert result.expanded is None
+        return
+    assert len(result.expanded) == len(result.directions)
+    degrees = numpy.diff(csr[0])
+    for level, (arcs, way) in enumerate(zip(result.expanded, result.directions, strict=True)):
+        # Top-down gathers every arc of the level at least, bottom-up may end early.
+        assert arcs >= (degrees[distance == level].sum() if way == "push" else 0)
