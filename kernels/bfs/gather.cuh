@@ -78,6 +78,7 @@ __device__ __forceinline__ Measured measure(const GatherWay& way, i64 length, Ga
 template <class Visit, class Item>
 __device__ __forceinline__ void visit_strip(u64 first, u64 end, u64 stride, Visit& visit, const Item& item) {
     constexpr u32 K = Visit::BATCH;
+#pragma unroll 1
     for (; first < end; first += K * stride) {
         Gathered<K> items;
 #pragma unroll
@@ -143,19 +144,24 @@ __device__ __forceinline__ void gather_by_warp(const GatherWay& way, i64 begin, 
 template <class Visit>
 __device__ __forceinline__ void gather_by_scan(i64 begin, i64 length, VERTEX owner, const Measured& tile,
                                                GatherShared& shared, Visit& visit) {
+    i64* arcs = shared.arcs;
+    VERTEX* owners = shared.owners;
+    __builtin_assume(__isShared(arcs));
+    if (Visit::OWNERS) __builtin_assume(__isShared(owners));
     u64 round = u64(LISTED) * blockDim.x, taken = 0;
     for (u64 done = 0; done < tile.fine_total; done += round) {
+#pragma unroll 1
         for (; taken < u64(length) && tile.fine + taken < done + round; ++taken) {
-            shared.arcs[tile.fine + taken - done] = begin + i64(taken);
-            if (Visit::OWNERS) shared.owners[tile.fine + taken - done] = owner;
+            arcs[tile.fine + taken - done] = begin + i64(taken);
+            if (Visit::OWNERS) owners[tile.fine + taken - done] = owner;
         }
         __syncthreads();
         u64 left = tile.fine_total - done, base = tile.coarse_total + done;
         visit_strip(warp_id() * WARP, left < round ? left : round, blockDim.x, visit,
                     [&](u64 i, u64& its_slot, i64& arc, VERTEX& its_owner) {
                         its_slot = base + i;
-                        arc = shared.arcs[i];
-                        if (Visit::OWNERS) its_owner = shared.owners[i];
+                        arc = arcs[i];
+                        if (Visit::OWNERS) its_owner = owners[i];
                     });
         __syncthreads();
     }
@@ -164,6 +170,7 @@ __device__ __forceinline__ void gather_by_scan(i64 begin, i64 length, VERTEX own
 template <class Visit>
 __device__ __forceinline__ void gather_serially(i64 begin, i64 length, VERTEX owner, u64 slot, Visit& visit) {
     constexpr u32 K = Visit::BATCH;
+#pragma unroll 1
     for (i64 first = 0; __any_sync(ALL_LANES, first < length); first += K) {
         Gathered<K> items;
 #pragma unroll

@@ -100,9 +100,10 @@ __device__ __forceinline__ bool claim(u32 parts, const Status& s, VERTEX vertex,
     return true;
 }
 
+// The part before the claim: drops arcs by bitmask, warp and history. Warps call it as they call `look_up`.
 template <u32 K>
-__device__ __forceinline__ void look_up(u32 parts, const Status& s, const Culling& c, const VERTEX (&vertex)[K],
-                                        const VERTEX (&parent)[K], u32 depth, bool (&live)[K]) {
+__device__ __forceinline__ void cull(u32 parts, const Status& s, const Culling& c, const VERTEX (&vertex)[K],
+                                     const VERTEX (&parent)[K], bool (&live)[K]) {
     if (parts & LOOK_BITMASK) {
         u32 word[K];
 #pragma unroll
@@ -115,6 +116,12 @@ __device__ __forceinline__ void look_up(u32 parts, const Status& s, const Cullin
         if (parts & LOOK_WARP && culled_by_warp(c, live[k], vertex[k], parent[k])) live[k] = false;
         if (parts & LOOK_HISTORY && live[k] && culled_by_history(c, vertex[k], parent[k])) live[k] = false;
     }
+}
+
+template <u32 K>
+__device__ __forceinline__ void look_up(u32 parts, const Status& s, const Culling& c, const VERTEX (&vertex)[K],
+                                        const VERTEX (&parent)[K], u32 depth, bool (&live)[K]) {
+    cull<K>(parts, s, c, vertex, parent, live);
 #pragma unroll
     for (u32 k = 0; k < K; ++k) live[k] = live[k] && claim(parts, s, vertex[k], u64(parent[k]), depth);
 }

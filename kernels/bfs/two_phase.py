@@ -1,4 +1,4 @@
-"""Expansion and contraction of the frontier as two kernels; on the CPU its twin is the top-down search."""
+"""Expansion and contraction of the frontier as two steps; on the CPU the twin is the top-down search."""
 
 from kernels.strategy import Strategy
 

@@ -42,3 +42,15 @@ def gather_bytes(block: int, vertex_bytes: int, *, owners: bool) -> int:
 def culling_bytes(block: int) -> int:
     """Shared memory of a block's history and of its warps' tables."""
     return REMEMBERED * 8 + block // 32 * WARP_CELLS
+
+
+def look_up_parts(claim: str, *, warp_culling: bool, history_culling: bool) -> int:
+    """Parts of a search's look-up, which always begins with the bitmask.
+
+    `claim` is "atomic", by which every vertex is found once, or "racing", the paper's read of the label and
+    plain write, by which a vertex may be found several times. Raises ValueError for another.
+    """
+    claims = {"atomic": ATOMIC, "racing": LABEL}
+    if claim not in claims:
+        raise ValueError(f"claim is {claim!r}; it can be {' or '.join(claims)}")
+    return BITMASK | claims[claim] | (WARP if warp_culling else 0) | (HISTORY if history_culling else 0)

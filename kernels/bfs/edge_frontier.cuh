@@ -1,0 +1,76 @@
+// The level loop of searches whose edge frontier goes through global memory. Per level, the arcs gathered last
+// are filtered (contracted) and the neighbours of what is left are gathered (expanded): in one step, with one
+// barrier (FUSES), or in two with the vertex queue between them (SPLITS); with both, by the number of arcs.
+
+#include "kernels/bfs/frontier_queues.cuh"
+
+struct Job {
+    u64 source, max_depth;
+    u64 split_above;  // arcs of a level, with FUSES and SPLITS
+    u64 logged;
+    u64 *log, *arrivals;
+    i64* predecessor;
+};
+
+__device__ __forceinline__ void log_level(const Job& job, u32 level, u64 arcs) {
+    if (!job.logged || global_thread()) return;
+    u64 cell = 1 + (level < job.logged ? level : job.logged - 1);
+    job.log[cell] = arcs + (level < job.logged ? 0 : job.log[cell]);
+}
+
+template <bool FUSES, bool SPLITS>
+__device__ __forceinline__ void search_edges(Search& s, const Job& job, Shared& shared) {
+    begin_labels(s, job.source);
+    i64 row = s.row_offsets[job.source];
+    u64 first = 0;
+    s.edges.end = job.max_depth ? u64(s.row_offsets[job.source + 1] - row) : 0;
+    for (u64 i = global_thread(); i < s.edges.end; i += global_threads()) {
+        s.edges.items[i] = s.columns[row + i64(i)];
+        if (TREE) s.edges.parents[i] = VERTEX(job.source);
+    }
+    u32 levels = job.max_depth ? 1 : 0;
+    if (levels) log_level(job, 0, s.edges.end);
+    grid_barrier(job.arrivals);
+
+    for (u32 depth = 1; first < s.edges.end; ++depth) {
+        bool deeper = depth < job.max_depth, found;
+        u64 last = s.edges.end;
+        if (FUSES && (!SPLITS || last - first <= job.split_above)) {
+            contract_expand(s, first, last, depth, deeper, shared);
+            grid_barrier(job.arrivals);
+            found = load_relaxed(&s.control[DEEPEST]) >= depth;
+            s.edges.end = end_of(s, s.edges);
+        } else {
+            contract(s, first, last, depth, shared);
+            grid_barrier(job.arrivals);
+            u64 begin = s.vertices.end;
+            s.vertices.end = end_of(s, s.vertices);
+            if (was_full(s)) {
+                begin = s.vertices.end;
+                refill_vertices(s, depth, shared);
+                grid_barrier(job.arrivals);
+                s.vertices.end = end_of(s, s.vertices);
+            }
+            found = begin < s.vertices.end;
+            if (found && deeper) {
+                expand(s, begin, s.vertices.end, shared);
+                grid_barrier(job.arrivals);
+                s.edges.end = end_of(s, s.edges);
+            }
+        }
+        if (!found) break;
+        first = last;
+        if (deeper) {
+            ++levels;
+            log_level(job, depth, s.edges.end - first);
+        }
+        if (was_full(s)) {
+            first = s.edges.end;
+            refill_edges(s, depth, shared);
+            grid_barrier(job.arrivals);
+            s.edges.end = end_of(s, s.edges);
+        }
+    }
+    if (global_thread() == 0) job.log[0] = levels;
+    write_wide(s.status.keys, s.status.distance, job.predecessor, s.count);
+}

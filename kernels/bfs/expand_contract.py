@@ -1,0 +1,12 @@
+"""Expansion and contraction fused, with a queue of vertices; on the CPU the twin is the top-down search."""
+
+from kernels.strategy import Strategy
+
+STRATEGY = Strategy(
+    name="expand_contract",
+    about="Gathers the neighbours of the frontier and filters them as they come, in one step a level.",
+    source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.1",
+    cpu="kernels.bfs.cpu.top_down:prepare",
+    cuda="kernels.bfs.cuda.expand_contract:prepare",
+    counts=("cuda",),
+)

@@ -1,0 +1,209 @@
+"""The searches of Merrill et al. 2012 with every gather, look-up and way to deal tiles, against SciPy."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy
+import pytest
+
+from kernels.bfs import prepare
+from kernels.bfs.cuda.parts import GATHERS, gather_number, look_up_parts
+from kernels.strategy import strategies_in
+from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
+from tests.zoo import ZooGraph, scipy_distances
+
+STRATEGIES = ("expand_contract", "contract_expand", "two_phase", "hybrid")
+NO_CULLING = {"warp_culling": False, "history_culling": False}
+OPTIONS = {
+    **{f"gather_{name}": {"gather": name} for name in GATHERS},
+    "without_culling": NO_CULLING,
+    "without_warp_culling": {"warp_culling": False},
+    "without_history_culling": {"history_culling": False},
+    "racing": {"claim": "racing"},
+    "racing_without_culling": {"claim": "racing", **NO_CULLING},
+    "racing_with_warp_culling": {"claim": "racing", "history_culling": False},
+    "racing_with_history_culling": {"claim": "racing", "warp_culling": False},
+    "block_32": {"block": 32},
+    "block_64": {"block": 64, "gather": "scan"},
+    "block_160": {"block": 160},
+    "block_512": {"block": 512},
+    "stealing": {"tiles": "stealing"},
+    "stealing_few_blocks": {"tiles": "stealing", "block": 32, "blocks_per_processor": 1},
+    "large_tiles": {"least": 40},
+    "racing_stealing": {"claim": "racing", "tiles": "stealing", "gather": "serial", "block": 64},
+}
+CROWDS = {"never_fused": {"crowd": 0.0}, "always_fused": {"crowd": 1e9}, "fused_below": {"crowd": 0.001}}
+CASES = [(strategy, option) for strategy in STRATEGIES for option in OPTIONS]
+
+
+def dense_layers(layers: int, width: int) -> ZooGraph:
+    """Each vertex has arcs to the whole next layer, so that every one is found by many at once."""
+    tail, head = numpy.divmod(numpy.arange(width * width), width)
+    source = numpy.concatenate([tail + layer * width for layer in range(layers - 1)])
+    target = numpy.concatenate([head + (layer + 1) * width for layer in range(layers - 1)])
+    return ZooGraph("dense_layers", layers * width, source.astype("u4"), target.astype("u4"))
+
+
+GRAPHS = {graph.name: graph for graph in (*ZOO, rmat(12), dense_layers(6, 64))}
+
+
+@cache
+def expected(name: str, symmetric: bool):
+    """Rows, and from each of some sources distances, smallest predecessors and each level's arcs."""
+    graph = GRAPHS[name]
+    offsets, columns = fast_csr(graph, symmetric=symmetric)
+    answers = {}
+    n = graph.vertex_count
+    for source in sorted({0, n // 2, n - 1}):
+        distance = scipy_distances(offsets, columns, source)
+        reached = distance >= 0
+        arcs = numpy.bincount(distance[reached], weights=numpy.diff(offsets)[reached]).astype(int)
+        answers[source] = distance, smallest_predecessors(offsets, columns, distance), tuple(arcs.tolist())
+    return offsets, columns, answers
+
+
+def check(name: str, strategy: str, *, symmetric: bool, output: str, index=numpy.uint32, **options) -> None:
+    offsets, columns, answers = expected(name, symmetric)
+    arrays = on_device(offsets, columns.astype(index))
+    search = prepare(
+        *arrays, strategy=strategy, symmetric=symmetric, output=output, statistics=True, **options
+    )
+    for source, (distance, predecessor, arcs) in answers.items():
+        result = search.run(source)
+        if result.distance is not None:
+            numpy.testing.assert_array_equal(result.distance.get(), distance, f"{name} from {source}")
+        if result.predecessor is not None:
+            numpy.testing.assert_array_equal(result.predecessor.get(), predecessor, f"{name} from {source}")
+        assert (result.distance is None, result.predecessor is None) == (
+            output == "predecessor",
+            output == "distance",
+        )
+        assert len(result.directions) == len(arcs)
+        if options.get("claim") == "racing":
+            assert all(found >= least for found, least in zip(result.expanded, arcs, strict=True))
+        else:
+            assert result.expanded == arcs
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+@pytest.mark.parametrize(("strategy", "option"), CASES)
+def test_every_part_on_every_graph(strategy, option, symmetric, output) -> None:
+    for name in GRAPHS:
+        check(name, strategy, symmetric=symmetric, output=output, **OPTIONS[option])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("output", ["distance", "predecessor"])
+@pytest.mark.parametrize("claim", ["atomic", "racing"])
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_levels_in_one_step_and_in_two(crowd, claim, output) -> None:
+    for name in GRAPHS:
+        check(name, "hybrid", symmetric=True, output=output, claim=claim, **CROWDS[crowd])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("claim", ["atomic", "racing"])
+@pytest.mark.parametrize("narrow", [1, 1 << 31])
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_wide_vertices_and_predecessors(strategy, index, narrow, claim) -> None:
+    for name in ("rmat_12", "grid_13x17", "star_last_hub", "dense_layers"):
+        for output in ("distance", "both"):
+            check(name, strategy, symmetric=True, output=output, index=index, narrow=narrow, claim=claim)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize("gather", GATHERS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
+    """Without culling, racing claims find far more than the queues hold, which redundant arcs show."""
+    name, options = "dense_layers", {"claim": "racing", "gather": gather, **NO_CULLING}
+    check(name, strategy, symmetric=False, output=output, **options)
+    offsets, columns, _ = expected(name, False)
+    search = prepare(
+        *on_device(offsets, columns),
+        strategy=strategy,
+        symmetric=False,
+        output=output,
+        statistics=True,
+        **options,
+    )
+    assert sum(search.run(0).expanded) > len(columns)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("claim", ["atomic", "racing"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_depth_is_bounded(strategy, claim) -> None:
+    for name in ("rmat_12", "path_33", "grid_13x17", "star_300", "one_vertex"):
+        offsets, columns, answers = expected(name, True)
+        for max_depth in (0, 1, 2, 7):
+            search = prepare(
+                *on_device(offsets, columns),
+                strategy=strategy,
+                symmetric=True,
+                max_depth=max_depth,
+                statistics=True,
+                claim=claim,
+            )
+            for source, (distance, predecessor, arcs) in answers.items():
+                result = search.run(source)
+                near = distance <= max_depth
+                numpy.testing.assert_array_equal(result.distance.get(), numpy.where(near, distance, -1))
+                numpy.testing.assert_array_equal(result.predecessor.get(), numpy.where(near, predecessor, -1))
+                if claim == "atomic":
+                    assert result.expanded == arcs[:max_depth]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_unfit_arguments_are_refused(strategy) -> None:
+    arrays = on_device(*fast_csr(ZOO[0], symmetric=True))
+    for options, message in (
+        ({"block": 100}, "multiple of 32"),
+        ({"block": 1024}, "multiple of 32"),
+        ({"gather": "all"}, "scan_warp_cta"),
+        ({"claim": "none"}, "atomic or racing"),
+        ({"tiles": "odd"}, "even or stealing"),
+        ({"least": 0}, "at least 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            prepare(*arrays, strategy=strategy, symmetric=True, **options)
+
+
+def test_names_of_parts() -> None:
+    assert [gather_number(name) for name in GATHERS] == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="gather is 'none'"):
+        gather_number("none")
+    parts = {
+        look_up_parts(claim, warp_culling=warp, history_culling=history)
+        for claim in ("atomic", "racing")
+        for warp in (True, False)
+        for history in (True, False)
+    }
+    assert len(parts) == 8
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_strategies_are_registered_with_their_section(strategy) -> None:
+    found = strategies_in("kernels.bfs")[strategy]
+    assert "PPoPP 2012, section 5." in found.source
+    assert found.counts == ("cuda",)
+    assert found.directed
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("graph", [graph for graph in ZOO if graph.vertex_count > 500], ids=names)
+def test_searches_repeat(graph, strategy) -> None:
+    offsets, columns, answers = expected(graph.name, True)
+    search = prepare(*on_device(offsets, columns), strategy=strategy, symmetric=True)
+    for _ in range(20):
+        for source, (distance, predecessor, _) in answers.items():
+            result = search.run(source)
+            assert (result.distance.get() == distance).all()
+            assert (result.predecessor.get() == predecessor).all()
