@@ -50,10 +50,10 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb; an unknown one is answered with the nearest that exists."""
-        from pipeline.workflow.names import nearest
-
         known = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in known:
+            from pipeline.workflow.names import nearest
+
             meant = nearest(args[0], known)
             hint = f"; did you mean {meant!r}?" if meant else "; `gravel --help` lists them"
             raise click.UsageError(f"there is no verb {args[0]!r}{hint}", ctx)

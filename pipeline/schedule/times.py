@@ -101,7 +101,7 @@ def times_of(cron: str, zone: str) -> Times:
 
 
 def _never(fields: str) -> bool:
-    """Say whether an expression that was refused is well-formed in every month, as the 30th of February is."""
+    """Say whether an expression that was refused only names a day that its months lack."""
     from cronsim import CronSim, CronSimError
 
     parts = fields.split()

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 SERVICE = """\
 [Unit]
 Description=gravel schedules of {shown}
-After=network.target
 
 [Service]
 Type=exec
@@ -28,7 +27,6 @@ WantedBy={target}
 PASS = """\
 [Unit]
 Description=One pass over the gravel schedules of {shown}
-After=network.target
 
 [Service]
 Type=oneshot

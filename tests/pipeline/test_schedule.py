@@ -1,0 +1,325 @@
+"""`gravel schedule` and its service: what people type, what they are told, what gets started."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from pipeline.cli import main
+from pipeline.errors import GravelError
+from pipeline.schedule import service
+from pipeline.schedule.book import Book, Claim
+from pipeline.schedule.deciding import State, Waiting
+from pipeline.schedule.service import Service
+from pipeline.schedule.times import from_iso
+from pipeline.schedule.units import cron_line, service_units, timer_units
+from tests.pipeline.test_schedule_keeping import job_of
+from tests.pipeline.tiny_stages import ADD, MAKE
+
+WORKFLOW = """\
+workflow: sums of numbers
+parameters: {value: 1}
+stages:
+  edges: {stage: make, value: "${value}"}
+  sum:   {stage: add, inputs: [edges]}
+"""
+NOON = from_iso("2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("pipeline.workflow.loading.all_stages", lambda: {"make": MAKE, "add": ADD})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    path = tmp_path / "sums.yaml"
+    path.write_text(WORKFLOW)
+    return path
+
+
+def gravel(*words: str) -> Result:
+    return CliRunner().invoke(main, ["schedule", *words, "--cache", "cache"])
+
+
+def add(*words: str, cron: str = "0 3 * * *") -> Result:
+    words, rest = words[: (cut := words.index("--") if "--" in words else len(words))], words[cut:]
+    return CliRunner().invoke(
+        main, ["schedule", "add", "sums.yaml", "--cron", cron, "--cache", "cache", *words, *rest]
+    )
+
+
+def test_add_list_remove(file: Path):
+    added = add("--set", "value=2", "--time-limit", "2h", "--on-failure", "https://x.y/token", "--", "-q")
+    assert added.exit_code == 0, added.output
+    assert added.stdout.startswith(f"sums-of-numbers: {file}, next at ")
+    assert added.stdout.count("03:00 CE") == 3
+    job = Book(file.parent / "cache").job("sums-of-numbers")
+    assert (job.zone, job.time_limit, job.catch_up, job.overlap) == ("Europe/Berlin", 7200.0, "once", "skip")
+    words = ["run", str(file), "--set", "value=2", "-q", "--cache", "/c"]
+    assert job.words("/c") == words
+    (line,) = gravel("list").stdout.splitlines()[1:]
+    assert line.startswith("sums-of-numbers  0 3 * * *  ")
+    told = gravel("list", "sums-of-numbers").stdout
+    assert "on failure  https://x.y/...\n" in told
+    assert "token" not in told
+    (found,) = json.loads(gravel("list", "--json").stdout)
+    assert found["name"] == "sums-of-numbers"
+    assert found["last"] is None
+    assert "token" not in json.dumps(found)
+    assert gravel("remove", "sums-of-numbers").stdout == "sums-of-numbers is removed\n"
+    assert "no schedule is on record" in gravel("list").stdout
+    assert json.loads(gravel("list", "--json").stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["--set", "valu=2"], "--set valu: there is no parameter 'valu'", "did you mean 'value'?"),
+        (["--set", "value"], "--set 'value' has no NAME=VALUE form", "--set scale=20"),
+        (["--zone", "Berlin"], "there is no time zone 'Berlin'", "did you mean Europe/Berlin?"),
+        (["--name", "a b"], "'a b' cannot be the name of a schedule", "letters, digits"),
+        (["--jitter", "1 hour"], "'1 hour' is no duration", ""),
+        (["--time-limit", "0s"], "--time-limit is no time at all", "leave it out"),
+        (["--on-change", "ftp://x"], "--on-change 'ftp://x' is no address", "http"),
+        (["--catch-up", "some"], "'some' is not one of", ""),
+        (["--", "--clustr", "inline"], "No such option '--clustr'", ""),
+        (["--", "--only", "smu"], "there is no entry 'smu'", "did you mean 'sum'?"),
+        (["--", "--cache", "x"], "--cache stands behind `--`", "put it before"),
+        (["--", "--set", "value=3"], "--set stands behind `--`", "put it before"),
+        (["--name", "taken"], "there is a schedule 'taken' already; it runs", "--name"),
+    ],
+)
+def test_requests_that_are_wrong(file: Path, words: list[str], message: str, hint: str):
+    assert add("--name", "taken").exit_code == 0
+    result = add(*words)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert hint in result.stderr
+    assert "Traceback" not in result.output
+    assert Book(file.parent / "cache").names() == ["taken"]
+
+
+def test_wrong_times_and_files(file: Path):
+    result = add(cron="0 3 * *")
+    assert (result.exit_code, "five are expected" in result.stderr) == (2, True)
+    file.write_text(WORKFLOW.replace("stage: add", "stage: ad"))
+    result = add()
+    assert (result.exit_code, "sums.yaml:5:" in result.stderr) == (2, True)
+    file.rename(file.with_name("sum.yaml"))
+    result = add()
+    assert result.exit_code == 2
+    assert "there is no workflow file sums.yaml" in result.stderr
+    assert "did you mean sum.yaml?" in result.stderr
+    for verb in ("list", "remove"):
+        result = gravel(verb, "nothing")
+        assert (result.exit_code, "there is no schedule 'nothing'" in result.stderr) == (2, True)
+
+
+def test_the_list_tells_what_became_of_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    book, job = Book(tmp_path / "cache"), job_of(created=float(NOON))
+    book.add(job)
+    failed = Claim("j", NOON, 2, NOON, 1, "h", "failed", NOON + 9, 8.5, "r", 1, "sum: it broke", again=True)
+    failed.hooks = [{"event": "failure", "hook": "true", "problem": "no answer"}]
+    book.claim(failed)
+    book.write_state(
+        job, State(NOON, (Waiting(NOON), Waiting(NOON + 1)), last=failed.name, missed=3, skipped=1)
+    )
+    told = gravel("list", "j").stdout
+    assert "Fri 2026-11-20 12:00 UTC (attempt 2)  r  failed in 8.50 s, runs again: sum: it broke" in told
+    assert "failure hook true: no answer" in told
+    assert "3 missed, 1 skipped" in told
+    assert "failed in 8.50 s, runs again: sum: it broke; 2 waiting" in gravel("list").stdout
+    (tmp_path / "cache" / "schedules" / "j" / "job.json").write_text("{")
+    assert "cannot be read" in gravel("list").stderr
+
+
+class Keeper:
+    """Stands for the process of a keeper."""
+
+    def __init__(self) -> None:
+        self.returncode: int | None = None
+        self.told = 0
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def terminate(self) -> None:
+        self.told += 1
+        self.returncode = 130
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Keeper]]:
+    found: list[tuple[str, Keeper]] = []
+
+    def start(root: Path, name: str) -> Any:
+        found.append((name, Keeper()))
+        return found[-1][1]
+
+    monkeypatch.setattr(service, "start_keeper", start)
+    return found
+
+
+def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str, Keeper]]):
+    now, said = float(NOON), list[str]()
+    book = Book(tmp_path)
+    serves = Service(tmp_path, clock=lambda: now, say=said.append)
+    assert serves._pass() == float("inf")
+    book.add(job_of(name="a", created=now))
+    book.add(job_of(name="b", cron="30 * * * *", created=now))
+    book.add(job_of(name="broken", created=now))
+    (tmp_path / "schedules" / "broken" / "job.json").write_text("{")
+    assert serves._pass() == NOON + 1800
+    serves._pass()
+    assert len([line for line in said if "broken" in line]) == 1, "a trouble is told once"
+    now += 1800
+    assert serves._pass() == NOON + 3600
+    assert [name for name, _ in started] == ["b"]
+    serves._pass()
+    assert len(started) == 1, "its keeper was started"
+    another = Service(tmp_path, clock=lambda: now, say=said.append)
+    another._pass()
+    assert [name for name, _ in started] == ["b", "b"], "keepers settle among themselves which is the one"
+    started[0][1].returncode = 1
+    serves._pass()
+    serves._pass()
+    assert len(started) == 2, "one that failed and changed nothing is not started again at once"
+    book.write_state(book.job("b"), State(NOON + 1800))
+    now += 1800
+    serves._pass()
+    assert [name for name, _ in started] == ["b", "b", "a"]
+
+
+def test_the_service_sees_the_clock_jump(tmp_path: Path, started: list[tuple[str, Keeper]]):
+    now, said = float(NOON), list[str]()
+    book, job = Book(tmp_path), job_of(created=now)
+    book.add(job)
+    serves = Service(tmp_path, clock=lambda: now, say=said.append)
+    now += 10 * 86400
+    assert serves._pass() == now + 3600
+    assert book.state(job).waiting == (Waiting(int(now)),)
+    assert "missed" in said[-1]
+    book.write_state(job, State(int(now)))
+    now = NOON + 1800.0
+    assert serves._pass() == NOON + 3600
+    assert book.state(job) == State(int(now))
+    assert "went back" in said[-1]
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_tick_stays_until_its_runs_are_over(tmp_path: Path, started: list[tuple[str, Keeper]], code: int):
+    book, job = Book(tmp_path), job_of(created=NOON - 3600.0)
+    book.add(job)
+    assert Service(tmp_path, clock=lambda: NOON - 1.0, say=print).tick() == 0
+    assert started == []
+
+    def end() -> None:
+        book.write_state(job, State(NOON))
+        started[0][1].returncode = code
+
+    timer = threading.Timer(0.3, end)
+    timer.start()
+    assert Service(tmp_path, clock=lambda: NOON + 1.0, say=print).tick() == code
+    timer.join()
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_service_that_is_told_to_stop(
+    tmp_path: Path, started: list[tuple[str, Keeper]], number: signal.Signals
+):
+    Book(tmp_path).add(job_of(created=NOON - 3600.0))
+    before = signal.getsignal(number)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
+    timer.start()
+    assert Service(tmp_path, clock=lambda: NOON + 1.0, say=print).serve() == 130
+    timer.join()
+    assert [keeper.told for _, keeper in started] == [1]
+    assert signal.getsignal(number) is before
+
+
+def test_unit_files(file: Path):
+    told = gravel("unit").stdout
+    assert f"schedule run --cache {file.parent / 'cache'}\n" in told
+    assert "systemctl --user enable --now gravel-schedule.service" in told
+    timer = gravel("unit", "--timer", "--system").stdout
+    assert "schedule tick --cache" in timer
+    assert "OnCalendar=minutely" in timer
+    assert "sudo systemctl enable --now gravel-schedule.timer" in timer.replace(
+        "daemon-reload && sudo systemctl ", ""
+    )
+    words = gravel("unit", "--cron").stdout.split()
+    assert words[:5] == ["*"] * 5
+    assert words[6:] == ["schedule", "tick", "--cache", str(file.parent / "cache")]
+
+
+def test_unit_files_quote_what_needs_it():
+    odd = '/a b/100%/$x"y\\'
+    line = next(
+        each
+        for each in service_units(["g"], odd, system=True)["gravel-schedule.service"].split("\n")
+        if "ExecStart" in each
+    )
+    assert line == r'ExecStart=g schedule run --cache "/a b/100%%/$$x\"y\\"'
+    assert cron_line(["g"], odd) == "* * * * * g schedule tick --cache '/a b/100\\%/$x\"y\\'\n"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
+def test_systemd_takes_the_unit_files(tmp_path: Path):
+    program = [sys.executable]
+    for units in (service_units(program, "/c d", system=False), timer_units(program, "/c%d")):
+        for name, text in units.items():
+            (tmp_path / name).write_text(text)
+        ended = subprocess.run(
+            ["systemd-analyze", "verify", "--user", "--man=no", *(str(tmp_path / name) for name in units)],
+            env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "gravel-schedule" not in ended.stderr, ended.stderr
+
+
+def test_schedule_help_imports_next_to_nothing():
+    code = """\
+import sys
+from pipeline.cli import main
+try:
+    main(["schedule", "add", "--help"])
+finally:
+    heavy = "pydantic ruamel.yaml cronsim zoneinfo filelock numpy dask pipeline.schedule".split()
+    print(sorted(set(heavy) & set(sys.modules)), file=sys.stderr)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "--catch-up" in ended.stdout
+    assert ended.stderr.strip() == "[]"
+
+
+def test_every_subcommand_has_help():
+    group = main.get_command(click.Context(main), "schedule")
+    assert isinstance(group, click.Group)
+    assert set(group.commands) == {"add", "list", "remove", "run", "tick", "unit"}
+    for name in group.commands:
+        assert CliRunner().invoke(main, ["schedule", name, "--help"]).exit_code == 0
+
+
+def test_a_cache_that_is_read_only_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    book = Book(tmp_path / "cache")
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise PermissionError(13, "Permission denied", "cache")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(GravelError, match="cannot write to the cache"):
+        book.add(job_of())

@@ -1,0 +1,413 @@
+"""Jobs on disk and their keepers: whatever instant a keeper dies at, the next one goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import GravelError, RequestError
+from pipeline.schedule import book as book_module
+from pipeline.schedule import keeping
+from pipeline.schedule.book import Book, Claim
+from pipeline.schedule.carrying import Ended
+from pipeline.schedule.deciding import MOST_LOST, State, Waiting
+from pipeline.schedule.job import Job
+from pipeline.schedule.keeping import Keeper
+from pipeline.schedule.listing import describe
+from pipeline.store import Cache
+from pipeline.store.leases import Lease
+
+DUE = 1_800_000_000
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing that follows is done."""
+
+
+def job_of(**changes: Any) -> Job:
+    return Job(
+        **{"name": "j", "workflow": "/w.yaml", "cron": "@hourly", "zone": "UTC", "created": 0.0, **changes}
+    )
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
+    monkeypatch.setattr(os, "fsync", lambda handle: None)  # no power is cut here, and a busy disk is slow
+    return Book(tmp_path)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Replaces the run; each call is noted, and what it does can be set as `runs.act`."""
+    called: list[dict[str, Any]] = Acts()
+
+    def carry_out(words: list[str], **options: Any) -> Ended:
+        called.append({"words": words, **options})
+        return called.act(options) or Ended(0, 1.0, None, None, False)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(keeping, "carry_out", carry_out)
+    return called
+
+
+class Acts(list[dict[str, Any]]):
+    act: Callable[[dict[str, Any]], Ended | None] = staticmethod(lambda options: None)
+
+
+def wait_for(book: Book, job: Job, *dues: int) -> None:
+    book.write_state(job, replace(book.state(job), waiting=tuple(Waiting(due) for due in dues)))
+
+
+def keep(book: Book, job: Job) -> int:
+    return Keeper(book, job, say=lambda line: None, clock=lambda: 5e8).keep()
+
+
+def die(book: Book, job: Job) -> None:
+    """Keep a run and be killed where the test arranged it; the lease becomes free, all else stays."""
+    with pytest.raises(Killed):
+        keep(book, job)
+
+
+def states(book: Book) -> list[tuple[int, int, str]]:
+    return [(claim.due - DUE, claim.attempt, claim.state) for claim in book.claims("j")]
+
+
+def record(book: Book, run: str, *outputs: str, **more: Any) -> str:
+    stages = [
+        {"key": f"s{n}", "state": "computed", "outputs": [each], "error": None}
+        for n, each in enumerate(outputs)
+    ]
+    folder = book.root / "runs" / run
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"run": run, "state": "done", "stages": stages} | more))
+    return run
+
+
+def test_a_job_comes_back_as_it_was_added(book: Book):
+    job = job_of(settings=["a=1"], arguments=["--only", "x"], jitter=2.5, time_limit=60.0, on_change="true")
+    book.add(job)
+    assert Book(book.root).job("j") == job
+    assert job.words("/c") == ["run", "/w.yaml", "--set", "a=1", "--only", "x", "--cache", "/c"]
+    assert book.state(job) == State(0)
+    assert book.names() == ["j"]
+
+
+def test_a_name_is_taken_once(book: Book):
+    added: list[str] = []
+    refused: list[str] = []
+
+    def add(number: int) -> None:
+        try:
+            book.add(job_of(id=str(number)))
+            added.append(str(number))
+        except RequestError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert added == [book.job("j").id]
+    assert len(refused) == 7
+    assert all("there is a schedule 'j' already" in each for each in refused)
+
+
+def test_an_unknown_name_is_told_the_nearest(book: Book):
+    book.add(job_of(name="nightly"))
+    with pytest.raises(RequestError) as caught:
+        book.job("nigthly")
+    assert caught.value.problems[0].hint == "did you mean 'nightly'?"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 2}', '{"format": 1}', "\0" * 100])
+@pytest.mark.parametrize("name", ["job.json", "state.json"])
+def test_damaged_files_are_said(book: Book, name: str, text: str):
+    job = job_of()
+    book.add(job)
+    (book.root / "schedules" / "j" / name).write_text(text)
+    with pytest.raises(GravelError, match="cannot be read"):
+        book.state(book.job("j"))
+    book.remove("j")
+    book.add(job)
+
+
+def test_a_run_is_claimed_recorded_and_over(book: Book, runs: Acts):
+    job = job_of()
+    book.add(job)
+    wait_for(book, job, DUE, DUE + 60)
+
+    def look(options: dict[str, Any]) -> None:
+        assert book.running("j")
+        state = book.state(job)
+        claim = book.find_claim("j", state.open or "")
+        assert claim is not None
+        assert (claim.due, claim.state, claim.pid) == (DUE, "running", os.getpid())
+        assert state.waiting == (Waiting(DUE + 60),)
+        assert keep(book, job) == 0, "another keeper finds the lease taken"
+        assert describe(book, job, 0.0)["running"]["state"] == "running"
+        options["started"]("a-run")
+        assert book.find_claim("j", claim.name).run == "a-run"  # type: ignore[union-attr]
+
+    runs.act = look
+    assert keep(book, job) == 0
+    assert len(runs) == 1
+    assert states(book) == [(0, 1, "done")]
+    assert not book.running("j")
+    told = describe(book, job, 0.0, history=5)
+    assert told["last"]["state"] == "done"
+    assert told["running"] is None
+    assert told["waiting"] == ["2027-01-15T08:01:00Z"]
+    assert [each["run"] for each in told["runs"]] == ["a-run"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "found"), [("none", [(0, 1, "lost")]), ("once", [(0, 1, "lost"), (0, 2, "done")])]
+)
+def test_a_keeper_killed_in_its_run(book: Book, runs: Acts, policy: str, found: list[tuple[int, int, str]]):
+    job = job_of(catch_up=policy)
+    book.add(job)
+    wait_for(book, job, DUE)
+
+    def kill(options: dict[str, Any]) -> None:
+        raise Killed
+
+    runs.act = kill
+    die(book, job)
+    assert states(book) == [(0, 1, "running")]
+    del runs.act
+    assert keep(book, job) == 0
+    assert states(book) == found
+    assert book.state(job).open is None
+    assert keep(book, job) == 0
+    assert states(book) == found
+
+
+def test_what_kills_every_keeper_is_given_up(book: Book, runs: Acts):
+    job = job_of(catch_up="all")
+    book.add(job)
+    wait_for(book, job, DUE, DUE + 60)
+
+    def kill(options: dict[str, Any]) -> None:
+        if len(runs) <= MOST_LOST:
+            raise Killed
+
+    runs.act = kill
+    for _ in range(MOST_LOST):
+        die(book, job)
+    assert keep(book, job) == 0
+    lost = [(0, attempt + 1, "lost") for attempt in range(MOST_LOST)]
+    assert states(book) == [*lost, (60, 1, "done")]
+
+
+@pytest.mark.parametrize(
+    ("verb", "number"), [("create", 0), ("create", 1), *(("replace", number) for number in range(6))]
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_at_every_write(
+    book: Book, runs: Acts, monkeypatch: pytest.MonkeyPatch, verb: str, when: str, number: int
+):
+    """Killed before or after any write, the next keepers end with one finished run of each due time.
+
+    Only a run of which nothing but its claim is on disk is repeated.
+    """
+    job = job_of(catch_up="all")
+    book.add(job)
+    wait_for(book, job, DUE, DUE + 60)
+    plain = getattr(type(book.cache.files), verb)
+    calls = 0
+
+    def deadly(self: Any, name: str, text: bytes, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == number + 1 and when == "before":
+            raise Killed
+        result = plain(self, name, text, **options)
+        if calls == number + 1:
+            raise Killed
+        return result
+
+    monkeypatch.setattr(type(book.cache.files), verb, deadly)
+    for _ in range(6):
+        with suppress(Killed):
+            keep(book, job)
+    monkeypatch.undo()
+    done = [(due, state) for due, _, state in states(book) if state == "done"]
+    assert done == [(0, "done"), (60, "done")]
+    assert len(states(book)) <= 3
+    assert not any(state == "running" for _, _, state in states(book))
+    assert book.state(job).waiting == ()
+    assert book.state(job).open is None
+    lost = sum(state == "lost" for _, _, state in states(book))
+    assert calls > number, "it was killed"
+    assert 2 <= len(runs) <= 2 + lost
+
+
+def test_hooks_owed_by_a_dead_keeper_are_called(book: Book, runs: Acts, monkeypatch: pytest.MonkeyPatch):
+    job = job_of(on_failure="hook", catch_up="none")
+    book.add(job)
+    wait_for(book, job, DUE)
+    runs.act = lambda options: Ended(1, 1.0, None, None, False)
+    told: list[dict[str, Any]] = []
+
+    def killed(*arguments: Any) -> None:
+        raise Killed
+
+    monkeypatch.setattr(keeping, "call", killed)
+    die(book, job)
+    assert book.claims("j")[0].owed == ["failure"]
+    monkeypatch.setattr(keeping, "call", lambda target, payload, folder: told.append(payload) or "no answer")
+    assert keep(book, job) == 0
+    (claim,) = book.claims("j")
+    assert (claim.state, claim.owed) == ("failed", [])
+    assert claim.hooks == [{"event": "failure", "hook": "hook", "problem": "no answer"}]
+    assert [(each["event"], each["schedule"], each["run"]) for each in told] == [("failure", "j", None)]
+    assert keep(book, job) == 0
+    assert len(told) == 1
+
+
+def test_hooks_hear_of_failures_and_of_changes_only(book: Book, runs: Acts, monkeypatch: pytest.MonkeyPatch):
+    job = job_of(on_failure="f", on_change="c", catch_up="all")
+    book.add(job)
+    heard: list[tuple[str, Any]] = []
+    monkeypatch.setattr(
+        keeping, "call", lambda target, told, folder: heard.append((told["event"], told["run"]))
+    )
+    stages = {"first": ["a", "b"], "same": ["a", "b"], "other": ["a", "c"]}
+    outcomes = [
+        Ended(0, 1.0, "first", None, False),
+        Ended(0, 1.0, "same", None, False),
+        Ended(1, 1.0, None, None, False),
+        Ended(130, 1.0, None, None, False),
+        Ended(130, 1.0, None, "time limit", False),
+        Ended(0, 1.0, "same", None, False),
+        Ended(0, 1.0, "other", None, False),
+    ]
+    for run, outputs in stages.items():
+        record(book, run, *outputs)
+    runs.act = lambda options: outcomes[len(runs) - 1]
+    for number in range(len(outcomes)):
+        wait_for(book, job, DUE + number)
+        keep(book, job)
+    assert [claim.state for claim in book.claims("j")] == [
+        "done",
+        "done",
+        "failed",
+        "interrupted",
+        "timed out",
+        "done",
+        "done",
+    ]
+    events = [(event, run and run["run"]) for event, run in heard]
+    assert events == [("change", "first"), ("failure", None), ("failure", None), ("change", "other")]
+
+
+@pytest.mark.parametrize(("policy", "again"), [("none", False), ("once", True)])
+def test_a_run_that_a_stopped_service_interrupted(book: Book, runs: Acts, policy: str, again: bool):
+    job = job_of(catch_up=policy)
+    book.add(job)
+    wait_for(book, job, DUE)
+    runs.act = lambda options: Ended(130, 1.0, None, "keeper", False)
+    assert keep(book, job) == 1
+    (claim,) = book.claims("j")
+    assert (claim.state, claim.again) == ("interrupted", again)
+    assert book.state(job).waiting == ((Waiting(DUE, 2),) if again else ())
+
+
+def test_a_due_time_that_was_run_before_the_clock_went_back(book: Book, runs: Acts):
+    job = job_of()
+    book.add(job)
+    for _ in range(2):
+        wait_for(book, job, DUE)
+        assert keep(book, job) == 0
+    assert len(runs) == 1
+    wait_for(book, job, DUE, DUE + 60)
+    assert keep(book, job) == 0
+    assert states(book) == [(0, 1, "done"), (60, 1, "done")]
+
+
+def test_claims_exclude_each_other_where_nothing_locks(
+    book: Book, runs: Acts, monkeypatch: pytest.MonkeyPatch
+):
+    """Eight keepers whose locks and leases are none: the claim alone decides."""
+    from contextlib import nullcontext
+
+    monkeypatch.setattr(Cache, "lock", lambda self, digest, waiting=None: nullcontext())
+    monkeypatch.setattr(
+        Book, "take_lease", lambda self, name: Lease(self.root / f"{threading.get_ident()}.lock", "test")
+    )
+    job = job_of()
+    book.add(job)
+    wait_for(book, job, DUE)
+    barrier = threading.Barrier(8)
+    plain = Book.claim
+
+    def together(self: Book, claim: Claim) -> bool:
+        barrier.wait(5)
+        return plain(self, claim)
+
+    monkeypatch.setattr(Book, "claim", together)
+    threads = [threading.Thread(target=keep, args=(book, job)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(runs) == 1
+
+
+def test_a_job_that_is_removed_while_it_runs(book: Book, runs: Acts):
+    old = job_of(id="old")
+    book.add(old)
+    wait_for(book, old, DUE)
+
+    def remove(options: dict[str, Any]) -> None:
+        book.remove("j")
+        book.add(job_of(id="new"))
+        assert book.running("j"), "its run still goes"
+
+    runs.act = remove
+    assert keep(book, old) == 0
+    assert book.claims("j") == []
+    assert book.state(book.job("j")) == State(0)
+    book.remove("j")
+    assert book.names() == []
+    assert list((book.root / "schedules").iterdir()) == []
+
+
+def test_old_claims_go(book: Book, runs: Acts, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(book_module, "KEPT_CLAIMS", 3)
+    job = job_of()
+    book.add(job)
+    for number in range(5):
+        wait_for(book, job, DUE + number)
+        keep(book, job)
+    assert [claim.due - DUE for claim in book.claims("j")] == [2, 3, 4]
+
+
+def test_the_reason_of_a_failure(book: Book, runs: Acts):
+    job = job_of()
+    book.add(job)
+    failed = {"key": "sum", "state": "failed", "outputs": [], "error": "it broke"}
+    record(book, "broken", stages=[failed])
+    outcomes = {
+        "sum: it broke": Ended(1, 1.0, "broken", None, False),
+        "signal 9 ended it": Ended(-9, 1.0, None, None, False),
+        "error: there is no workflow file x": Ended(2, 1.0, None, None, False),
+    }
+    for number, (_, ended) in enumerate(outcomes.items()):
+        wait_for(book, job, DUE + number)
+
+        def act(options: dict[str, Any], ended: Ended = ended) -> Ended:
+            options["log"].write_text("one\nerror: there is no workflow file x\n  hint: none\n")
+            return ended
+
+        runs.act = act
+        assert keep(book, job) == 1
+    assert [claim.problem for claim in book.claims("j")] == list(outcomes)
