@@ -34,6 +34,30 @@ def level_sums(
 
 
 @serial
+def distinct_neighbours(
+    order: NDArray[Any],
+    distance: NDArray[Any],
+    row_offsets: NDArray[Any],
+    columns: NDArray[Any],
+    counts: NDArray[Any],
+) -> None:
+    """Count, per level, the vertices that its vertices lead to: its edge frontier without duplicates.
+
+    `order` lists the reached vertices by ascending distance; `counts` (levels,) starts at 0 (Merrill,
+    Garland, Grimshaw, PPoPP 2012, section 3.2).
+    """
+    latest = numpy.full(len(distance), -1, numpy.int32)
+    for position in range(len(order)):
+        v = order[position]
+        level = distance[v]
+        for arc in range(row_offsets[v], row_offsets[v + 1]):
+            w = numpy.int64(columns[arc])
+            if latest[w] != level:
+                latest[w] = level
+                counts[level] += 1
+
+
+@serial
 def distances_of_tree(predecessor: NDArray[Any], source: int, distance: NDArray[Any]) -> int:
     """Fill the distance of every vertex of a tree of predecessors, -1 outside; returns the largest.
 

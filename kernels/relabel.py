@@ -1,6 +1,7 @@
 """Labels of a renumbered graph, brought back to the numbering from before.
 
-`permutation[old] = new`, as in `stages.artifacts.Ordering`. Everything here runs on the CPU.
+`permutation[old] = new`, as in `stages.artifacts.Ordering`. Everything here runs on the CPU; the CUDA twin is
+`kernels.relabel_cuda`.
 """
 
 from __future__ import annotations

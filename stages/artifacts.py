@@ -176,8 +176,15 @@ class Measurement(Artifact):
 
     `searches` holds one record per search: `source` (internal index), `milliseconds`,
     `map_back_milliseconds`, `reached` (vertices), `arcs` (stored arcs of the reached vertices), `edges`
-    (distinct undirected edges among them), `depth`, and `levels`: the lists `vertices` and `arcs`, with an
-    entry per level, and `pulled`, the levels that were expanded bottom-up.
+    (distinct undirected edges among them), `depth`, `batch` (searches that ran together; beyond 1,
+    `milliseconds` is this one's share of their time), and `levels`: the lists `vertices` and `arcs`, with an
+    entry per level, and `pulled`, the levels that were expanded bottom-up. With statistics there are also
+    `expanded` (arcs gathered in all), `redundant_expansion` (that over the arcs of the reached vertices),
+    `levels["expanded"]`, and in the first search `levels["distinct"]` (the vertices of each level's edge
+    frontier without duplicates).
+
+    `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
+    shares; `asked` the parameters that distinguish one way of searching it from another.
     """
 
     algorithm: str
@@ -188,6 +195,34 @@ class Measurement(Artifact):
     prepare_milliseconds: float
     searches: Json
     notes: Json = field(default_factory=list)  # sentences for the report, such as "decoded before the search"
+    graph: Json = field(default_factory=dict)
+    asked: Json = field(default_factory=dict)  # strategy, tuning, backend, threads, output
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe(Artifact):
+    """Parts of a search run alone over the frontier of every level (Merrill et al. 2012, section 4).
+
+    `parts` names what was run: records of `part` ("gather", "lookup" or "coupled"), `method` and `schedule`
+    (None for a look-up). `searches` holds one record per source: `source` (internal index), `depth`, and over
+    all levels the sums `vertices`, `arcs`, `distinct` (neighbours of each level without duplicates), `fresh`
+    (vertices that the levels find), and by part `milliseconds` and `passed` (arcs that a look-up took for
+    fresh, None for a gather). `levels` has the first search level by level: the same names, with a list over
+    levels in the place of each number. `counted` has, by gather, what its loads of neighbours took in that
+    search: `bytes` in whole sectors of 32, row ranges included, and `slots`, lanes of the warps at work.
+    """
+
+    measure: str
+    backend: str
+    hardware: str
+    block: int  # threads
+    repeats: int
+    floor_milliseconds: float  # of a part that has nothing to do
+    parts: Json
+    searches: Json
+    levels: Json = None
+    counted: Json = field(default_factory=dict)
+    notes: Json = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from stages.artifacts import CompressedGraph, Graph, Partition
 from stages.searching.need import estimate
-from stages.searching.strategy import checked_strategy
+from stages.searching.strategy import backend_of_search, checked_strategy
 from stages.stage import Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -73,16 +74,26 @@ class TraverseParameters(Parameters):
     """What a search labels each vertex with."""
     max_depth: int | None = Field(default=None, ge=0)
     """Do not search beyond this distance."""
-    tuning: dict[str, float] = Field(default_factory=dict)
-    """The strategy's own constants by name, for example `{alpha: 15, beta: 18}`."""
+    tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    """The strategy's own constants by name, for example `{alpha: 15, beta: 18}` or `{mapping: warp}`."""
+    backend: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to search: `auto` where the run does, or on the CPU with a strategy that has no other side."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads at most; all that the run may use by default."""
+    statistics: bool = False
+    """Search once more, off the clock, and count the arcs that each level gathers."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> TraverseParameters:
         checked_strategy(self.algorithm, self.strategy)
-        searching = self.model_fields_set & {"sources", "output", "max_depth"}
+        searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics"}
         if self.algorithm == "components" and searching:
             raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
         return self
+
+    def asked(self) -> dict[str, Any]:
+        """Return what distinguishes one way of searching a graph from another, for reports."""
+        return self.model_dump(include={"strategy", "tuning", "backend", "threads", "output"})
 
 
 def traverse(
@@ -94,7 +105,8 @@ def traverse(
     """Search a graph, or find its components, and measure only that.
 
     One run that is not measured comes first, so that no compilation is counted. Labels come back in
-    `symmetrize`'s numbering, whatever was searched, and the time for that is measured apart. Raises
+    `symmetrize`'s numbering, whatever was searched, and the time for that is measured apart. Statistics are
+    gathered by searches of their own, after all timed ones. Raises
     `StageError` for a source that the graph does not have, and for a strategy or tuning constant that does
     not fit the graph or the backend.
     """
@@ -111,24 +123,24 @@ def traverse(
         from stages.searching.sources import check_sources
 
         check_sources(parameters.sources.vertices, input.vertex_count)
-    set_threads(context.machine.threads)
-    graph = read_graph(input, context.machine)
-    tuning = {name: int(value) if value == int(value) else value for name, value in parameters.tuning.items()}
+    placed = replace(
+        context.machine,
+        backend=backend_of_search(parameters, context.machine),
+        threads=min(context.machine.threads, parameters.threads or context.machine.threads),
+    )
+    set_threads(placed.threads)
+    graph = read_graph(input, placed)
+    if placed.backend != context.machine.backend and graph.partition is None:
+        graph.notes.append("searched on the CPU")
+    if parameters.threads is not None and parameters.threads > placed.threads:
+        graph.notes.append(f"{parameters.threads} threads were asked for, and {placed.threads} used")
     if parameters.algorithm == "components":
         from stages.searching.components import find_components
 
-        return find_components(context, graph, parameters.strategy, tuning)
+        return find_components(context, graph, parameters)
     from stages.searching.bfs import search_all
 
-    return search_all(
-        context,
-        graph,
-        _sources(parameters, graph),
-        strategy=parameters.strategy,
-        output=parameters.output,
-        max_depth=parameters.max_depth,
-        tuning=tuning,
-    )
+    return search_all(context, graph, _sources(parameters, graph), parameters)
 
 
 def _sources(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:
@@ -136,7 +148,7 @@ def _sources(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[An
 
     asked = parameters.sources
     if isinstance(asked, RandomSources):
-        return draw_sources(graph.host_offsets, graph.permutation, asked.random, asked.seed)
+        return draw_sources(graph.first_offsets, asked.random, asked.seed)
     vertices = asked.vertices if isinstance(asked, VertexSources) else asked
     return check_sources(vertices, graph.vertex_count)
 
@@ -154,7 +166,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=1,
+    version=2,
     about="Searches breadth-first from several sources, or finds connected components, and measures it.",
     parameters=TraverseParameters,
     inputs={

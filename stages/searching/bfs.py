@@ -1,8 +1,8 @@
-"""Searches from several sources: measured one by one, mapped back and streamed out."""
+"""Searches from several sources: measured one by one, or in batches where the strategy makes those."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
@@ -13,195 +13,142 @@ if TYPE_CHECKING:
 
     from kernels.bfs import BFSResult, Search
     from stages.artifacts import Measurement, Traversal
-    from stages.context import Context, Sink
+    from stages.context import Context
     from stages.searching.graph import SearchedGraph
+    from stages.searching.rows import Rows
+    from stages.traverse import TraverseParameters
 
 
 def search_all(
-    context: Context,
-    graph: SearchedGraph,
-    sources: NDArray[Any],
-    *,
-    strategy: str,
-    output: str,
-    max_depth: int | None,
-    tuning: dict[str, Any],
+    context: Context, graph: SearchedGraph, sources: NDArray[Any], parameters: TraverseParameters
 ) -> tuple[Traversal, Measurement]:
     """Search from every source, after one search that compiles and is not measured.
 
-    Raises `StageError` for a strategy or a tuning constant that does not fit this graph.
+    With statistics the searches are made once more when all are timed, so that nothing is counted on the
+    clock. Raises `StageError` for a strategy or a tuning constant that does not fit this graph.
     """
     import numpy
 
-    from kernels.cuda.wake import wake
     from stages.artifacts import Measurement, Traversal
+    from stages.searching.counts import add_statistics
+    from stages.searching.rows import Rows
 
-    search = _prepare(graph, strategy, output, max_depth, tuning)
-    rows = _Rows(context, graph, output)
-    records: list[dict[str, Any]] = []
-    numbered = sources if graph.permutation is None else graph.permutation[sources].astype(numpy.int64)
-    for done, (source, start) in enumerate(zip(sources.tolist(), numbered.tolist(), strict=True)):
-        if done == 0:
-            search.run(start)
-        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
-        if graph.backend == "cuda":
-            wake()
-        result = search.run(start)
-        distance, predecessor = rows.on_host(result)
-        record = _counts(graph, start, result, distance, predecessor)
-        back = rows.append(distance, predecessor)
-        records.append(
-            {
-                "source": source,
-                "milliseconds": result.milliseconds,
-                "map_back_milliseconds": back,
-                **record,
-            }
-        )
-        context.progress(done + 1, len(sources), "searches")
+    permutation = graph.permutation
+    starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()
+    search, notes = _prepare(graph, parameters)
+    rows = Rows(context, graph, parameters.output)
+    records = _timed(context, graph, search, rows, sources.tolist(), starts)
     distances, predecessors = rows.close()
-    notes = list(graph.notes)
-    if max_depth is not None:
-        notes.append(f"arcs of vertices at distance {max_depth} are counted, and were not followed")
+    name, reason, preparing = search.strategy, search.reason, search.prepare_milliseconds
+    if parameters.statistics and records:
+        # Both workspaces at once might not fit.
+        del search, rows
+        if graph.partition is None:
+            counting, _ = _prepare(graph, parameters, statistics=True)
+            notes += add_statistics(graph, counting, starts, records, parameters.max_depth)
+        else:
+            notes.append("the searches of a partition do not count the arcs that they gather")
+    if parameters.max_depth is not None:
+        depth = parameters.max_depth
+        notes.append(f"arcs of vertices at distance {depth} are counted, and were not followed")
     traversal = Traversal(
         algorithm="bfs",
         sources=numpy.asarray(sources, numpy.int64),
         distance=distances,
         predecessor=predecessors,
         vertex_count=graph.vertex_count,
-        max_depth=max_depth,
+        max_depth=parameters.max_depth,
     )
     measurement = Measurement(
         algorithm="bfs",
-        strategy=search.strategy,
-        reason=search.reason,
+        strategy=name,
+        reason=reason,
         backend=graph.backend,
         hardware=machine_name(context.machine, graph.backend),
-        prepare_milliseconds=search.prepare_milliseconds,
+        prepare_milliseconds=preparing,
         searches=records,
-        notes=notes,
+        notes=[*graph.notes, *notes],
+        graph=graph.described(),
+        asked=parameters.asked(),
     )
     return traversal, measurement
 
 
 def _prepare(
-    graph: SearchedGraph, strategy: str, output: str, max_depth: int | None, tuning: dict[str, Any]
-) -> Search:
+    graph: SearchedGraph, parameters: TraverseParameters, *, statistics: bool = False
+) -> tuple[Search, list[str]]:
+    """Return a search and sentences about what it leaves out."""
+    strategy, tuning = parameters.strategy, parameters.tuning
     if graph.partition is not None:
         from kernels.partition import prepare as over_ranks
 
         refuse_choice(strategy, tuning)
-        return over_ranks(graph.partition, output=output, max_depth=max_depth)
+        return over_ranks(graph.partition, output=parameters.output, max_depth=parameters.max_depth), []
     from kernels.bfs import choose, prepare
 
     try:
         choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
-        checked_tuning("kernels.bfs", choice.strategy, graph.backend, tuning)
-        return prepare(
+        constants, notes = checked_tuning("kernels.bfs", choice.strategy, graph.backend, tuning)
+        search = prepare(
             graph.row_offsets,
             graph.columns,
             strategy=choice,
-            output=output,
+            output=parameters.output,
             symmetric=graph.symmetric,
-            max_depth=max_depth,
-            **tuning,
+            max_depth=parameters.max_depth,
+            statistics=statistics,
+            **constants,
         )
     except ValueError as error:
         raise StageError(str(error)) from None
+    return search, notes
 
 
-class _Rows:
-    """The output arrays, and the workspace to bring labels back to `symmetrize`'s numbering."""
-
-    def __init__(self, context: Context, graph: SearchedGraph, output: str) -> None:
-        import numpy
-
-        n = graph.vertex_count
-        tree = numpy.int32 if n < 1 << 31 else numpy.int64
-        self._permutation = graph.permutation
-        self._distances: Sink | None = None
-        self._predecessors: Sink | None = None
-        if output != "predecessor":
-            self._distances = context.sink(numpy.int32, (n,))
-        if output != "distance":
-            self._predecessors = context.sink(tree, (n,))
-        if self._permutation is not None:
-            from kernels.relabel import invert
-
-            self._distance = numpy.empty(n if self._distances else 0, numpy.int32)
-            self._predecessor = numpy.empty(n if self._predecessors else 0, tree)
-            self._inverse = numpy.empty_like(self._permutation)
-            invert(self._permutation, self._inverse)
-
-    def on_host(self, result: BFSResult) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-        """Copy labels from the device, where they are there."""
-        from kernels.strategy import backend_of
-
-        labels = result.distance, result.predecessor
-        distance, predecessor = (
-            each.get() if each is not None and backend_of(each) == "cuda" else each for each in labels
-        )
-        return distance, predecessor
-
-    def append(self, distance: NDArray[Any] | None, predecessor: NDArray[Any] | None) -> float:
-        """Write one search's rows; returns the milliseconds that mapping them back took."""
-        milliseconds = 0.0
-        if self._permutation is not None:
-            from kernels.relabel import distances_back, predecessors_back
-
-            started = time.perf_counter()
-            if distance is not None:
-                distances_back(self._permutation, distance, self._distance)
-                distance = self._distance
-            if predecessor is not None:
-                predecessors_back(self._permutation, self._inverse, predecessor, self._predecessor)
-                predecessor = self._predecessor
-            milliseconds = (time.perf_counter() - started) * 1e3
-        if self._distances is not None and distance is not None:
-            self._distances.append(distance.reshape(1, -1))
-        if self._predecessors is not None and predecessor is not None:
-            self._predecessors.append(predecessor.reshape(1, -1))
-        return milliseconds
-
-    def close(self) -> tuple[Any, Any]:
-        """End the arrays and hand them out."""
-        return (
-            self._distances.close() if self._distances is not None else None,
-            self._predecessors.close() if self._predecessors is not None else None,
-        )
-
-
-def _counts(
+def _timed(
+    context: Context,
     graph: SearchedGraph,
-    source: int,
-    result: BFSResult,
-    distance: NDArray[Any] | None,
-    predecessor: NDArray[Any] | None,
-) -> dict[str, Any]:
-    """Count what a search reached, in the searched numbering and outside of the measured time."""
-    import numpy
+    search: Search,
+    rows: Rows,
+    sources: Sequence[int],
+    starts: Sequence[int],
+) -> list[dict[str, Any]]:
+    from stages.searching.counts import reached
 
-    from kernels.level_statistics import distances_of_tree, level_sums
+    records: list[dict[str, Any]] = []
+    for source, result in zip(sources, _results(graph, search, starts), strict=True):
+        distance, predecessor, back = rows.append(result)
+        records.append(
+            {
+                "source": source,
+                "milliseconds": result.milliseconds,
+                "map_back_milliseconds": back,
+                "batch": result.batch,
+                **reached(graph, source, result, distance, predecessor),
+            }
+        )
+        context.progress(len(records), len(sources), "searches")
+    return records
 
-    if distance is None:
-        distance = numpy.empty(graph.vertex_count, numpy.int32)
-        distances_of_tree(predecessor, source, distance)
-    depth = int(distance.max())
-    vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
-    ends = graph.ends if graph.ends is not None else numpy.empty(0, numpy.int64)
-    summed = level_sums(distance, graph.host_offsets, ends, vertices, arcs)
-    total = int(arcs.sum())
-    edges = total
-    if graph.symmetric:
-        edges = (int(summed) if graph.ends is not None else total) // 2
-    return {
-        "reached": int(vertices.sum()),
-        "arcs": total,
-        "edges": edges,
-        "depth": depth,
-        "levels": {
-            "vertices": vertices.tolist(),
-            "arcs": arcs.tolist(),
-            "pulled": [level for level, way in enumerate(result.directions[: depth + 1]) if way == "pull"],
-        },
-    }
+
+def _results(graph: SearchedGraph, search: Search, starts: Sequence[int]) -> Iterator[BFSResult]:
+    """Search from one vertex after another, or from as many at once as the search takes."""
+    from kernels.bfs import BatchSearch
+    from kernels.cuda.wake import wake
+
+    size = search.batch if isinstance(search, BatchSearch) else 1
+    for first in range(0, len(starts), size):
+        several = starts[first : first + size]
+        if first == 0:
+            _run(search, several)
+        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
+        if graph.backend == "cuda":
+            wake()
+        yield from _run(search, several)
+
+
+def _run(search: Search, starts: Sequence[int]) -> list[BFSResult]:
+    from kernels.bfs import BatchSearch
+
+    if isinstance(search, BatchSearch):
+        return search.run_many(starts).searches()
+    return [search.run(starts[0])]

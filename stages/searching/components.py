@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from stages.artifacts import Measurement, Traversal
     from stages.context import Context
     from stages.searching.graph import SearchedGraph
+    from stages.traverse import TraverseParameters
 
 RUNS = 3
 """How often components are found and timed, after one run that compiles."""
 
 
 def find_components(
-    context: Context, graph: SearchedGraph, strategy: str, tuning: dict[str, Any]
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters
 ) -> tuple[Traversal, Measurement]:
     """Label the components once to warm up and `RUNS` times on the clock.
 
@@ -29,9 +30,11 @@ def find_components(
 
     from stages.artifacts import Measurement, Traversal
 
+    strategy, tuning = parameters.strategy, parameters.tuning
+    notes: list[str] = []
     times = []
     for run in range(1 + RUNS):
-        found = _run(graph, strategy, tuning)
+        found, notes = _run(graph, strategy, tuning)
         times.append(found.milliseconds)
         context.progress(run + 1, 1 + RUNS, "runs")
     component = found.component.get() if graph.backend == "cuda" else found.component
@@ -49,6 +52,7 @@ def find_components(
     record: dict[str, Any] = {
         "source": None,
         "map_back_milliseconds": back,
+        "batch": 1,
         "reached": graph.vertex_count,
         "arcs": graph.arc_count,
         "edges": ends // 2 if graph.symmetric else graph.arc_count,
@@ -66,24 +70,27 @@ def find_components(
         hardware=machine_name(context.machine, graph.backend),
         prepare_milliseconds=0.0,
         searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
-        notes=graph.notes,
+        notes=[*graph.notes, *notes],
+        graph=graph.described(),
+        asked=parameters.asked(),
     )
     return traversal, measurement
 
 
-def _run(graph: SearchedGraph, strategy: str, tuning: dict[str, Any]) -> ComponentsResult:
+def _run(graph: SearchedGraph, strategy: str, tuning: dict[str, Any]) -> tuple[ComponentsResult, list[str]]:
     if graph.partition is not None:
         from kernels.partition import components as over_ranks
 
         refuse_choice(strategy, tuning)
-        return over_ranks(graph.partition, symmetric=graph.symmetric)
+        return over_ranks(graph.partition, symmetric=graph.symmetric), []
     from kernels.components import components
 
     name = "afforest" if strategy == "auto" else strategy
     try:
-        checked_tuning("kernels.components", name, graph.backend, tuning)
-        return components(
-            graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=name, **tuning
+        constants, notes = checked_tuning("kernels.components", name, graph.backend, tuning)
+        found = components(
+            graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=name, **constants
         )
     except ValueError as error:
         raise StageError(str(error)) from None
+    return found, notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,21 +23,31 @@ ON_CPU = "the partition was searched on the CPU, rank after rank"
 class SearchedGraph:
     """A graph as the kernels take it; exactly one of `columns` and `partition` is set.
 
-    `row_offsets` and `columns` live where the search runs; `host_offsets` and `permutation` (old -> new, or
-    None) are NumPy arrays. `ends` has the ends of distinct edges per vertex where degrees do not tell.
+    `row_offsets` and `columns` live where the search runs, in the numbering that is searched. The others
+    are NumPy arrays: `permutation` (old -> new, or None), and in `symmetrize`'s numbering `first_offsets`,
+    the row offsets, and `ends`, the ends of distinct edges per vertex where degrees do not tell.
     """
 
     vertex_count: int
     arc_count: int
     symmetric: bool
     backend: str
-    host_offsets: NDArray[Any]
+    first_offsets: NDArray[Any]
     ends: NDArray[Any] | None
     permutation: NDArray[Any] | None
     row_offsets: Any
     columns: Any
     partition: PartitionedGraph | None
     notes: list[str]
+
+    def described(self) -> dict[str, Any]:
+        """Say what was searched; `digest` is the same for every order and layout of a graph."""
+        return {
+            "vertices": self.vertex_count,
+            "arcs": self.arc_count,
+            "symmetric": self.symmetric,
+            "digest": hashlib.blake2b(self.first_offsets.tobytes(), digest_size=8).hexdigest(),
+        }
 
 
 def read_graph(stored: Graph | CompressedGraph | Partition, machine: Machine) -> SearchedGraph:
@@ -87,8 +98,8 @@ def _read_csr(
         arc_count=plain.arc_count,
         symmetric=plain.symmetric,
         backend=machine.backend,
-        host_offsets=host_offsets,
-        ends=_edge_ends(plain, host_offsets, columns),
+        first_offsets=_first_offsets(host_offsets, permutation),
+        ends=_first(_edge_ends(plain, host_offsets, columns), permutation),
         permutation=permutation,
         row_offsets=offsets,
         columns=columns,
@@ -116,14 +127,30 @@ def _read_partition(
         arc_count=plain.arc_count,
         symmetric=plain.symmetric,
         backend="cpu",
-        host_offsets=offsets,
-        ends=ends,
+        first_offsets=_first_offsets(offsets, permutation),
+        ends=_first(ends, permutation),
         permutation=permutation,
         row_offsets=None,
         columns=None,
         partition=loaded,
         notes=notes,
     )
+
+
+def _first_offsets(offsets: NDArray[Any], permutation: NDArray[Any] | None) -> NDArray[Any]:
+    """Make the row offsets in `symmetrize`'s numbering from those of the numbering that is searched."""
+    import numpy
+
+    if permutation is None:
+        return offsets
+    first = numpy.zeros_like(offsets)
+    numpy.take(offsets[1:], permutation, out=first[1:])
+    first[1:] -= offsets[permutation]
+    return numpy.cumsum(first, out=first)
+
+
+def _first(values: NDArray[Any] | None, permutation: NDArray[Any] | None) -> NDArray[Any] | None:
+    return values if values is None or permutation is None else values[permutation]
 
 
 def _has_loops_or_duplicates(plain: Graph | Partition) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from stages.searching.strategy import backend_of_search
 from stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ LABEL_BYTES_PER_ARC = 26
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
 
+MOST_SEARCHES = 64
+"""Of one batch of `kernels.bfs.multi_source`, each with its labels."""
+
+STATISTICS_BYTES = 24
+"""Per vertex of `stages.searching.counts`: distances, their order and its workspace, latest levels."""
+
 
 def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
@@ -37,8 +44,14 @@ def estimate(
     bfs = parameters.algorithm == "bfs"
     labels = _label_bytes(parameters, width, tree) * n
     renumbered = graph.kind in ("Ordering", "CompressedGraph", "Partition")
+    backend = backend_of_search(parameters, machine)
     # The permutation, its inverse, and the labels under their old names.
-    back = (2 * width * n + labels) if renumbered else 0
+    relabelling = (2 * width * n + labels) if renumbered else 0
+    split = graph.kind == "Partition" or graph.normal_arcs is not None
+    # A GPU keeps those; the host has the permutation, and offsets in the first numbering.
+    back = 0
+    if renumbered:
+        back = 8 * n + (relabelling if backend == "cpu" or split else width * n)
     count = _search_count(parameters)
     outputs = (
         Extent(
@@ -51,19 +64,28 @@ def estimate(
         ),
         Extent(kind="Measurement", bytes=0),
     )
-    if graph.kind == "Partition" or graph.normal_arcs is not None:
+    if split:
         return Need(_over_ranks(graph, bfs) + 2 * labels + back, 0, outputs)
     compiled = COMPILED_BFS if bfs else COMPILED_COMPONENTS
     decoding = graph.bytes if graph.kind == "CompressedGraph" else 0
     # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
     workspace = (2 * width + 4) * n if bfs else 0
-    # A sink holds one search's labels while it packs them.
-    after = workspace + 2 * labels + back
-    if machine.backend == "cuda":
-        # First two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps.
-        device = csr + decoding + (labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels)
-        return Need(compiled + max(csr + decoding, 8 * n + after - workspace), device, outputs)
-    return Need(compiled + csr + max(decoding, after), 0, outputs)
+    if parameters.strategy == "multi_source":
+        workspace += (min(count, MOST_SEARCHES) - 1) * labels
+    # The latest level of each vertex and the order of the reached ones; a GPU's graph comes to the host.
+    counting = (STATISTICS_BYTES * n + (csr if backend == "cuda" else 0)) if parameters.statistics else 0
+    if backend == "cuda":
+        # First two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps; on the host a
+        # sink holds one search's labels while it packs them.
+        search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
+        # An edge queue of vertices and predecessors, or the graph in another order.
+        search += 2 * width * m + 8 * n if bfs else 0
+        if parameters.strategy == "multi_source":
+            search += (min(count, MOST_SEARCHES) - 1) * labels
+        device = csr + decoding + search + relabelling
+        after = 2 * labels + back + counting
+        return Need(compiled + max(csr + decoding, 8 * n + after), device, outputs)
+    return Need(compiled + csr + max(decoding, workspace + 2 * labels + back + counting), 0, outputs)
 
 
 def _over_ranks(graph: Extent, bfs: bool) -> int:

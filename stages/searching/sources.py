@@ -14,20 +14,15 @@ SHOWN = 10
 """Sources that an error names; one more would not help to find the fault."""
 
 
-def draw_sources(
-    row_offsets: NDArray[Any], permutation: NDArray[Any] | None, count: int, seed: int
-) -> NDArray[Any]:
+def draw_sources(row_offsets: NDArray[Any], count: int, seed: int) -> NDArray[Any]:
     """Draw vertices that have arcs, without replacement; all of them where there are fewer.
 
-    They are drawn in `symmetrize`'s numbering, so that every order, layout and number of ranks searches from
-    the same vertices. `row_offsets` may be in another numbering, to which `permutation` leads.
+    `row_offsets` are in `symmetrize`'s numbering, so that every order, layout and number of ranks searches
+    from the same vertices.
     """
     import numpy
 
-    has_arcs = row_offsets[1:] != row_offsets[:-1]
-    if permutation is not None:
-        has_arcs = has_arcs[permutation]
-    candidates = numpy.flatnonzero(has_arcs)
+    candidates = numpy.flatnonzero(row_offsets[1:] != row_offsets[:-1])
     if len(candidates) <= count:
         return candidates
     generator = numpy.random.Generator(numpy.random.PCG64(seed))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import types
+import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
 
 if TYPE_CHECKING:
+    from kernels.strategy import Strategy
     from stages.stage import Machine
+    from stages.traverse import TraverseParameters
 
 PACKAGES = {"bfs": "kernels.bfs", "components": "kernels.components"}
 """Where each algorithm's strategies live."""
@@ -29,22 +34,96 @@ def checked_strategy(algorithm: str, name: str) -> str:
     return name
 
 
-def checked_tuning(package: str, name: str, backend: str, tuning: Mapping[str, Any]) -> None:
-    """Raise ValueError for a tuning constant that the strategy does not have on this backend."""
-    import inspect
+def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
+    """Tell where a traversal runs: where it was asked to, else where the run does, if the strategy can.
 
+    A strategy that has no CUDA side runs on the CPU. Raises `StageError` where a GPU is asked for and the run
+    has none.
+    """
     from kernels.strategy import strategies_in
 
-    if not tuning:
-        return
-    function = strategies_in(package)[name].load(backend)
-    known = [each for each in inspect.signature(function).parameters if each not in _GIVEN]
-    for constant in tuning:
-        if constant not in known:
+    if parameters.backend == "cuda" and machine.backend != "cuda":
+        raise StageError(
+            "the traversal asks for backend cuda, and this run is on the CPU",
+            hint="run it with --backend cuda on a machine that has a GPU, or leave `backend` out",
+        )
+    if parameters.backend == "cpu" or machine.backend == "cpu":
+        return "cpu"
+    if parameters.strategy != "auto" and parameters.backend == "auto":
+        strategy = strategies_in(PACKAGES[parameters.algorithm]).get(parameters.strategy)
+        if strategy is not None and strategy.cuda is None:
+            return "cpu"
+    return "cuda"
+
+
+def checked_tuning(
+    package: str, name: str, backend: str, tuning: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the constants that the strategy takes on this backend, and a sentence for each it does not.
+
+    A constant of the strategy's other backend alone is left out, so that one workflow serves both. Raises
+    ValueError for a constant that it has nowhere, and for a value of another type than the constant has.
+    """
+    from kernels.strategy import strategies_in
+
+    strategy = strategies_in(package)[name]
+    here = _constants(strategy, backend)
+    there = _constants(strategy, "cpu" if backend == "cuda" else "cuda")
+    taken, left_out = {}, []
+    for constant, value in tuning.items():
+        if constant in here:
+            taken[constant] = _checked_value(name, constant, value, here[constant])
+        elif constant in there:
+            left_out.append(f"{constant} is no constant of {name} on {backend}, and was left out")
+        else:
             raise ValueError(
-                f"strategy {name!r} has no constant {constant!r}{_nearest(constant, known)}; "
-                f"on {backend} it has {', '.join(known) or 'none'}"
+                f"strategy {name!r} has no constant {constant!r}{_nearest(constant, list(here))}; "
+                f"on {backend} it has {', '.join(here) or 'none'}"
             )
+    return taken, left_out
+
+
+def _constants(strategy: Strategy, backend: str) -> dict[str, Any]:
+    """List a strategy's constants on a backend with their types, None where the type is not told."""
+    if (strategy.cuda if backend == "cuda" else strategy.cpu) is None:
+        return {}
+    function = strategy.load(backend)
+    try:
+        kinds = typing.get_type_hints(function)
+    except NameError:  # a type that is imported for type checkers alone
+        kinds = {}
+    return {name: kinds.get(name) for name in inspect.signature(function).parameters if name not in _GIVEN}
+
+
+def _checked_value(strategy: str, constant: str, value: Any, kind: Any) -> Any:
+    """Return the value as the constant has it: whole numbers may be written with a point, and the reverse."""
+    if kind is None:
+        return int(value) if isinstance(value, float) and value == int(value) else value
+    kinds = typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
+    for each in kinds:
+        if typing.get_origin(each) is typing.Literal:
+            if value in typing.get_args(each):
+                return value
+        elif each is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return value
+        elif each is int and isinstance(value, int | float) and not isinstance(value, bool):
+            if value == int(value):
+                return int(value)
+        elif each in (bool, str) and isinstance(value, each):
+            return value
+    wanted = " or ".join(_kind_name(each) for each in kinds if each is not type(None))
+    near = ""
+    if isinstance(value, str):
+        near = _nearest(value, [text for each in kinds for text in typing.get_args(each)])
+    raise ValueError(f"constant {constant!r} of strategy {strategy!r} is {value!r}; it is {wanted}{near}")
+
+
+def _kind_name(kind: Any) -> str:
+    if typing.get_origin(kind) is typing.Literal:
+        return "one of " + ", ".join(map(repr, typing.get_args(kind)))
+    return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(
+        kind, str(kind)
+    )
 
 
 def refuse_choice(strategy: str, tuning: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from typing import Literal
 
 import numpy
 import pytest
@@ -11,6 +12,7 @@ from kernels.varint import encode
 from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from stages.context import PlainContext
 from stages.errors import StageError
+from stages.searching.strategy import backend_of_search, checked_tuning
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters, traverse
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
@@ -307,6 +309,139 @@ def test_tuning_reaches_the_strategy():
     _, measurement = run(graph, strategy="top_down", tuning={"serial_below": 1})
     assert measurement.strategy == "top_down"
     assert measurement.reason == "asked for"
+
+
+def test_tuning_takes_numbers_words_and_switches():
+    graph = plain(GRAPHS["complete_40"])
+    for tuning, told in (
+        ({"alpha": "much"}, "'alpha' of strategy 'direction_optimizing' is 'much'; it is a whole number"),
+        ({"serial_below": 1.5}, "is 1.5; it is a whole number"),
+        ({"serial_below": True}, "is True; it is a whole number"),
+    ):
+        with pytest.raises(StageError, match=told):
+            run(graph, strategy="direction_optimizing", tuning=tuning)
+    run(graph, strategy="top_down", tuning={"serial_below": 4.0})
+    parameters = TraverseParameters(tuning={"a": True, "b": 3, "c": 0.5, "d": "warp"})
+    read = TraverseParameters.model_validate_json(parameters.model_dump_json())
+    assert [type(value) for value in read.tuning.values()] == [bool, int, float, str]
+
+
+def test_constants_of_the_other_backend_are_left_out_and_said():
+    graph = plain(GRAPHS["complete_40"])
+    _, measurement = run(graph, strategy="two_phase", tuning={"block": 128})
+    assert "block is no constant of two_phase on cpu, and was left out" in measurement.notes
+    assert measurement.asked["tuning"] == {"block": 128}
+
+
+def chosen_from(kind, value):
+    def prepare(row_offsets, column_indices, *, output, way: kind = value):
+        pass
+
+    return prepare
+
+
+def test_choices_are_told_with_the_nearest(monkeypatch):
+    from kernels.strategy import Strategy
+
+    monkeypatch.setattr(
+        Strategy, "load", lambda self, backend: chosen_from(Literal["thread", "warp"], "warp")
+    )
+    assert checked_tuning("kernels.bfs", "top_down", "cpu", {"way": "thread"}) == ({"way": "thread"}, [])
+    with pytest.raises(ValueError, match=r"one of 'thread', 'warp' \(did you mean 'warp'"):
+        checked_tuning("kernels.bfs", "top_down", "cpu", {"way": "wrap"})
+    monkeypatch.setattr(Strategy, "load", lambda self, backend: chosen_from(int | None, None))
+    assert checked_tuning("kernels.bfs", "top_down", "cpu", {"way": 3.0}) == ({"way": 3}, [])
+    monkeypatch.setattr(Strategy, "load", lambda self, backend: chosen_from(bool, False))
+    with pytest.raises(ValueError, match="is 1; it is true or false"):
+        checked_tuning("kernels.bfs", "top_down", "cpu", {"way": 1})
+
+
+def test_where_a_traversal_runs():
+    gpu = Machine(backend="cuda", threads=2, host_memory=1 << 30, device_memory=1 << 30)
+    cpu = Machine(backend="cpu", threads=2, host_memory=1 << 30)
+    for parameters, expected in (
+        ({}, "cuda"),
+        ({"strategy": "two_phase"}, "cuda"),
+        ({"strategy": "serial"}, "cpu"),
+        ({"backend": "cpu"}, "cpu"),
+        ({"algorithm": "components"}, "cuda"),
+    ):
+        assert backend_of_search(TraverseParameters(**parameters), gpu) == expected
+        assert backend_of_search(TraverseParameters(**parameters), cpu) == "cpu"
+    with pytest.raises(StageError, match="asks for backend cuda"):
+        backend_of_search(TraverseParameters(backend="cuda"), cpu)
+
+
+def test_threads_are_a_bound():
+    graph = plain(GRAPHS["path_33"])
+    _, measurement = run(graph, threads=1)
+    assert measurement.asked["threads"] == 1
+    assert "threads" not in " ".join(measurement.notes)
+    _, measurement = run(graph, threads=5)
+    assert "5 threads were asked for, and 2 used" in measurement.notes
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_of_a_graph_has_its_digest(layout):
+    graph = plain(GRAPHS["sparse_random"])
+    _, first = run(graph)
+    _, measurement = run(LAYOUTS[layout](graph))
+    assert measurement.graph == first.graph
+    assert measurement.graph["arcs"] == graph.arc_count
+    assert run(plain(GRAPHS["skewed_random"]))[1].graph["digest"] != first.graph["digest"]
+
+
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+@pytest.mark.parametrize("output", ["both", "predecessor"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_statistics(symmetric, output, backend):
+    graph = plain(GRAPHS["skewed_random"], symmetric=symmetric)
+    _, measurement = run(
+        renumbered(graph),
+        backend=backend,
+        strategy="two_phase",
+        output=output,
+        statistics=True,
+        sources={"vertices": [0, 1]},
+    )
+    distance = scipy_distances(graph.row_offsets, graph.column_indices, 0)
+    first, second = measurement.searches
+    distinct = [
+        len({int(w) for v in numpy.flatnonzero(distance == level) for w in rows(graph, v)})
+        for level in range(distance.max() + 1)
+    ]
+    assert first["levels"]["distinct"] == distinct
+    assert "distinct" not in second["levels"]
+    if backend == "cpu":
+        assert "two_phase does not count the arcs that it gathers on cpu" in measurement.notes
+        assert "expanded" not in first
+    else:
+        for search in (first, second):
+            assert search["expanded"] == sum(search["levels"]["expanded"]) >= search["arcs"]
+            assert search["redundant_expansion"] == search["expanded"] / search["arcs"]
+
+
+def rows(graph, vertex):
+    return graph.column_indices[graph.row_offsets[vertex] : graph.row_offsets[vertex + 1]]
+
+
+def test_a_partition_counts_nothing():
+    _, measurement = run(partitioned(plain(GRAPHS["path_33"])), statistics=True)
+    assert any("partition do not count" in note for note in measurement.notes)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_batches_are_labelled_as_such(backend):
+    graph = renumbered(plain(GRAPHS["sparse_random"]))
+    sources = {"random": 70, "seed": 2}
+    alone, _ = run(graph, backend=backend, sources=sources)
+    together, measurement = run(
+        graph, backend=backend, sources=sources, strategy="multi_source", statistics=True
+    )
+    numpy.testing.assert_array_equal(together.distance, alone.distance)
+    numpy.testing.assert_array_equal(together.predecessor, alone.predecessor)
+    assert [search["batch"] for search in measurement.searches] == [64] * 64 + [6] * 6
+    assert len({search["milliseconds"] for search in measurement.searches}) == 2
 
 
 def test_progress_is_told_for_every_search():

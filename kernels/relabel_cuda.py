@@ -1,0 +1,70 @@
+"""Labels of a renumbered graph, brought back on the GPU; the kernels are `relabel.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+
+SOURCE = "kernels/relabel.cu"
+MOST_BLOCKS = 1 << 16
+
+
+class LabelsBack:
+    """The permutation and its inverse on the device, and arrays for the labels of one search at a time.
+
+    Parameters
+    ----------
+    permutation : (vertices,) vertex index, NumPy or CuPy, `permutation[old] = new`.
+    distance, predecessor : which labels are brought back.
+    tree : dtype of predecessors, int32 or int64.
+    block : threads of a block.
+
+    """
+
+    def __init__(
+        self, permutation: Any, *, distance: bool, predecessor: bool, tree: Any, block: int = 256
+    ) -> None:
+        import cupy
+
+        self._permutation = cupy.asarray(permutation)
+        vertices = len(self._permutation)
+        self._tree = numpy.dtype(tree)
+        names = {"int32": "i32", "int64": "i64"}
+        module = load(SOURCE, VERTEX=vertex_macro(self._permutation.dtype), TREE=names[self._tree.name])
+        self._kernel = module.get_function("labels_back")
+        self._launch = (blocks_for(vertices, block, most=MOST_BLOCKS),), (block,)
+        self._vertices = numpy.uint64(vertices)
+        self._inverse = cupy.empty(vertices if predecessor else 0, self._permutation.dtype)
+        if predecessor:
+            arguments = self._permutation, self._vertices, self._inverse
+            module.get_function("invert")(*self._launch, arguments)
+        self._distance = cupy.empty(vertices, cupy.int32) if distance else None
+        self._predecessor = cupy.empty(vertices, self._tree) if predecessor else None
+
+    def run(self, distance: Any | None, predecessor: Any | None) -> tuple[Any | None, Any | None, float]:
+        """Return both labels under the old numbers, valid until the next call, and the milliseconds taken.
+
+        `distance` and `predecessor` are device arrays (vertices,) of any stride, None where left out.
+        """
+        arguments = (
+            self._permutation,
+            self._inverse,
+            self._vertices,
+            *_strided(distance, numpy.int32),
+            *_strided(predecessor, self._tree),
+            *(numpy.uint64(0) if each is None else each for each in (self._distance, self._predecessor)),
+        )
+        taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
+        return self._distance, self._predecessor, taken
+
+
+def _strided(labels: Any | None, dtype: Any) -> tuple[numpy.uint64, numpy.int64]:
+    """Address and stride, in elements, of labels."""
+    if labels is None:
+        return numpy.uint64(0), numpy.int64(0)
+    if labels.dtype != dtype:
+        raise ValueError(f"labels are {numpy.dtype(dtype)}; found {labels.dtype}")
+    return numpy.uint64(labels.data.ptr), numpy.int64(labels.strides[0] // labels.itemsize)

@@ -1,0 +1,101 @@
+"""Labels of one search after another: brought back to `symmetrize`'s numbering and streamed out."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kernels.bfs import BFSResult
+    from kernels.relabel_cuda import LabelsBack
+    from stages.context import Context, Sink
+    from stages.searching.graph import SearchedGraph
+
+
+class Rows:
+    """The output arrays, and the workspace to bring labels back.
+
+    Labels of a device come back on the device, since scattered reads are an order of magnitude faster there,
+    and are copied to the host after that.
+    """
+
+    def __init__(self, context: Context, graph: SearchedGraph, output: str) -> None:
+        import numpy
+
+        n = graph.vertex_count
+        tree = numpy.int32 if n < 1 << 31 else numpy.int64
+        self._distances: Sink | None = None
+        self._predecessors: Sink | None = None
+        if output != "predecessor":
+            self._distances = context.sink(numpy.int32, (n,))
+        if output != "distance":
+            self._predecessors = context.sink(tree, (n,))
+        self._back: _OnHost | LabelsBack | None = None
+        if graph.permutation is not None:
+            made: type[_OnHost | LabelsBack] = _OnHost
+            if graph.backend == "cuda":
+                from kernels import relabel_cuda
+
+                made = relabel_cuda.LabelsBack
+            self._back = made(
+                graph.permutation,
+                distance=self._distances is not None,
+                predecessor=self._predecessors is not None,
+                tree=tree,
+            )
+
+    def append(self, result: BFSResult) -> tuple[NDArray[Any] | None, NDArray[Any] | None, float]:
+        """Write one search's rows; returns them, valid until the next call, and the time to map them back."""
+        distance, predecessor, milliseconds = result.distance, result.predecessor, 0.0
+        if self._back is not None:
+            distance, predecessor, milliseconds = self._back.run(distance, predecessor)
+        distance, predecessor = on_host(distance), on_host(predecessor)
+        if self._distances is not None and distance is not None:
+            self._distances.append(distance.reshape(1, -1))
+        if self._predecessors is not None and predecessor is not None:
+            self._predecessors.append(predecessor.reshape(1, -1))
+        return distance, predecessor, milliseconds
+
+    def close(self) -> tuple[Any, Any]:
+        """End the arrays and hand them out."""
+        return (
+            self._distances.close() if self._distances is not None else None,
+            self._predecessors.close() if self._predecessors is not None else None,
+        )
+
+
+def on_host(labels: Any | None) -> Any | None:
+    """Copy labels from the device, where they are there."""
+    from kernels.strategy import backend_of
+
+    return labels.get() if labels is not None and backend_of(labels) == "cuda" else labels
+
+
+class _OnHost:
+    """As `kernels.relabel_cuda.LabelsBack`, on the CPU."""
+
+    def __init__(self, permutation: NDArray[Any], *, distance: bool, predecessor: bool, tree: Any) -> None:
+        import numpy
+
+        from kernels.relabel import invert
+
+        n = len(permutation)
+        self._permutation = permutation
+        self._distance = numpy.empty(n if distance else 0, numpy.int32)
+        self._predecessor = numpy.empty(n if predecessor else 0, tree)
+        self._inverse = numpy.empty_like(permutation)
+        invert(permutation, self._inverse)
+
+    def run(self, distance: Any | None, predecessor: Any | None) -> tuple[Any | None, Any | None, float]:
+        from kernels.relabel import distances_back, predecessors_back
+
+        started = time.perf_counter()
+        if distance is not None:
+            distances_back(self._permutation, distance, self._distance)
+            distance = self._distance
+        if predecessor is not None:
+            predecessors_back(self._permutation, self._inverse, predecessor, self._predecessor)
+            predecessor = self._predecessor
+        return distance, predecessor, (time.perf_counter() - started) * 1e3
