@@ -14,6 +14,7 @@ from stages.sections.components import component_sections
 from stages.sections.graphs import edge_list_sections, graph_sections, ordering_sections
 from stages.sections.layouts import compressed_sections, partition_sections
 from stages.sections.measurement import measurement_sections
+from stages.sections.probes import probe_sections
 from stages.sections.verification import verification_sections
 
 Section = dict[str, Any]
@@ -25,6 +26,7 @@ SECTIONS: dict[str, Callable[[Sequence[tuple[str, Any]]], list[Section]]] = {
     "Partition": partition_sections,
     "CompressedGraph": compressed_sections,
     "Measurement": measurement_sections,
+    "Probe": probe_sections,
     "Traversal": component_sections,
     "Verification": verification_sections,
 }

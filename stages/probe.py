@@ -1,0 +1,116 @@
+"""probe: parts of a breadth-first search alone, level by level, over the frontiers that a search has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+
+from kernels.probes import COUPLED, GATHERS, LOOKUPS
+from stages.artifacts import Graph
+from stages.searching.need import COMPILED_BFS
+from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from stages.traverse import RandomSources
+
+if TYPE_CHECKING:
+    from stages.artifacts import Probe
+    from stages.context import Context
+
+COMPILED_PROBES = 48 << 20
+"""Measured: what Numba takes to compile the twins beside a search."""
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "gather": tuple(GATHERS),
+    "lookup": tuple(LOOKUPS),
+    "gather_and_lookup": COUPLED,
+    "levels": (),
+}
+"""What `methods` can name, by what is measured."""
+
+
+class ProbeParameters(Parameters):
+    """Which parts to run, from which sources and how often."""
+
+    measure: Literal["gather", "lookup", "gather_and_lookup", "levels"] = "gather"
+    """`gather` reads neighbours; `lookup` looks the status of an edge frontier up; `gather_and_lookup` runs
+    the gather by scan, warp and block and the look-ups in `methods`, apart and in one kernel; `levels` runs
+    nothing and counts what each level has."""
+    methods: tuple[str, ...] = ()
+    """Gathers (serial, warp, scan, scan_warp_cta) or look-ups (bitmask, label, warp_culling, history_culling,
+    atomic); all of them if none is named, and `label` for `gather_and_lookup`."""
+    schedules: tuple[Literal["oversubscribed", "stealing"], ...] = Field(("oversubscribed",), min_length=1)
+    """How blocks come by tiles of rows: a block for each tile, or resident blocks that steal the next one."""
+    sources: RandomSources = RandomSources(random=4)
+    """`{random: k, seed: s}`: searches whose levels are taken."""
+    repeats: int = Field(default=5, ge=1)
+    """Sweeps over all levels of a search, of which the median of each level counts."""
+    block: int = Field(default=256, ge=32, le=1024, multiple_of=32)
+    """Threads of a block."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> ProbeParameters:
+        known = METHODS[self.measure]
+        for name in self.methods:
+            if name not in known:
+                told = f"it can be {', '.join(known)}" if known else "it runs nothing that has a name"
+                raise ValueError(f"{self.measure} has no method {name!r}; {told}")
+        for names in (self.methods, self.schedules):
+            if len(set(names)) < len(names):
+                raise ValueError(f"{', '.join(names)} names one twice")
+        return self
+
+    def chosen(self) -> tuple[str, ...]:
+        """Return the methods to run."""
+        return self.methods or (("label",) if self.measure == "gather_and_lookup" else METHODS[self.measure])
+
+
+def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Probe:  # noqa: A002
+    """Search from each source, then run the parts over the levels of that search.
+
+    Every gather must have read every neighbour, and every look-up but that by bits alone must leave the
+    distances of the search. Raises `VerificationFailed` where one does not.
+    """
+    from kernels.jit import set_threads
+    from stages.probing import probe_all
+    from stages.searching.graph import read_graph
+    from stages.searching.sources import draw_sources
+
+    set_threads(context.machine.threads)
+    graph = read_graph(input, context.machine)
+    asked = parameters.sources
+    sources = draw_sources(graph.first_offsets, asked.random, asked.seed)
+    return probe_all(context, parameters, graph, sources)
+
+
+def _estimate(
+    parameters: ProbeParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    graph = inputs["input"][0]
+    n, m = graph.vertices, graph.arcs
+    width = 4 if n < 1 << 32 else 8
+    csr = 8 * n + width * m
+    # Distances of the search, the levels' vertices and ranges, labels, stamps and a copy of either.
+    levels = (4 + 8 + 16 + 4 + 4) * n
+    outputs = (Extent(kind="Probe", bytes=0),)
+    if machine.backend == "cuda":
+        # First neighbours, queue and bitmaps of a search; places of the rows; the edge frontiers.
+        device = csr + (2 * width + 4 + 8 + width + 8 + 1) * n + (16 + 8 + 4 + 4 + 4 + 1) * n + width * m
+        return Need(COMPILED_BFS + COMPILED_PROBES + csr + levels, device, outputs)
+    frontiers = width * m * (2 if parameters.measure == "gather_and_lookup" else 1)
+    search = (2 * width + 4 + 4 + 1) * n
+    return Need(COMPILED_BFS + COMPILED_PROBES + csr + search + levels + frontiers, 0, outputs)
+
+
+STAGE = Stage(
+    name="probe",
+    version=1,
+    about="Runs gathering and status look-up alone over the levels of searches, as microbenchmarks.",
+    parameters=ProbeParameters,
+    inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph whose levels are taken")},
+    outputs=("Probe",),
+    run=probe,
+    estimate=_estimate,
+    measures=True,
+    cuda=True,
+)

@@ -1,0 +1,338 @@
+"""Parts of a search alone: rates, bytes and lanes, false negatives, fused or apart, and what levels have.
+
+The figures are those of Merrill, Garland and Grimshaw (PPoPP 2012), whose numbers the texts give.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import PALETTE, draw
+
+if TYPE_CHECKING:
+    from stages.artifacts import Probe
+
+MAX_LEVEL_PLOTS = 8
+"""Plots over levels drawn at most, as for frontiers of measurements."""
+
+MOST_LEVEL_TEXT = 70
+"""Letters that fit side by side under a plot."""
+
+Members = Sequence[tuple[str, "Probe"]]
+
+
+def probe_sections(members: Members) -> list[dict[str, Any]]:
+    """Make the table of all parts, then the figures that they allow."""
+    ran = [(label, one) for label, one in members if one.parts and one.searches]
+    sections = [_table(ran)] if ran else []
+    for part, title, about in (
+        ("gather", "Rate of gathering neighbours", "As figure 5a: rows are read, and nothing is written."),
+        ("lookup", "Rate of status look-up", "An edge frontier is read and looked up, and none is written."),
+    ):
+        alone = [(label, one) for label, one in ran if one.measure == part]
+        if alone:
+            sections.append(_bars(title, about, _series(alone, part, _rate), "G arcs/s"))
+    sections += [*_counted(ran), *_false_negatives(ran), *_both(ran)]
+    counted = [(label, one) for label, one in members if one.measure == "levels" and one.levels is not None]
+    return sections + [_frontier(label, one) for label, one in counted[:MAX_LEVEL_PLOTS]]
+
+
+def _name(part: dict[str, Any]) -> str:
+    if part["schedule"] in (None, "oversubscribed"):
+        return str(part["method"])
+    return f"{part['method']}, {part['schedule']}"
+
+
+def _places(one: Probe, part: str) -> list[int]:
+    return [place for place, each in enumerate(one.parts) if each["part"] == part]
+
+
+def _total(one: Probe, name: str, place: int | None = None) -> float:
+    values = (search[name] for search in one.searches)
+    return float(sum(value if place is None else value[place] for value in values))
+
+
+def _rate(one: Probe, place: int) -> float | None:
+    """Billions of arcs a second over all levels of all searches."""
+    taken = _total(one, "milliseconds", place)
+    return _total(one, "arcs") / taken / 1e6 if taken > 0 else None
+
+
+def _largest_rate(one: Probe, place: int) -> float | None:
+    """The same of the level with most arcs, which tiny levels and the floor of a launch do not blur."""
+    arcs = one.levels["arcs"]
+    largest = max(range(len(arcs)), key=arcs.__getitem__)
+    taken = one.levels["milliseconds"][place][largest]
+    return float(arcs[largest] / taken / 1e6) if taken > 0 else None
+
+
+def _share(one: Probe, place: int) -> float | None:
+    """False negatives in percent of the arcs that a perfect filter culls (section 4.2)."""
+    fresh = _total(one, "fresh")
+    ideal = _total(one, "arcs") - fresh
+    return 100 * (_total(one, "passed", place) - fresh) / ideal if ideal > 0 else None
+
+
+def _table(members: Members) -> dict[str, Any]:
+    about = ["The arc rate counts stored arcs. Times are sums over the levels of a search."]
+    for hardware in sorted({one.hardware for _, one in members}):
+        about.append(f"Measured on {hardware}.")
+    for one in {one.floor_milliseconds: one for _, one in members if one.floor_milliseconds}.values():
+        floor = one.floor_milliseconds * 1e3
+        about.append(f"A launch that has nothing to do takes {floor:.2f} us of every level's time.")
+    for note in dict.fromkeys(note for _, one in members for note in one.notes):
+        about.append(f"{note[0].upper()}{note[1:]}.")
+    rows = []
+    for label, one in members:
+        count = len(one.searches)
+        for place, part in enumerate(one.parts):
+            passed = part["part"] != "gather"
+            rows.append(
+                [
+                    label,
+                    part["part"],
+                    _name(part),
+                    count,
+                    sum(search["depth"] + 1 for search in one.searches) / count,
+                    _total(one, "milliseconds", place) / count,
+                    _rate(one, place),
+                    _largest_rate(one, place),
+                    _share(one, place) if passed else None,
+                ]
+            )
+    return {
+        "kind": "table",
+        "title": "Parts of a search alone",
+        "about": " ".join(about),
+        "columns": [
+            "run",
+            "part",
+            "method",
+            "searches",
+            "levels, mean",
+            "ms a search, mean",
+            "G arcs/s",
+            "G arcs/s, largest level",
+            "false negatives, %",
+        ],
+        "rows": rows,
+    }
+
+
+def _bars(
+    title: str,
+    about: str,
+    series: dict[str, dict[str, float | None]],
+    unit: str,
+) -> dict[str, Any]:
+    """Draw a group of bars for each run; `series` leads from a bar's name to values by run."""
+    runs = list(dict.fromkeys(run for values in series.values() for run in values))
+    ticks = _short(runs)
+    width = 0.8 / max(1, len(series))
+
+    def paint(axes: Any) -> None:
+        for place, (name, values) in enumerate(series.items()):
+            heights = [values.get(run) or 0.0 for run in runs]
+            at = [run + (place - (len(series) - 1) / 2) * width for run in range(len(runs))]
+            axes.bar(at, heights, width=width, color=PALETTE[place % len(PALETTE)], label=name)
+        if any(value for values in series.values() for value in values.values()):
+            axes.set_yscale("log")
+        turned = {"rotation": 30, "ha": "right"} if sum(map(len, ticks)) > MOST_LEVEL_TEXT else {}
+        axes.set_xticks(range(len(runs)), ticks, **turned)
+        axes.set_ylabel(unit)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+
+    data = {"run": runs} | {name: [values.get(run) for run in runs] for name, values in series.items()}
+    svg = draw(paint, height=3.2, alt=f"{title} by run")
+    return {"kind": "figure", "title": title, "about": about, "svg": svg, "data": data}
+
+
+def _short(runs: Sequence[str]) -> list[str]:
+    """Leave out what the keys of all runs share: their entry and the name of their one axis."""
+    found = [re.fullmatch(r"([^\[]+\[[^=,]+)=([^,]+)\]", run) for run in runs]
+    if not all(found) or len({match[1] for match in found if match}) != 1:
+        return list(runs)
+    return [match[2] for match in found if match]
+
+
+def _series(members: Members, part: str, value: Any) -> dict[str, dict[str, float | None]]:
+    found: dict[str, dict[str, float | None]] = {}
+    for label, one in members:
+        for place in _places(one, part):
+            found.setdefault(_name(one.parts[place]), {})[label] = value(one, place)
+    return found
+
+
+def _counted(members: Members) -> list[dict[str, Any]]:
+    gathers = [(label, one) for label, one in members if one.counted and one.measure == "gather"]
+    if not gathers:
+        return []
+    read: dict[str, dict[str, float | None]] = {}
+    intensity: dict[str, dict[str, float | None]] = {}
+    for label, one in gathers:
+        arcs = sum(one.levels["arcs"])
+        for method, counts in one.counted.items():
+            read.setdefault(method, {})[label] = counts["bytes"] / arcs if arcs else None
+            intensity.setdefault(method, {})[label] = counts["slots"] / counts["bytes"]
+    return [
+        _bars(
+            "Bytes that gathers ask for, per arc",
+            "In the place of figure 5b: sectors of 32 bytes that the loads ask for, and row ranges, "
+            "counted and not measured. Caches serve some of them.",
+            read,
+            "bytes per arc",
+        ),
+        _bars(
+            "Lanes at work for each byte",
+            "In the place of figure 5c: lanes of warps that load neighbours or list offsets, idle ones "
+            "included, over the bytes asked for; counted and not measured. Other instructions are left out.",
+            intensity,
+            "lane slots per byte",
+        ),
+    ]
+
+
+def _false_negatives(members: Members) -> list[dict[str, Any]]:
+    looked = [(label, one) for label, one in members if one.measure == "lookup"]
+    if not looked:
+        return []
+    about = (
+        "As figure 8: arcs taken for fresh beyond one for each vertex found, in percent of the arcs that a "
+        "perfect filter culls. Each filter has what the one before it has; the atomic one has none."
+    )
+    bars = _bars("False negatives", about, _series(looked, "lookup", _share), "% of arcs to cull")
+    return [bars, *(_lost_by_level(label, one) for label, one in looked[:MAX_LEVEL_PLOTS])]
+
+
+def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
+    levels = one.levels
+    lost = {
+        _name(part): [count - fresh for count, fresh in zip(passed, levels["fresh"], strict=True)]
+        for part, passed in zip(one.parts, levels["passed"], strict=True)
+    }
+
+    def paint(axes: Any) -> None:
+        depths = range(len(levels["arcs"]))
+        axes.plot(depths, levels["arcs"], lw=1.2, color="#888888", label="arcs")
+        axes.plot(depths, levels["fresh"], lw=1.2, ls="--", color="#888888", label="vertices found")
+        for place, (name, counts) in enumerate(lost.items()):
+            if any(counts):
+                axes.plot(depths, counts, ".-", ms=3, lw=0.8, color=PALETTE[place % len(PALETTE)], label=name)
+        axes.set_yscale("symlog", linthresh=1)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel("level")
+        axes.set_ylabel("false negatives")
+        axes.legend(loc="best", ncols=2)
+
+    return {
+        "kind": "figure",
+        "title": f"False negatives by level of {label}",
+        "about": "Of the first search, beside the arcs looked up and the vertices that they find.",
+        "svg": draw(paint, alt=f"False negatives by level, {label}"),
+        "data": {"arcs": levels["arcs"], "fresh": levels["fresh"], **lost},
+    }
+
+
+def _pairs(one: Probe) -> list[tuple[str, tuple[int, int], int]]:
+    """Fused parts with the places of the gather and the look-up that do the same apart."""
+    found = []
+    for fused in _places(one, "coupled"):
+        part = one.parts[fused]
+        gather = next(p for p in _places(one, "gather") if one.parts[p]["schedule"] == part["schedule"])
+        lookup = next(p for p in _places(one, "lookup") if one.parts[p]["method"] == part["method"])
+        found.append((_name(part), (gather, lookup), fused))
+    return found
+
+
+def _both(members: Members) -> list[dict[str, Any]]:
+    both = [(label, one) for label, one in members if one.measure == "gather_and_lookup"]
+    if not both:
+        return []
+    compared: dict[str, dict[str, float | None]] = {}
+    for part, words in (("gather", "gathering"), ("lookup", "look-up")):
+        for name, values in _series(both, part, _rate).items():
+            compared[f"{words}: {name}"] = values
+    fused: dict[str, dict[str, float | None]] = {}
+    for label, one in both:
+        for name, apart, together in _pairs(one):
+            taken = sum(_total(one, "milliseconds", place) for place in apart)
+            rate = _total(one, "arcs") / taken / 1e6 if taken > 0 else None
+            fused.setdefault(f"apart: {name}", {})[label] = rate
+            fused.setdefault(f"fused: {name}", {})[label] = _rate(one, together)
+    return [
+        _bars("Look-up against gathering", "As figure 6.", compared, "G arcs/s"),
+        _bars(
+            "Gathering and look-up, fused or apart",
+            "As figure 9: in one kernel, or in two whose times are added, without an edge frontier written.",
+            fused,
+            "G arcs/s",
+        ),
+        _by_size(both),
+    ]
+
+
+def _by_size(members: Members) -> dict[str, Any]:
+    points: dict[str, dict[str, list[float]]] = {}
+    short = _short([label for label, _ in members])
+    for label, (_, one) in zip(short, members, strict=True):
+        name, apart, together = _pairs(one)[0]
+        taken = one.levels["milliseconds"]
+        found: dict[str, list[float]] = {"arcs": [], "ratio": []}
+        for level, arcs in enumerate(one.levels["arcs"]):
+            separate = sum(taken[place][level] for place in apart)
+            if arcs > 0 and separate > 0:
+                found["arcs"].append(arcs)
+                found["ratio"].append(taken[together][level] / separate)
+        points[f"{label}, {name}"] = found
+
+    def paint(axes: Any) -> None:
+        for place, (label, found) in enumerate(points.items()):
+            color = PALETTE[place % len(PALETTE)]
+            axes.plot(found["arcs"], found["ratio"], ".", ms=4, color=color, label=label)
+        axes.axhline(1, color="#888888", lw=1)
+        if any(found["arcs"] for found in points.values()):
+            axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("arcs of a level")
+        axes.set_ylabel("time fused over time apart")
+        if len(points) <= len(PALETTE):
+            axes.legend(loc="best")
+
+    return {
+        "kind": "figure",
+        "title": "Fused or apart by the size of a level",
+        "about": "Levels of the first search; below 1 the fused kernel is faster. Apart are two launches.",
+        "svg": draw(paint, alt="Time of the fused kernel over that of two, by the arcs of a level"),
+        "data": points,
+    }
+
+
+def _frontier(label: str, one: Probe) -> dict[str, Any]:
+    levels = one.levels
+    lines = {
+        "edge frontier": levels["arcs"],
+        "edge frontier without duplicates": levels["distinct"],
+        "vertex frontier": levels["vertices"],
+    }
+
+    def paint(axes: Any) -> None:
+        for place, (name, counts) in enumerate(lines.items()):
+            marker = "o" if len(counts) <= 60 else None
+            axes.plot(
+                range(len(counts)), counts, marker=marker, ms=3, lw=1.2, color=PALETTE[place], label=name
+            )
+        axes.set_yscale("log")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel("level")
+        axes.set_ylabel("size")
+        axes.legend(loc="best")
+
+    return {
+        "kind": "figure",
+        "title": f"Logical frontiers of {label}",
+        "about": "As figure 3, of the first search: what any level-synchronous search goes through.",
+        "svg": draw(paint, alt=f"Logical frontiers by level of {label}"),
+        "data": {name: levels[name] for name in ("vertices", "arcs", "distinct", "fresh")},
+    }
