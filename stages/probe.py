@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from kernels.probes import COUPLED, GATHERS, LOOKUPS
 from stages.artifacts import Graph
 from stages.searching.need import COMPILED_BFS
+from stages.searching.strategy import checked_strategy
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from stages.traverse import RandomSources
 
@@ -41,6 +42,8 @@ class ProbeParameters(Parameters):
     atomic); all of them if none is named, and `label` for `gather_and_lookup`."""
     schedules: tuple[Literal["oversubscribed", "stealing"], ...] = Field(("oversubscribed",), min_length=1)
     """How blocks come by tiles of rows: a block for each tile, or resident blocks that steal the next one."""
+    strategy: str = "auto"
+    """Of the searches that find the levels; it is not measured, and all find the same."""
     sources: RandomSources = RandomSources(random=4)
     """`{random: k, seed: s}`: searches whose levels are taken."""
     repeats: int = Field(default=5, ge=1)
@@ -50,6 +53,7 @@ class ProbeParameters(Parameters):
 
     @model_validator(mode="after")
     def _fit_together(self) -> ProbeParameters:
+        checked_strategy("bfs", self.strategy)
         known = METHODS[self.measure]
         for name in self.methods:
             if name not in known:
@@ -113,4 +117,5 @@ STAGE = Stage(
     estimate=_estimate,
     measures=True,
     cuda=True,
+    hidden=frozenset({"strategy"}),
 )

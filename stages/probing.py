@@ -60,7 +60,7 @@ def probe_all(
     first, counted, floor = None, {}, 0.0
     numbered = sources if graph.permutation is None else graph.permutation[sources].astype(numpy.int64)
     offsets = _on_host(graph.row_offsets)
-    search = _search(graph) if len(sources) else None
+    search = _search(graph, parameters.strategy) if len(sources) else None
     for done, (source, start) in enumerate(zip(sources.tolist(), numbered.tolist(), strict=True)):
         assert search is not None
         distance = _on_host(search.run(start).distance)
@@ -94,11 +94,17 @@ def _on_host(array: Any) -> NDArray[Any]:
     return found
 
 
-def _search(graph: SearchedGraph) -> Any:
+def _search(graph: SearchedGraph, strategy: str) -> Any:
     from kernels.bfs import prepare
 
     try:
-        return prepare(graph.row_offsets, graph.columns, output="distance", symmetric=graph.symmetric)
+        return prepare(
+            graph.row_offsets,
+            graph.columns,
+            strategy=strategy,
+            output="distance",
+            symmetric=graph.symmetric,
+        )
     except ValueError as error:
         raise StageError(str(error)) from None
 

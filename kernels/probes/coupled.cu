@@ -58,7 +58,7 @@ __device__ __forceinline__ void couple(const longlong2* ranges, const VERTEX* co
 }
 
 #define COUPLE(name, PARTS)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(1024)                                                         \
+    extern "C" __global__ void __launch_bounds__(1024, 1)                                                         \
         name(const longlong2* ranges, const VERTEX* columns, u64 rows, u64* next, u32* bitmask, i32* distance, \
              u32 depth, u64* fresh) {                                                                          \
         couple<PARTS>(ranges, columns, rows, next, bitmask, distance, depth, fresh);                           \

@@ -47,7 +47,7 @@ __device__ __forceinline__ void gather_rows(const longlong2* ranges, const VERTE
 }
 
 #define GATHER(name, NAME)                                                                                     \
-    extern "C" __global__ void __launch_bounds__(1024)                                                         \
+    extern "C" __global__ void __launch_bounds__(1024, 1)                                                         \
         name(const longlong2* ranges, const VERTEX* columns, u64 rows, u64* next, u64* checksum) {             \
         gather_rows<NAME>(ranges, columns, rows, next, checksum);                                              \
     }

@@ -43,7 +43,7 @@ __device__ __forceinline__ void look_up_edges(const VERTEX* __restrict__ edges, 
 }
 
 #define LOOK_UP(name, PARTS)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(1024)                                                         \
+    extern "C" __global__ void __launch_bounds__(1024, 1)                                                         \
         name(const VERTEX* edges, u64 count, u32* bitmask, i32* distance, u32 depth, u64* fresh) {             \
         look_up_edges<PARTS>(edges, count, bitmask, distance, depth, fresh);                                   \
     }

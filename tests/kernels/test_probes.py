@@ -121,7 +121,7 @@ def test_an_unfit_block_is_refused() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("block", [32, 64, 128, 256, 512, 1024])
+@pytest.mark.parametrize("block", [32, 64, 256, 1024])
 @pytest.mark.parametrize("graph", ZOO, ids=names)
 def test_cuda_parts(graph: ZooGraph, block: int) -> None:
     columns, distance, levels = case(graph)

@@ -112,6 +112,7 @@ def test_a_directed_graph_and_one_without_arcs() -> None:
         ({"measure": "levels", "methods": ["warp"]}, "it runs nothing that has a name"),
         ({"methods": ["warp", "warp"]}, "names one twice"),
         ({"schedules": []}, "at least 1"),
+        ({"strategy": "two_fase"}, "did you mean 'two_phase'"),
         ({"block": 100}, "multiple of 32"),
         ({"measure": "gather_and_lookup", "methods": ["bitmask"]}, "no method 'bitmask'"),
     ],
@@ -162,5 +163,8 @@ def test_a_gpu_counts_the_same(measure: str) -> None:
     for one, other in zip(here.searches, there.searches, strict=True):
         for name in ("source", "depth", "vertices", "arcs", "distinct", "fresh"):
             assert one[name] == other[name]
+    parameters = parameters.model_copy(update={"strategy": "two_phase"})
+    again = probe(PlainContext(machine), parameters, input=graph)
+    assert [search["distinct"] for search in again.searches] == [one["distinct"] for one in here.searches]
     if measure != "levels":
         assert sections(here=here, there=there)
