@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.workflow.entries import RESERVED
 from pipeline.workflow.loading import SECTIONS
+from pipeline.workflow.substitution import MERGE
 from pipeline.workflow.values import NAME
 from stages.stage import Slot, Stage
 
@@ -99,6 +100,10 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
     if any(slot.many for slot in stage.inputs.values()):
         axes: Schema = {"type": "array", "items": one}
         properties["over"] = {"anyOf": [{"enum": ["matrix", "none"]}, axes]}
+    properties[MERGE] = {
+        "anyOf": [{"type": "object"}, {"$ref": "#/$defs/reference"}],
+        "description": "a mapping of parameters, often ${axis}; those named beside it win",
+    }
     for slot, each in stage.inputs.items():
         properties.setdefault(slot, shapes[slot])
         properties[slot] = {**properties[slot], "description": _about(each)}

@@ -1,7 +1,7 @@
 """`${name}`: a scalar that is one reference takes the value with its type; inside a text it is written out.
 
 `$${` stands for a literal `${`. Values are measured as they are filled in, because references can multiply
-a small file as aliases can.
+a small file as aliases can. `with: ${name}` in a mapping stands for the items of the mapping that it names.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from pipeline.workflow.scalars import to_text
 from stages.artifacts import Json
 
 __all__ = ["Filled", "Reference", "fill", "references"]
+
+MERGE = "with"
+"""The key of a mapping whose own mapping is put in. (YAML 1.1's `<<` may hold no text such as `${name}`.)"""
 
 MOST_FILLED = 10_000  # values in one filled-in tree
 MOST_TEXT = 10_000  # characters of one filled-in text
@@ -77,7 +80,7 @@ def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
         parts = [fill(item, values, source) for item in items]
         plain: Json = [part.value for part in parts]
         if isinstance(node, MapNode):
-            plain = dict(zip(node.items, plain, strict=True))
+            plain = _merged(dict(zip(node.items, plain, strict=True)), node, source)
         size = 1 + sum(part.size for part in parts)
         filled = Filled(plain, size, 1 + max((part.depth for part in parts), default=0))
     if filled.size > MOST_FILLED or filled.depth > MOST_FILLED_DEPTH:
@@ -86,6 +89,18 @@ def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
             message = f"with its references filled in this is nested more than {MOST_FILLED_DEPTH} deep"
         raise WorkflowError([Problem(message, None, source.at(node))])
     return filled
+
+
+def _merged(plain: dict[str, Json], node: MapNode, source: Text) -> dict[str, Json]:
+    """Put the items of the mapping at `with` in; those that stand beside it win."""
+    if MERGE not in plain:
+        return plain
+    more = plain.pop(MERGE)
+    if not isinstance(more, dict):
+        message = f"`{MERGE}` is {to_text(more)!r:.60}, and a mapping is expected"
+        hint = "it stands for the items of the mapping that it names, like with: ${axis}"
+        raise WorkflowError([Problem(message, hint, source.at(node.items[MERGE]))])
+    return {**more, **plain}
 
 
 def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -> Filled:

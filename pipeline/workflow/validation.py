@@ -14,6 +14,7 @@ from pipeline.errors import Location, Problem
 from pipeline.workflow.names import either, nearest, suggest
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from pipeline.workflow.scalars import to_text
+from pipeline.workflow.substitution import MERGE
 from stages.artifacts import Json
 from stages.stage import Parameters, Stage
 
@@ -231,6 +232,9 @@ def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:
             node = node.items[str(part)]
         elif isinstance(node, ListNode) and isinstance(part, int) and part < len(node.items):
             node = node.items[part]
+        elif isinstance(node, MapNode) and MERGE in node.items:
+            node = node.items[MERGE]
+            break
         else:
             break
     text = node.text if isinstance(node, ScalarNode) and "${" in node.text else None

@@ -60,6 +60,25 @@ def test_values_with_names_are_called_by_them(tmp_path: Path) -> None:
         plan_of(tmp_path, text, where={"order": ["rcm"]})
 
 
+def test_an_axis_may_hold_whole_sets_of_parameters(tmp_path: Path) -> None:
+    text = ORDERINGS.replace(
+        "order: [original, rcm, degree]", "order: {near: {method: rcm}, far: {method: degree}}"
+    )
+    spread = text.replace('method: "${order}"', 'with: "${order}"')
+    assert spread != text
+    plan = plan_of(tmp_path, spread)
+    assert plan.runs["ordered[order=near]"].parameters.method == "rcm"
+    assert plan.runs["ordered[order=far]"].parameters.method == "degree"
+    own = plan_of(tmp_path, text.replace('method: "${order}"', 'with: "${order}", method: original'))
+    assert [run.parameters.method for run in own.runs.values() if run.entry == "ordered"] == ["original"]
+    with pytest.raises(WorkflowError) as caught:
+        plan_of(tmp_path, spread.replace("{method: rcm}", "{mehtod: rcm}"))
+    assert caught.value.problems[0].location.snippet.strip().startswith("ordered:")
+    with pytest.raises(WorkflowError) as caught:
+        plan_of(tmp_path, spread.replace("{method: rcm}", "rcm"))
+    assert "a mapping is expected" in caught.value.problems[0].message
+
+
 def test_upstream_comes_first(tmp_path: Path) -> None:
     seen: set[str] = set()
     for key, run in plan_of(tmp_path).runs.items():

@@ -97,6 +97,9 @@ def test_an_axis_may_name_its_values() -> None:
     values = values_of("parameters: {a: 3}\nmatrix: {n: {one: {k: 1}, other: {k: '${a}'}}}")
     assert [each.value for each in values.matrix["n"]] == [{"k": 1}, {"k": 3}]
     assert values.coordinates["n"] == ("one", "other")
+    values = values_of("parameters: {more: {x: 1, y: 2}}\nmatrix: {n: {with: '${more}', y: 3, z: 4}}")
+    assert values.coordinates["n"] == ("x", "y", "z")
+    assert [each.value for each in values.matrix["n"]] == [1, 3, 4]
 
 
 def test_the_place_of_each_reference() -> None:
