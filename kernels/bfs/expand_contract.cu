@@ -71,7 +71,7 @@ __device__ __forceinline__ u64 expand_contract(Search& s, u64 first, u64 end, u3
         VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
         i64 begin = valid ? s.row_offsets[vertex] : 0;
         i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
-        if (TREE && valid) mark(s.status, vertex);
+        if (TREE && valid) mark(s.parts, s.status, vertex);
         Measured measured = measure(s.way, length, shared.gather);
         gathered += measured.total();
         gather(s.way, begin, length, vertex, measured, shared.gather, finder);

@@ -9,8 +9,8 @@
 //
 // Work is dealt in tiles, at most one row or WIDE arcs per thread. Even shares: tile t goes to block t mod
 // grid, and there are as many for each. Stealing: a block takes its next tile from a counter (section 4.1).
-// Frontiers smaller than the grid is wide are cut finer, since any row may be long. Vertices are dealt like
-// cards, since hubs lie together in the queue.
+// Frontiers smaller than the grid is wide are cut finer, since any row may be long. Vertices, and arcs if they
+// are few, are dealt like cards, since hubs lie together in the queue.
 
 #include "kernels/bfs/gather.cuh"
 #include "kernels/bfs/lookup.cuh"
@@ -18,6 +18,7 @@
 
 constexpr u32 WIDE = 4;        // arcs that a thread of a contraction looks up at a time
 constexpr u32 STOLEN = 4;      // tiles per block, at least, where tiles are stolen
+constexpr u64 DIRECT = 8192;   // arcs of a level that is searched in one step with claims alone
 constexpr u64 NOWHERE = ~0ull;
 constexpr u32 MOST_THREADS = 512;  // of a block
 constexpr u32 RESIDENT = sizeof(VERTEX) == 8 && TREE ? 1 : 2;  // such blocks per multiprocessor: bounds the registers
@@ -136,16 +137,20 @@ __device__ __forceinline__ u64 wrap(const Queue& queue, u64 place) {
     return place < queue.capacity ? place : place - queue.capacity;
 }
 
-// Where the next `amount` entries go, none of which may overwrite `oldest` or what follows it; one thread
-// calls it. NOWHERE if there is no room.
-__device__ __forceinline__ u64 reserve(const Search& s, const Queue& queue, u64 amount, u64 oldest) {
-    if (!amount) return 0;
-    u64 base = queue.end + atomicAdd(&s.counters[queue.counter], amount);
+// Where the `amount` entries go of which the step's counter said `before`; NOWHERE if they would overwrite `oldest`
+// or what follows it.
+__device__ __forceinline__ u64 settle(const Search& s, const Queue& queue, u64 before, u64 amount, u64 oldest) {
+    u64 base = queue.end + before;
     if (base + amount - oldest > queue.capacity) {
         s.control[FULL] = s.step;
         return NOWHERE;
     }
     return inside(queue, base);
+}
+
+// Reserve room for `amount` entries; one thread calls it.
+__device__ __forceinline__ u64 reserve(const Search& s, const Queue& queue, u64 amount, u64 oldest) {
+    return amount ? settle(s, queue, atomicAdd(&s.counters[queue.counter], amount), amount, oldest) : 0;
 }
 
 // The same for the whole block.
@@ -177,11 +182,35 @@ struct EdgeWriter {
     }
 };
 
+// Append the ends of a tile of few arcs in short rows: they are read while room for them is reserved.
+__device__ __forceinline__ void expand_few(const Search& s, i64 begin, i64 length, VERTEX vertex, const Measured& tile,
+                                           u64 oldest, Shared& shared) {
+    u64 before = 0, taken = 0;
+    if (threadIdx.x == 0) before = atomicAdd(&s.counters[EDGES], tile.fine_total);
+    i64* arcs = shared.gather.arcs;
+    VERTEX* owners = shared.gather.owners;
+    list_arcs<TREE != 0>(begin, length, vertex, tile, 0, tile.fine_total, taken, arcs, owners);
+    __syncthreads();
+    bool live = threadIdx.x < tile.fine_total;
+    VERTEX end = live ? __ldg(&s.columns[arcs[threadIdx.x]]) : VERTEX(0);
+    VERTEX owner = TREE && live ? owners[threadIdx.x] : VERTEX(0);
+    if (threadIdx.x == 0) shared.base = settle(s, s.edges, before, tile.fine_total, oldest);
+    __syncthreads();
+    if (!live || shared.base == NOWHERE) return;
+    u64 place = wrap(s.edges, shared.base + threadIdx.x);
+    s.edges.items[place] = end;
+    if (TREE) s.edges.parents[place] = owner;
+}
+
 // Append the ends of a tile of rows to the edge queue.
 __device__ __forceinline__ void expand_tile(const Search& s, i64 begin, i64 length, VERTEX vertex, u64 oldest,
                                             Shared& shared) {
     Measured tile = measure(s.way, length, shared.gather);
     if (!tile.total()) return;
+    if (tile.total() <= blockDim.x && !tile.coarse_total && !s.way.serial) {
+        expand_few(s, begin, length, vertex, tile, oldest, shared);
+        return;
+    }
     u64 base = reserve_for_block(s, s.edges, tile.total(), oldest, shared);
     if (base == NOWHERE) return;
     EdgeWriter writer{s.columns, s.edges, base};
@@ -197,7 +226,7 @@ __device__ __forceinline__ void expand(Search& s, u64 first, u64 end, Shared& sh
         VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
         i64 begin = valid ? s.row_offsets[vertex] : 0;
         i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
-        if (TREE && valid) mark(s.status, vertex);
+        if (TREE && valid) mark(s.parts, s.status, vertex);
         expand_tile(s, begin, length, vertex, s.edges.end, shared);
     });
 }
@@ -243,13 +272,16 @@ __device__ __forceinline__ void contract(Search& s, u64 first, u64 end, u32 dept
 __device__ __forceinline__ void contract_expand(Search& s, u64 first, u64 end, u32 depth, bool deeper, Shared& shared) {
     bool found = false;
     u64 count = end - first, base = inside(s.edges, first);
-    each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64) {
-        u64 i = tile * share + threadIdx.x;
+    bool small = count <= global_threads();
+    // In the smallest levels a claim that fails costs less than what might avoid it.
+    u32 parts = count <= DIRECT && s.parts & LOOK_ATOMIC ? u32(LOOK_ATOMIC) : s.parts;
+    each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
+        u64 i = small ? tile + threadIdx.x * tiles : tile * share + threadIdx.x;
         bool fresh[1] = {threadIdx.x < share && i < count};
         u64 place = wrap(s.edges, base + i);
         VERTEX vertex[1] = {fresh[0] ? s.edges.items[place] : VERTEX(0)};
         VERTEX parent[1] = {TREE && fresh[0] ? s.edges.parents[place] : VERTEX(0)};
-        cull<1>(s.parts, s.status, s.culling, vertex, parent, fresh);
+        cull<1>(parts, s.status, s.culling, vertex, parent, fresh);
         i64 begin = fresh[0] ? s.row_offsets[vertex[0]] : 0;
         i64 behind = fresh[0] ? s.row_offsets[u64(vertex[0]) + 1] : 0;
         fresh[0] = fresh[0] && claim(s.parts, s.status, vertex[0], u64(parent[0]), depth);

@@ -141,6 +141,19 @@ __device__ __forceinline__ void gather_by_warp(const GatherWay& way, i64 begin, 
     if (length >= way.warp_least) length = 0;
 }
 
+// List the arcs of scanned rows that are numbered [done, done + round); `taken` counts this thread's.
+template <bool OWNERS>
+__device__ __forceinline__ void list_arcs(i64 begin, i64 length, VERTEX owner, const Measured& tile, u64 done, u64 round,
+                                          u64& taken, i64* arcs, VERTEX* owners) {
+    __builtin_assume(__isShared(arcs));
+    if (OWNERS) __builtin_assume(__isShared(owners));
+#pragma unroll 1
+    for (; taken < u64(length) && tile.fine + taken < done + round; ++taken) {
+        arcs[tile.fine + taken - done] = begin + i64(taken);
+        if (OWNERS) owners[tile.fine + taken - done] = owner;
+    }
+}
+
 template <class Visit>
 __device__ __forceinline__ void gather_by_scan(i64 begin, i64 length, VERTEX owner, const Measured& tile,
                                                GatherShared& shared, Visit& visit) {
@@ -150,11 +163,7 @@ __device__ __forceinline__ void gather_by_scan(i64 begin, i64 length, VERTEX own
     if (Visit::OWNERS) __builtin_assume(__isShared(owners));
     u64 round = u64(LISTED) * blockDim.x, taken = 0;
     for (u64 done = 0; done < tile.fine_total; done += round) {
-#pragma unroll 1
-        for (; taken < u64(length) && tile.fine + taken < done + round; ++taken) {
-            arcs[tile.fine + taken - done] = begin + i64(taken);
-            if (Visit::OWNERS) owners[tile.fine + taken - done] = owner;
-        }
+        list_arcs<Visit::OWNERS>(begin, length, owner, tile, done, round, taken, arcs, owners);
         __syncthreads();
         u64 left = tile.fine_total - done, base = tile.coarse_total + done;
         visit_strip(warp_id() * WARP, left < round ? left : round, blockDim.x, visit,

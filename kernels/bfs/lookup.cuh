@@ -48,7 +48,12 @@ __device__ __forceinline__ bool marked(const Status& s, VERTEX vertex) {
     return s.bitmask[vertex >> 5] >> (vertex & 31) & 1;
 }
 
-__device__ __forceinline__ void mark(const Status& s, VERTEX vertex) {
+// Without LOOK_ATOMIC a byte is read and written, so that its other bits may be lost, as in the paper.
+__device__ __forceinline__ void mark(u32 parts, const Status& s, VERTEX vertex) {
+    if (parts & LOOK_ATOMIC) {
+        atomicOr(&s.bitmask[vertex >> 5], 1u << (vertex & 31));
+        return;
+    }
     volatile u8* byte = reinterpret_cast<u8*>(s.bitmask) + (vertex >> 3);
     *byte = u8(*byte | 1u << (vertex & 7));
 }
@@ -86,18 +91,20 @@ __device__ __forceinline__ bool claim(u32 parts, const Status& s, VERTEX vertex,
             if (parts & LOOK_LABEL) known = __ldcg(&s.keys[vertex]);
             if (mine < known) atomicMin(&s.keys[vertex], mine);
         }
-        if (known >> KEY_SHIFT < depth) mark(s, vertex);
+        if (known >> KEY_SHIFT < depth) mark(parts, s, vertex);
         return known == UNREACHED;
     }
     if (parts & LOOK_ATOMIC) {
         u32 bit = 1u << (vertex & 31);
         if (atomicOr(&s.bitmask[vertex >> 5], bit) & bit) return false;
-    } else {
-        mark(s, vertex);
-        if (parts & LOOK_LABEL && __ldcg(&s.distance[vertex]) != -1) return false;
+        s.distance[vertex] = i32(depth);
+        return true;
     }
-    s.distance[vertex] = i32(depth);
-    return true;
+    // The label is written at once after it is read, since others may be between the two.
+    bool fresh = !(parts & LOOK_LABEL) || __ldcg(&s.distance[vertex]) == -1;
+    if (fresh) s.distance[vertex] = i32(depth);
+    mark(parts, s, vertex);
+    return fresh;
 }
 
 // The part before the claim: drops arcs by bitmask, warp and history. Warps call it as they call `look_up`.

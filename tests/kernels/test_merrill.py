@@ -8,6 +8,8 @@ import numpy
 import pytest
 
 from kernels.bfs import prepare
+from kernels.bfs.cuda.expand_contract import STAGE
+from kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
 from kernels.bfs.cuda.parts import GATHERS, gather_number, look_up_parts
 from kernels.strategy import strategies_in
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
@@ -120,19 +122,34 @@ def test_wide_vertices_and_predecessors(strategy, index, narrow, claim) -> None:
 @pytest.mark.parametrize("gather", GATHERS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
-    """Without culling, racing claims find far more than the queues hold, which redundant arcs show."""
-    name, options = "dense_layers", {"claim": "racing", "gather": gather, **NO_CULLING}
-    check(name, strategy, symmetric=False, output=output, **options)
-    offsets, columns, _ = expected(name, False)
-    search = prepare(
+    """Queues that hold one level without duplicates, where racing claims find many and two levels meet."""
+    width = 64
+    offsets, columns, answers = expected("dense_layers", False)
+    whole = {} if strategy == "expand_contract" else {"queues": edge_queues}
+    search = prepare_queues(
+        strategy,
         *on_device(offsets, columns),
-        strategy=strategy,
-        symmetric=False,
         output=output,
+        max_depth=None,
         statistics=True,
-        **options,
+        gather=gather,
+        claim="racing",
+        tiles="even",
+        least=1,
+        block=64,
+        blocks_per_processor=None,
+        **NO_CULLING,
+        **{"queues": lambda *given: edge_queues(*given)[:1], "stage": STAGE} | whole,
+        rooms=lambda *_: (width,) if strategy == "expand_contract" else (width, width * width),
+        crowd=1.0 if strategy == "hybrid" else None,
     )
-    assert sum(search.run(0).expanded) > len(columns)
+    for _ in range(5):
+        for source, (distance, predecessor, arcs) in answers.items():
+            result = search.run(source)
+            numpy.testing.assert_array_equal(result.distance.get(), distance)
+            if output == "both":
+                numpy.testing.assert_array_equal(result.predecessor.get(), predecessor)
+            assert all(found >= least for found, least in zip(result.expanded, arcs, strict=True))
 
 
 @pytest.mark.gpu
