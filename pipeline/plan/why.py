@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pipeline.recipe import Recipe
     from pipeline.store import Cache, RecipeRecord
 
-__all__ = ["History"]
+__all__ = ["History", "flat_parts", "show_value"]
 
 MOST_TEXT = 60  # characters of an old or new value
 MOST_PAST = 200  # earlier runs of a stage that are compared, the newest first
@@ -64,15 +64,15 @@ class History:
 
 
 def _changes(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, str]]:
-    before, after = dict(_flat(old)), dict(_flat(new))
+    before, after = dict(flat_parts(old)), dict(flat_parts(new))
     for name in dict.fromkeys([*before, *after]):
         was, now = before.get(name), after.get(name)
         # A parameter that is not given and one that this form of it lacks are the same to a reader.
         if was != now:
-            yield name, f"{name}: {_show(name, was)} -> {_show(name, now)}"
+            yield name, f"{name}: {show_value(name, was)} -> {show_value(name, now)}"
 
 
-def _flat(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """Yield the parts of a recipe under readable names."""
     yield "version", parts.get("version")
     yield from _flat_parameters("", parts.get("parameters") or {})
@@ -94,7 +94,8 @@ def _flat_parameters(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
             yield f"{prefix}{name}", item
 
 
-def _show(name: str, value: Json) -> str:
+def show_value(name: str, value: Json) -> str:
+    """Write a part of a recipe, under its name of `flat_parts`, in a few words."""
     if value is None:
         return "none"
     if name.startswith("input ") or name.startswith("file "):
