@@ -19,6 +19,7 @@ from pipeline.schedule.deciding import State
 from pipeline.schedule.job import Job
 from pipeline.schedule.times import from_iso, iso
 from pipeline.store import Cache
+from pipeline.store.collect import TEMPORARY_AGE
 from pipeline.store.files import storage_errors
 from pipeline.store.leases import Lease, holder
 
@@ -200,6 +201,16 @@ class Book:
             if old not in keep:
                 self._files.remove(f"schedules/{name}/claims/{old}.json")
                 self._files.remove(f"schedules/{name}/claims/{old}.log")
+
+    def sweep(self) -> None:
+        """Remove what writers that were killed left, and the rest of jobs that were being removed."""
+        folder = self.root / "schedules"
+        for aside in folder.glob(".removed-*"):
+            shutil.rmtree(aside, ignore_errors=True)
+        for name in self.names():
+            for place in (f"schedules/{name}", f"schedules/{name}/claims"):
+                for leaving in self._files.leavings(place, TEMPORARY_AGE):
+                    self._files.remove(leaving)
 
     def _read(self, name: str) -> dict[str, Any] | None:
         found = self._files.read(name)

@@ -105,8 +105,18 @@ def carry_out(
                 child.send_signal(signal.SIGINT)
     finally:
         os.close(tie)
+        if child.poll() is None:  # The keeper failed; the lease must not be free while the run lives.
+            _end(child, grace)
     run = run or _find_run(root, before, child.pid)
     return Ended(exit_code, time.monotonic() - began, run, stopped, killed)
+
+
+def _end(child: subprocess.Popen[bytes], grace: float) -> None:
+    try:
+        child.wait(grace)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
 
 
 def _run_names(root: Path) -> set[str]:

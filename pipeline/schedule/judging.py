@@ -44,6 +44,22 @@ def judge(claim: Claim, ended: Ended, root: Path, log: Path, limit: float | None
         claim.state, claim.problem = "failed", _problem(record, log)
 
 
+def judge_alone(claim: Claim, root: Path) -> None:
+    """Write into a claim how its run ended of which no keeper tells: as its record says, or lost."""
+    gone = f"its keeper (process {claim.pid} on {claim.host}) is gone"
+    record = read_record(root, claim.run)
+    state = "lost" if record is None else record["state"]
+    if record is not None and state == "done":
+        claim.state, claim.exit_code, claim.results, claim.problem = "done", 0, results(record), gone
+    elif record is not None and state == "failed":
+        claim.state, claim.exit_code = "failed", 1
+        claim.problem = f"{_told(record) or 'see its record'}; {gone}"
+    else:
+        claim.state, claim.problem = "lost", gone
+    if record is not None and claim.state != "lost":
+        claim.seconds = record["seconds"]
+
+
 def results(record: dict[str, Any]) -> str:
     """Return a digest of what a run made: equal exactly if every stage run has equal results."""
     made = {stage["key"]: stage["outputs"] for stage in record["stages"]}
@@ -51,15 +67,19 @@ def results(record: dict[str, Any]) -> str:
 
 
 def _problem(record: dict[str, Any] | None, log: Path) -> str | None:
-    if record is not None:
-        for stage in record["stages"]:
-            if stage["state"] == "failed":
-                return f"{stage['key']}: {stage['error']}"
-        if record.get("problem"):
-            return str(record["problem"])
+    if record is not None and (told := _told(record)) is not None:
+        return told
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
-    told = [line for line in lines if "error:" in line] or [line for line in lines if line.strip()]
-    return told[-1].strip()[:500] if told else None
+    said = [line for line in lines if "error:" in line] or [line for line in lines if line.strip()]
+    return said[-1].strip()[:500] if said else None
+
+
+def _told(record: dict[str, Any]) -> str | None:
+    """Return what a record says went wrong."""
+    for stage in record["stages"]:
+        if stage["state"] == "failed":
+            return f"{stage['key']}: {stage['error']}"
+    return str(record["problem"]) if record.get("problem") else None

@@ -22,7 +22,7 @@ from pipeline.schedule.carrying import STOP_GRACE, carry_out
 from pipeline.schedule.deciding import again
 from pipeline.schedule.hooks import call
 from pipeline.schedule.job import Job, shown_hook
-from pipeline.schedule.judging import judge, read_record
+from pipeline.schedule.judging import judge, judge_alone, read_record
 from pipeline.schedule.times import iso
 from pipeline.store.leases import Lease
 
@@ -78,7 +78,8 @@ class Keeper:
                 self.book.write_state(self.job, replace(self.book.state(self.job), open=None))
             return
         if claim.state == "running":
-            claim.state, claim.problem = "lost", f"its keeper (process {claim.pid} on {claim.host}) is gone"
+            judge_alone(claim, self.book.root)
+            self.say(f"{self.job.name}: the run due at {iso(claim.due)} is {claim.state}: {claim.problem}")
         if state.last != claim.name:
             self._end(claim, made_up=claim.state in ("lost", "interrupted"))
         self._call_hooks(claim)
@@ -117,7 +118,8 @@ class Keeper:
 
         def started(run: str) -> None:
             claim.run = run
-            self._write_claim(claim)
+            with suppress(GravelError, OSError):  # A disk that is full now may not be when the run ends.
+                self._write_claim(claim)
 
         ended = carry_out(
             self.job.words(str(self.book.root)),

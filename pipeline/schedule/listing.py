@@ -6,15 +6,19 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.deciding import CORRECTION, State
+from pipeline.schedule.deciding import CORRECTION, State, next_start
 from pipeline.schedule.job import Job, shown_hook
 from pipeline.schedule.times import find_zone, iso
 from pipeline.store.leases import holder
+
+OVERDUE = 90.0
+"""Seconds; a timer makes a pass every minute."""
 
 
 def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int = 1) -> dict[str, Any]:
     """Return a job as plain data: what was asked, `next` due times, `last` run, what goes and waits.
 
+    `overdue` says that a due time has passed about which nobody decided: no service looks after the job.
     With `history`, also so many `runs`, the newest first. Times are UTC.
     """
     state = book.state(job)
@@ -23,12 +27,14 @@ def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int =
         "on_failure": shown_hook(job.on_failure),
         "on_change": shown_hook(job.on_change),
     }
+    start = next_start(job, state, now)
     running = holder(book.lease_path(job.name))
     last = book.find_claim(job.name, state.last) if state.last else None
     now_open = book.find_claim(job.name, state.open) if state.open else None
     told = {
         **asked,
         "next": [iso(due) for due in upcoming(job, state, now, ahead)],
+        "overdue": start is not None and start < now - OVERDUE,
         "running": None if running is None or now_open is None else _claim(book, now_open),
         "last": None if last is None else _claim(book, last),
         "waiting": [iso(each.due) for each in state.waiting],

@@ -64,6 +64,7 @@ class Service:
     def serve(self) -> int:
         """Go on until told to stop by Ctrl-C or SIGTERM; runs are then interrupted. Returns 130."""
         with self._signals():
+            self.book.sweep()
             names = self.book.names()
             self._say(f"serving {len(names)} schedules of {self.book.root}: {', '.join(names) or 'none yet'}")
             while not self._stops:
@@ -77,6 +78,7 @@ class Service:
         Returns 0, or 1 if one of its runs failed, or 130 if told to stop.
         """
         with self._signals():
+            self.book.sweep()
             self._pass()
             while self._keepers and not self._stops:
                 self._wake.wait(0.1)

@@ -18,6 +18,8 @@ def row(job: dict[str, Any]) -> tuple[str, ...]:
         outcome = f"running since {_local(job['running']['began'], job)}" + (outcome and f"; {outcome}")
     if job["waiting"]:
         outcome += ("; " if outcome else "") + f"{len(job['waiting'])} waiting"
+    if job["overdue"]:
+        outcome += ("; " if outcome else "") + "overdue: no service looks after it"
     return job["name"], job["cron"], following, _local(last["due"], job) if last else "-", outcome or "-"
 
 
@@ -46,6 +48,8 @@ def details(job: dict[str, Any]) -> list[str]:
     hooks = [(name, job[f"on_{name}"]) for name in ("failure", "change") if job[f"on_{name}"]]
     lines += [f"  {f'on {name}':<10}  {target}" for name, target in hooks]
     lines.append(f"  next        {', '.join(_local(due, job) for due in job['next']) or 'never'}")
+    if job["overdue"]:
+        lines.append("  overdue     no service looks after it; start `gravel schedule run` or a timer")
     if job["waiting"]:
         lines.append(f"  waiting     {', '.join(_local(due, job) for due in job['waiting'])}")
     lines.append(f"  dropped     {job['missed']} missed, {job['skipped']} skipped")

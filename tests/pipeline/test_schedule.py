@@ -75,6 +75,7 @@ def test_add_list_remove(file: Path):
     (found,) = json.loads(gravel("list", "--json").stdout)
     assert found["name"] == "sums-of-numbers"
     assert found["last"] is None
+    assert found["overdue"] is False
     assert "token" not in json.dumps(found)
     assert gravel("remove", "sums-of-numbers").stdout == "sums-of-numbers is removed\n"
     assert "no schedule is on record" in gravel("list").stdout
@@ -136,10 +137,11 @@ def test_the_list_tells_what_became_of_the_runs(tmp_path: Path, monkeypatch: pyt
         job, State(NOON, (Waiting(NOON), Waiting(NOON + 1)), last=failed.name, missed=3, skipped=1)
     )
     told = gravel("list", "j").stdout
+    assert "overdue     no service looks after it" in told
     assert "Fri 2026-11-20 12:00 UTC (attempt 2)  r  failed in 8.50 s, runs again: sum: it broke" in told
     assert "failure hook true: no answer" in told
     assert "3 missed, 1 skipped" in told
-    assert "failed in 8.50 s, runs again: sum: it broke; 2 waiting" in gravel("list").stdout
+    assert "failed in 8.50 s, runs again: sum: it broke; 2 waiting; overdue" in gravel("list").stdout
     (tmp_path / "cache" / "schedules" / "j" / "job.json").write_text("{")
     assert "cannot be read" in gravel("list").stderr
 

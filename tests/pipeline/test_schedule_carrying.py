@@ -92,6 +92,19 @@ def test_a_keeper_that_is_told_to_stop_passes_it_on(carry: Any):
     assert 1 <= log.count("told to stop") <= 2
 
 
+def test_a_keeper_that_fails_leaves_no_run(carry: Any, tmp_path: Path):
+    def fail() -> int:
+        if (tmp_path / "run.log").read_bytes():
+            raise OSError("no space")
+        return 0
+
+    with pytest.raises(OSError, match="no space"):
+        carry("deaf", asked=fail, grace=0.2)
+    record = json.loads((tmp_path / "runs" / "mine" / "run.json").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(record["pid"], 0)
+
+
 def test_a_run_does_not_outlive_its_keeper():
     """The pipe to the keeper ends, and `gravel` is interrupted as by Ctrl-C."""
     watched, tie = os.pipe()

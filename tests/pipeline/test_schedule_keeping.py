@@ -190,6 +190,51 @@ def test_a_keeper_killed_in_its_run(book: Book, runs: Acts, policy: str, found: 
     assert states(book) == found
 
 
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        ("done", [(0, 1, "done")]),
+        ("failed", [(0, 1, "failed")]),
+        ("running", [(0, 1, "lost"), (0, 2, "done")]),
+    ],
+)
+def test_a_keeper_killed_after_its_run(book: Book, runs: Acts, state: str, found: list[tuple[int, int, str]]):
+    """What the run's record says counts, and the run is not repeated."""
+    job = job_of(catch_up="all", on_change="true")
+    book.add(job)
+    wait_for(book, job, DUE)
+
+    def kill(options: dict[str, Any]) -> None:
+        options["started"](
+            record(book, "a-run", "x", state=state, seconds=2.0, pid=0, host=os.uname().nodename)
+        )
+        raise Killed
+
+    runs.act = kill
+    die(book, job)
+    del runs.act
+    assert keep(book, job) == 0
+    assert states(book) == found
+    first = book.claims("j")[0]
+    assert first.run == "a-run"
+    assert first.seconds == (None if state == "running" else 2.0)
+    assert [each["event"] for each in first.hooks] == (["change"] if state == "done" else [])
+
+
+def test_what_dead_writers_left_is_swept(book: Book, runs: Acts):
+    job = job_of()
+    book.add(job)
+    folder = book.root / "schedules"
+    (folder / ".removed-1" / "claims").mkdir(parents=True)
+    (folder / "j" / "claims").mkdir()
+    old, new = folder / "j" / "claims" / ".old", folder / "j" / ".new"
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (0, 0))
+    book.sweep()
+    assert sorted(path.name for path in folder.rglob("*")) == [".new", "claims", "j", "job.json"]
+
+
 def test_what_kills_every_keeper_is_given_up(book: Book, runs: Acts):
     job = job_of(catch_up="all")
     book.add(job)
