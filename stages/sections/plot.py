@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 INK = "#010203"
@@ -33,6 +33,17 @@ _STYLE = {
 }
 
 
+MOST_POINTS = 300
+"""Points of a curve over levels; more would not be told apart, and a road has thousands of levels."""
+
+
+def thinned(values: Sequence[float]) -> tuple[list[int], list[float]]:
+    """Leave at most `MOST_POINTS` of a curve, evenly spread; returns places and values."""
+    step = -(-len(values) // MOST_POINTS) or 1
+    places = list(range(0, len(values), step))
+    return places, [values[place] for place in places]
+
+
 def draw(paint: Callable[[Any], None], *, width: float = 6.4, height: float = 2.8, alt: str) -> str:
     """Let `paint` fill a Matplotlib `Axes` and return the picture as an SVG element.
 
@@ -41,6 +52,61 @@ def draw(paint: Callable[[Any], None], *, width: float = 6.4, height: float = 2.
     width, height : inches; the page scales the picture to its column.
     alt : what the picture shows, for people who do not see it.
     """
+    return _written(lambda figure: paint(figure.add_subplot()), width, height, alt)
+
+
+def draw_panels(
+    panels: Sequence[tuple[str, Callable[[Any], None]]],
+    *,
+    columns: int = 3,
+    width: float = 6.8,
+    height: float = 1.9,
+    same_rows: bool = False,
+    across: str = "",
+    up: str = "",
+    alt: str,
+) -> str:
+    """Draw several small pictures in rows under one legend.
+
+    Parameters
+    ----------
+    panels : each a title and what fills its `Axes`.
+    columns : panels in a row at most.
+    width, height : inches of the whole and of one row.
+    same_rows : every panel has the same named rows, so that only the first of a row names them.
+    across, up : what the axes of all panels show.
+    alt : as for `draw`.
+
+    """
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+
+    def paint(figure: Any) -> None:
+        axes = figure.subplots(rows, columns, squeeze=False, sharey=same_rows)
+        legend: dict[str, Any] = {}
+        for place, each in enumerate(axes.flat):
+            if place >= len(panels):
+                each.set_axis_off()
+                continue
+            title, fill = panels[place]
+            each.set_title(title, fontsize=8.5, color=INK)
+            fill(each)
+            each.tick_params(labelsize=7)
+            handles, labels = each.get_legend_handles_labels()
+            legend.update(zip(labels, handles, strict=True))
+        if across:
+            figure.supxlabel(across, fontsize=8, color=INK)
+        if up:
+            figure.supylabel(up, fontsize=8, color=INK)
+        if legend:
+            figure.legend(
+                legend.values(), legend.keys(), loc="outside lower center", ncols=min(4, len(legend))
+            )
+
+    return _written(paint, width, height * rows + 0.4, alt)
+
+
+def _written(paint: Callable[[Any], None], width: float, height: float, alt: str) -> str:
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -48,7 +114,7 @@ def draw(paint: Callable[[Any], None], *, width: float = 6.4, height: float = 2.
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasSVG(figure)
-        paint(figure.add_subplot())
+        paint(figure)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()

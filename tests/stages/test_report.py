@@ -22,7 +22,8 @@ from stages.artifacts import (
 )
 from stages.context import PlainContext
 from stages.report import ReportParameters, report
-from stages.sections.measurement import geometric_mean, harmonic_mean, rates
+from stages.sections.rates import geometric_mean, harmonic_mean, rates
+from stages.sections.studies import coordinates, studies
 from tests.zoo import zoo
 
 
@@ -50,6 +51,166 @@ def measurement(searches: int = 5) -> Measurement:
         prepare_milliseconds=0.5,
         searches=records,
     )
+
+
+def searched(
+    strategy: str,
+    milliseconds: float,
+    *,
+    graph: str = "a",
+    prepare: float = 0.5,
+    batch: int = 1,
+    asked: dict[str, Any] | None = None,
+    counted: bool = False,
+    levels: int = 2,
+) -> Measurement:
+    """Two searches of a graph of 31 vertices and 904 arcs with this strategy."""
+    records = []
+    for place in range(2):
+        curves: dict[str, Any] = {"vertices": [1] * levels, "arcs": [4] * levels, "pulled": []}
+        record: dict[str, Any] = {
+            "source": place,
+            "milliseconds": milliseconds,
+            "map_back_milliseconds": 1.0,
+            "batch": batch,
+            "reached": 31,
+            "arcs": 904,
+            "edges": 452,
+            "depth": levels - 1 + place,
+            "levels": curves,
+        }
+        if counted:
+            record |= {"expanded": 1130, "redundant_expansion": 1.25}
+            curves |= {"expanded": [5] * levels, "distinct": [3] * levels}
+        records.append(record)
+    return Measurement(
+        algorithm="bfs",
+        strategy=strategy,
+        reason="asked for",
+        backend="cpu",
+        hardware="a test",
+        prepare_milliseconds=prepare,
+        searches=records,
+        graph={"vertices": 31, "arcs": 904, "symmetric": True, "digest": graph},
+        asked={
+            "strategy": strategy,
+            "tuning": {},
+            "backend": "auto",
+            "threads": None,
+            "output": "distance",
+            **(asked or {}),
+        },
+    )
+
+
+SUITE = {
+    "bfs[graph=one,search=serial]": searched("serial", 8.0),
+    "bfs[graph=one,search=two_phase]": searched("two_phase", 2.0, counted=True, prepare=25.0),
+    "bfs[graph=one,search=auto]": searched("two_phase", 2.1, asked={"strategy": "auto"}, counted=True),
+    "bfs[graph=two,search=serial]": searched("serial", 4.0, graph="b"),
+    "bfs[graph=two,search=two_phase]": searched("two_phase", 5.0, graph="b", counted=True, levels=900),
+}
+
+
+def of_suite() -> dict[str, dict[str, Any]]:
+    sections = make(list(SUITE.values()), labels=tuple(SUITE))
+    return {section["title"]: section for section in sections}
+
+
+def test_a_suite_is_compared_by_graph():
+    sections = of_suite()
+    assert list(sections) == [
+        "Traversal times and rates",
+        "Graphs searched",
+        "Strategies side by side",
+        "Every strategy on every graph",
+        "Arc rates and speedup over the sequential search",
+        "auto against the best",
+        "When preparation has paid for itself",
+        "Rate over sources",
+        "Fastest, median and slowest search",
+        "Frontiers of each graph",
+        "Arcs gathered in each level",
+    ]
+    assert [row[:5] for row in sections["Graphs searched"]["rows"]] == [
+        ["one", 31, 904, 904 / 31, "symmetric"],
+        ["two", 31, 904, 904 / 31, "symmetric"],
+    ]
+    assert sections["Graphs searched"]["rows"][0][5:7] == [1.5, 2]
+    table = sections["Every strategy on every graph"]["rows"]
+    assert [row[:5] for row in table] == [
+        ["one", "serial", "", 8.0, 4.0],
+        ["one", "two_phase", "best", 2.0, 1.0],
+        ["one", "auto", "", 2.1, 1.05],
+        ["two", "serial", "best", 4.0, 1.0],
+        ["two", "two_phase", "", 5.0, 1.25],
+    ]
+    assert [row[5] for row in table] == [None, 1.25, 1.25, None, 1.25]
+    # 904 or 1130 gathered arcs of 4 bytes, and 31 vertices of 16 + 4, in so many microseconds.
+    assert table[0][6] == pytest.approx((904 * 4 + 31 * 20) / 1e6)
+    assert table[1][7] == pytest.approx((1130 * 4 + 31 * 20) / 2.0 / 1e6)
+    rates = sections["Arc rates and speedup over the sequential search"]
+    assert rates["columns"] == ["graph", "serial", "two_phase", "auto"]
+    assert rates["rows"][0][1:3] == ["0.000113", "0.000452 (4x)"]
+    assert rates["rows"][1] == ["two", "0.000226", "0.000181 (0.8x)", None]
+    assert sections["auto against the best"]["rows"] == [
+        ["one", "two_phase", 2.1, "two_phase", 2.0, pytest.approx(5.0), "asked for"]
+    ]
+
+
+def test_preparation_pays_for_itself_after_so_many_searches():
+    rows = of_suite()["When preparation has paid for itself"]["rows"]
+    assert [row[1:] for row in rows[:3]] == [
+        ["serial", 0.5, 9.0, "", None],
+        ["two_phase", 25.0, 3.0, "serial", 5],  # 24.5 ms more, 6 ms saved by each search
+        ["auto", 0.5, 3.1, "serial", 0],
+    ]
+    assert rows[4][-1] == "never"
+
+
+def test_curves_of_many_levels_are_thinned():
+    data = of_suite()["Frontiers of each graph"]["data"]
+    assert data["one"] == {"vertices": [1, 1], "arcs": [4, 4], "distinct": [3, 3]}
+    assert len(data["two"]["vertices"]) <= 300
+
+
+def test_runs_of_a_graph_are_told_apart():
+    runs = {
+        "bfs[order=rcm,k=1]": searched("two_phase", 1.0),
+        "bfs[order=degree,k=1]": searched("two_phase", 2.0),
+        "warp": searched("quadratic", 2.0, asked={"tuning": {"mapping": "warp", "block": 64}}),
+        "four": searched("top_down", 2.0, asked={"backend": "cpu", "threads": 4}),
+    }
+    (study,) = studies(list(runs.items()))
+    assert [member.name for member in study.members] == [
+        "two_phase, rcm",
+        "two_phase, degree",
+        "quadratic (warp, block=64)",
+        "top_down (CPU, 4 threads)",
+    ]
+    assert study.graph == "31 vertices, 904 arcs"
+    both = [("a", searched("serial", 1.0)), ("b", searched("serial", 1.0, asked={"output": "both"}))]
+    assert [member.name for member in studies(both)[0].members] == ["serial (distance)", "serial (both)"]
+    quoted = "bfs[graph='a b~c',x=1]"
+    assert coordinates(quoted) == {"graph": "a b~c", "x": "1"}
+
+
+def test_batches_stand_apart():
+    runs = [searched("serial", 2.0), searched("multi_source", 0.5, batch=2)]
+    sections = {section["title"]: section for section in make(runs, labels=("one", "many"))}
+    assert [row[0] for row in sections["Traversal times and rates"]["rows"]] == ["one"]
+    (row,) = sections["Batches of searches"]["rows"]
+    assert row[:7] == ["many", "multi_source", "cpu", 2, 2, 1.0, 0.5]
+    assert row[7] == pytest.approx(452 / 0.5 / 1e6)
+    assert "do not compare" in sections["Batches of searches"]["about"]
+    assert "Every strategy on every graph" not in sections
+
+
+def test_mapping_back_counts_in_a_rate_of_its_own():
+    table = make([searched("serial", 3.0)])[0]
+    row = dict(zip(table["columns"], table["rows"][0], strict=True))
+    assert row["GTEPS, harmonic mean"] == pytest.approx(452 / 3.0 / 1e6)
+    assert row["GTEPS, harmonic mean, mapped back"] == pytest.approx(452 / 4.0 / 1e6)
 
 
 def everything() -> list[Artifact]:

@@ -1,0 +1,28 @@
+"""Rates of searches and their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def rates(searches: Sequence[dict[str, Any]], unit: str, *, mapped_back: bool = False) -> list[float]:
+    """Billions of `edges` or `arcs` per second for each search that reached any, with mapping back or not."""
+    return [
+        search[unit]
+        / (search["milliseconds"] + (search["map_back_milliseconds"] if mapped_back else 0))
+        / 1e6
+        for search in searches
+        if search[unit] > 0 and search["milliseconds"] > 0
+    ]
+
+
+def harmonic_mean(values: Sequence[float]) -> float:
+    """The mean that Graph500 asks for: total work over total time when each search does equal work."""
+    return len(values) / sum(1 / value for value in values)
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The mean that Pan, Pearce and Owens (IPDPS 2018, section VI) use."""
+    return math.exp(sum(math.log(value) for value in values) / len(values))

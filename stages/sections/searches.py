@@ -1,0 +1,95 @@
+"""Pictures and a table of the searches of a few measurements: times, their spread over sources, extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import PALETTE, draw
+from stages.sections.rates import geometric_mean, harmonic_mean, rates
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+
+def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+    """Draw the median time of every run, with the fastest and slowest search."""
+    labels = [label for label, _ in members]
+    times = [[search["milliseconds"] for search in one.searches] for _, one in members]
+    middle = [median(each) if each else 0.0 for each in times]
+    low = [value - min(each) if each else 0.0 for value, each in zip(middle, times, strict=True)]
+    high = [max(each) - value if each else 0.0 for value, each in zip(middle, times, strict=True)]
+
+    def paint(axes: Any) -> None:
+        places = range(len(labels))
+        axes.barh(places, middle, color=PALETTE[0], height=0.6)
+        axes.errorbar(middle, places, xerr=[low, high], fmt="none", ecolor="#888888", capsize=2, lw=1)
+        axes.set_yticks(places, labels)
+        axes.invert_yaxis()
+        axes.set_xlabel("milliseconds a search (median; whiskers: fastest and slowest)")
+
+    alt = f"Median time of {len(labels)} measured runs"
+    return {
+        "kind": "figure",
+        "title": "Times side by side",
+        "about": "",
+        "svg": draw(paint, height=min(12.0, 1.0 + 0.3 * len(labels)), alt=alt),
+        "data": {"run": labels, "median_milliseconds": middle},
+    }
+
+
+def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+    """Draw, for every run, the share of sources at or below a rate."""
+    data = {label: sorted(rates(one.searches, "edges")) for label, one in members}
+
+    def paint(axes: Any) -> None:
+        for place, (label, values) in enumerate(data.items()):
+            if not values:
+                continue
+            share = [(position + 0.5) / len(values) for position in range(len(values))]
+            color = PALETTE[place % len(PALETTE)]
+            axes.plot(values, share, drawstyle="steps-mid", marker="o", ms=3, lw=1, color=color, label=label)
+            if len(data) == 1:
+                axes.axvline(harmonic_mean(values), color=PALETTE[1], lw=1, label="harmonic mean")
+                axes.axvline(geometric_mean(values), color=PALETTE[2], lw=1, ls="--", label="geometric mean")
+        axes.set_xlabel("GTEPS (distinct undirected edges)")
+        axes.set_ylabel("share of sources")
+        axes.set_ylim(0, 1)
+        if any(data.values()) and len(data) <= len(PALETTE):
+            axes.legend(loc="best")
+
+    return {
+        "kind": "figure",
+        "title": "Rate over sources",
+        "about": "Each point is one source; the curve is the share of sources at or below a rate.",
+        "svg": draw(paint, alt="Distribution of the traversal rate over sources"),
+        "data": data,
+    }
+
+
+def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+    """List the fastest, the median and the slowest search of every run."""
+    rows: list[list[Any]] = []
+    for label, one in members:
+        ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
+        picks = {"fastest": ordered[0], "median": ordered[(len(ordered) - 1) // 2], "slowest": ordered[-1]}
+        for name, search in picks.items():
+            rows.append(
+                [
+                    label,
+                    name,
+                    {"vertex": search["source"]},
+                    search["milliseconds"],
+                    search["reached"],
+                    search["edges"],
+                    search["depth"],
+                ]
+            )
+    return {
+        "kind": "table",
+        "title": "Fastest, median and slowest search",
+        "about": "Sources are named as the input names them.",
+        "columns": ["run", "search", "source", "ms", "vertices reached", "edges reached", "depth"],
+        "rows": rows,
+    }

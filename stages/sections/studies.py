@@ -1,0 +1,147 @@
+"""Measurements of single searches, grouped by the graph that was searched, under short names.
+
+A label of a stage run ends in its coordinates, `bfs[graph=grid,strategy=serial]`. A graph is called by those
+coordinates that all its runs share and that other graphs' runs do not; a run by its strategy and, where that
+is not enough, by the coordinates that tell it from the others of its graph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+_COORDINATE = re.compile(r"([A-Za-z_][\w-]*)=('[^']*'(?:~\w+)?|[^,\]]*)")
+
+BASELINE = "serial"
+"""The strategy that speedups are stated over."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One measurement of a study."""
+
+    label: str
+    name: str
+    one: Measurement
+
+    @property
+    def milliseconds(self) -> float:
+        """The median time of a search."""
+        return float(median(search["milliseconds"] for search in self.one.searches))
+
+
+@dataclass(frozen=True)
+class Study:
+    """All ways in which one graph was searched, in the order of the report's inputs."""
+
+    graph: str
+    members: tuple[Member, ...]
+
+    @property
+    def best(self) -> Member:
+        """The one with the least median time."""
+        return min(self.members, key=lambda member: member.milliseconds)
+
+    @property
+    def baseline(self) -> Member | None:
+        """The sequential search, if it is among them."""
+        return next((member for member in self.members if member.one.strategy == BASELINE), None)
+
+
+def is_batched(one: Measurement) -> bool:
+    """Tell whether searches ran together, so that their times are shares."""
+    return any(search.get("batch", 1) > 1 for search in one.searches)
+
+
+def studies(members: Sequence[tuple[str, Measurement]]) -> list[Study]:
+    """Group the measurements of single searches; those that do not say what was searched are left out."""
+    groups: dict[tuple[str, bool], list[tuple[str, Measurement]]] = {}
+    for label, one in members:
+        if one.algorithm == "bfs" and one.searches and one.graph and not is_batched(one):
+            groups.setdefault((one.graph["digest"], one.graph["symmetric"]), []).append((label, one))
+    found = list(groups.values())
+    names = _graph_names(found)
+    return [
+        Study(name, _named([(label, one) for label, one in group]))
+        for name, group in zip(names, found, strict=True)
+    ]
+
+
+def coordinates(label: str) -> dict[str, str]:
+    """Read the axes and values out of a stage run's label."""
+    _, bracket, rest = label.partition("[")
+    return {axis: text.strip("'") for axis, text in _COORDINATE.findall(rest)} if bracket else {}
+
+
+def _graph_names(groups: Sequence[Sequence[tuple[str, Measurement]]]) -> list[str]:
+    shared = [_common([coordinates(label) for label, _ in group]) for group in groups]
+    everywhere = _common(shared)
+    names = [", ".join(value for axis, value in each.items() if axis not in everywhere) for each in shared]
+    if "" not in names and len(set(names)) == len(names):
+        return names
+    sizes = [group[0][1].graph for group in groups]
+    return [
+        f"{name + ': ' if name else ''}{size['vertices']:,} vertices, {size['arcs']:,} arcs"
+        for name, size in zip(names, sizes, strict=True)
+    ]
+
+
+def _common(several: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    first = several[0] if several else {}
+    return {axis: value for axis, value in first.items() if all(each.get(axis) == value for each in several)}
+
+
+def _named(group: Sequence[tuple[str, Measurement]]) -> tuple[Member, ...]:
+    outputs = {one.asked.get("output") for _, one in group}
+    names = [_name(one, len(outputs) > 1) for _, one in group]
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    for name, alike in places.items():
+        if len(alike) == 1:
+            continue
+        varying = [coordinates(group[place][0]) for place in alike]
+        same = _common(varying)
+        for place, each in zip(alike, varying, strict=True):
+            told = [value for axis, value in each.items() if axis not in same and value not in name]
+            names[place] = ", ".join([name, *told])
+    if len(set(names)) < len(names):
+        names = [label for label, _ in group]
+    return tuple(Member(label, name, one) for name, (label, one) in zip(names, group, strict=True))
+
+
+def _name(one: Measurement, with_output: bool) -> str:
+    asked = one.asked
+    told = ["CPU"] if asked.get("backend") == "cpu" else []
+    if asked.get("threads"):
+        told.append(f"{asked['threads']} threads")
+    told += [
+        value if isinstance(value, str) else f"{name}={value}" for name, value in asked["tuning"].items()
+    ]
+    if with_output:
+        told.append(asked["output"])
+    return f"{asked['strategy']} ({', '.join(told)})" if told else str(asked["strategy"])
+
+
+def counted_bytes(one: Measurement, search: Mapping[str, Any]) -> int:
+    """Count the bytes that a search that expands its frontier cannot avoid; see `COUNTING_RULE`."""
+    vertices = one.graph["vertices"]
+    index = 4 if vertices < 1 << 32 else 8
+    tree = 4 if vertices < 1 << 31 else 8
+    output = one.asked["output"]
+    labels = (4 if output != "predecessor" else 0) + (tree if output != "distance" else 0)
+    arcs = search.get("expanded", search["arcs"])
+    return int(arcs * index + search["reached"] * (16 + labels))
+
+
+COUNTING_RULE = (
+    "Counted bytes of a search: the column index of each gathered arc (of each stored arc of the reached "
+    "vertices where the strategy does not count what it gathers), two row offsets of 8 bytes for each "
+    "reached vertex, and its labels once. Status look-ups and queues are not counted."
+)

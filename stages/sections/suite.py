@@ -1,0 +1,216 @@
+"""Strategies and graphs side by side: sizes, times, rates, speedups, and how far `auto` is from the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import PALETTE, draw_panels
+from stages.sections.studies import COUNTING_RULE, Member, Study, counted_bytes
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+ROW_INCHES = 0.17
+"""Height of one bar in a panel of the comparison."""
+
+
+def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
+    """Make table 1 of Merrill et al.: what was searched, and how deep."""
+    rows: list[list[Any]] = []
+    for study in studies:
+        one = study.members[0].one
+        graph, searches = one.graph, one.searches
+        rows.append(
+            [
+                study.graph,
+                graph["vertices"],
+                graph["arcs"],
+                graph["arcs"] / graph["vertices"],
+                "symmetric" if graph["symmetric"] else "directed",
+                fmean(search["depth"] for search in searches),
+                max(search["depth"] for search in searches),
+                100 * fmean(search["reached"] for search in searches) / graph["vertices"],
+            ]
+        )
+    return {
+        "kind": "table",
+        "title": "Graphs searched",
+        "about": "Depth is the largest distance from a source, in the mean over all sources of a run.",
+        "columns": [
+            "graph",
+            "vertices",
+            "arcs",
+            "mean degree",
+            "direction",
+            "search depth",
+            "deepest",
+            "reached, %",
+        ],
+        "rows": rows,
+    }
+
+
+def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
+    """Make the table of every strategy on every graph."""
+    rows: list[list[Any]] = []
+    for study in studies:
+        best = study.best
+        for member in study.members:
+            searches = member.one.searches
+            taken = sum(search["milliseconds"] for search in searches)
+            counted = sum(counted_bytes(member.one, search) for search in searches)
+            rows.append(
+                [
+                    study.graph,
+                    member.name,
+                    "best" if member is best else "",
+                    member.milliseconds,
+                    member.milliseconds / best.milliseconds,
+                    _redundancy(member.one),
+                    counted / len(searches) / 1e6,
+                    counted / taken / 1e6,
+                ]
+            )
+    return {
+        "kind": "table",
+        "title": "Every strategy on every graph",
+        "about": (
+            "Times are medians over the sources. Redundant expansion is arcs gathered over arcs of the "
+            "reached vertices, over all searches: below 1 where a bottom-up search left arcs unread, empty "
+            f"where the strategy does not count. {COUNTING_RULE}"
+        ),
+        "columns": [
+            "graph",
+            "strategy",
+            "",
+            "median ms",
+            "times the best",
+            "redundant expansion",
+            "counted MB a search",
+            "GB/s of counted bytes",
+        ],
+        "rows": rows,
+    }
+
+
+def _redundancy(one: Measurement) -> float | None:
+    pairs = [
+        (search["expanded"], search["expanded"] / search["redundant_expansion"])
+        for search in one.searches
+        if search.get("redundant_expansion")
+    ]
+    return sum(gathered for gathered, _ in pairs) / sum(logical for _, logical in pairs) if pairs else None
+
+
+def rates_table(studies: Sequence[Study]) -> dict[str, Any]:
+    """Make table 2 of Merrill et al.: mean arc rates, and the speedup over the sequential search."""
+    names = list(dict.fromkeys(member.name for study in studies for member in study.members))
+    rows = []
+    for study in studies:
+        by_name = {member.name: member for member in study.members}
+        rows.append([study.graph, *(_rate_cell(study, by_name.get(name)) for name in names)])
+    searches = sorted({len(member.one.searches) for study in studies for member in study.members})
+    return {
+        "kind": "table",
+        "title": "Arc rates and speedup over the sequential search",
+        "about": (
+            f"Billions of stored arcs a second, the mean over {' to '.join(map(str, searches))} sources; in "
+            "brackets the time of the sequential search on the CPU over that of the strategy, by medians."
+        ),
+        "columns": ["graph", *names],
+        "rows": rows,
+    }
+
+
+def _rate_cell(study: Study, member: Member | None) -> str | None:
+    rates = [
+        search["arcs"] / search["milliseconds"] / 1e6
+        for search in (member.one.searches if member else ())
+        if search["arcs"] and search["milliseconds"] > 0
+    ]
+    if member is None or not rates:
+        return None
+    speedup = _speedup(study, member)
+    return f"{fmean(rates):.3g}" + (f" ({speedup:.3g}x)" if speedup is not None else "")
+
+
+def _speedup(study: Study, member: Member) -> float | None:
+    if study.baseline is None or member is study.baseline:
+        return None
+    return study.baseline.milliseconds / member.milliseconds
+
+
+def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
+    """Compare `auto` with the best strategy of each graph; None where it was not measured beside others."""
+    rows: list[list[Any]] = []
+    for study in studies:
+        auto = next((member for member in study.members if member.one.asked["strategy"] == "auto"), None)
+        if auto is None or len(study.members) < 2:
+            continue
+        best = study.best
+        behind = 100 * (auto.milliseconds / best.milliseconds - 1)
+        rows.append(
+            [
+                study.graph,
+                auto.one.strategy,
+                auto.milliseconds,
+                best.name,
+                best.milliseconds,
+                behind,
+                auto.one.reason,
+            ]
+        )
+    if not rows:
+        return None
+    return {
+        "kind": "table",
+        "title": "auto against the best",
+        "about": "By median times; both were measured, so runs of one strategy differ by their spread.",
+        "columns": ["graph", "auto chose", "ms", "best", "best ms", "behind the best, %", "because"],
+        "rows": rows,
+    }
+
+
+def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
+    """Draw the speed of all strategies on each graph, relative to the best there."""
+    names = list(dict.fromkeys(member.name for study in studies for member in study.members))
+    several = [study for study in studies if len(study.members) > 1]
+    return {
+        "kind": "figure",
+        "title": "Strategies side by side",
+        "about": (
+            "Speed relative to the best on the graph, by median times, which stand beside the bars; x: over "
+            "the sequential search (as in figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
+            "FlexBFS)."
+        ),
+        "svg": draw_panels(
+            [(study.graph, _bars(study, names)) for study in several],
+            height=0.55 + ROW_INCHES * len(names),
+            same_rows=True,
+            alt=f"Speed of {len(names)} strategies on {len(several)} graphs",
+        ),
+        "data": {
+            study.graph: {member.name: member.milliseconds for member in study.members} for study in several
+        },
+    }
+
+
+def _bars(study: Study, names: Sequence[str]) -> Callable[[Any], None]:
+    def paint(axes: Any) -> None:
+        best = study.best
+        for member in study.members:
+            place = names.index(member.name)
+            share = best.milliseconds / member.milliseconds
+            axes.barh(place, share, color=PALETTE[1] if member is best else PALETTE[0], height=0.7)
+            speedup = _speedup(study, member)
+            told = f"{member.milliseconds:.3g} ms" + (f", {speedup:.3g}x" if speedup is not None else "")
+            axes.text(share + 0.03, place, told, va="center", fontsize=6)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_xlim(0, 1.9)
+        axes.set_xticks([0, 0.5, 1])
+        axes.grid(visible=False, axis="y")
+
+    return paint

@@ -1,0 +1,27 @@
+"""What measurements say in words: the machine, why a strategy was taken, and their notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+MAX_NAMED = 4
+"""Runs that one sentence names; of more it gives the number."""
+
+
+def told(members: Sequence[tuple[str, Measurement]]) -> list[str]:
+    """Say where it was measured, why each strategy was taken and what runs noted, alike runs together."""
+    found = [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
+    sentences: dict[str, list[str]] = {}
+    for label, one in members:
+        sentences.setdefault(f"{one.strategy}, because {one.reason}", []).append(label)
+        for note in one.notes:
+            sentences.setdefault(note.removesuffix("."), []).append(label)
+    for sentence, labels in sentences.items():
+        named = ", ".join(labels) if len(labels) <= MAX_NAMED else f"{len(labels)} runs"
+        if len(members) <= MAX_NAMED or not sentence.endswith("because asked for"):
+            found.append(f"{named}: {sentence}.")
+    return found
