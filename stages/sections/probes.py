@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import PALETTE, draw
@@ -219,7 +220,7 @@ def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
         axes.plot(depths, levels["fresh"], lw=1.2, ls="--", color="#888888", label="vertices found")
         for place, (name, counts) in enumerate(lost.items()):
             if any(counts):
-                axes.plot(depths, counts, ".-", ms=3, lw=0.8, color=PALETTE[place % len(PALETTE)], label=name)
+                axes.plot(depths, counts, lw=0.8, color=PALETTE[place % len(PALETTE)], label=name)
         axes.set_yscale("symlog", linthresh=1)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("level")
@@ -274,28 +275,30 @@ def _both(members: Members) -> list[dict[str, Any]]:
 
 
 def _by_size(members: Members) -> dict[str, Any]:
-    points: dict[str, dict[str, list[float]]] = {}
+    points: dict[str, dict[str, list[Any]]] = {}
     short = _short([label for label, _ in members])
     for label, (_, one) in zip(short, members, strict=True):
         name, apart, together = _pairs(one)[0]
         taken = one.levels["milliseconds"]
-        found: dict[str, list[float]] = {"arcs": [], "ratio": []}
+        ratios: dict[int, list[float]] = {}
         for level, arcs in enumerate(one.levels["arcs"]):
             separate = sum(taken[place][level] for place in apart)
             if arcs > 0 and separate > 0:
-                found["arcs"].append(arcs)
-                found["ratio"].append(taken[together][level] / separate)
+                ratios.setdefault(arcs.bit_length() - 1, []).append(taken[together][level] / separate)
+        found = {"arcs_from": [2**size for size in sorted(ratios)]} | {
+            "ratio": [median(ratios[size]) for size in sorted(ratios)]
+        }
         points[f"{label}, {name}"] = found
 
     def paint(axes: Any) -> None:
         for place, (label, found) in enumerate(points.items()):
             color = PALETTE[place % len(PALETTE)]
-            axes.plot(found["arcs"], found["ratio"], ".", ms=4, color=color, label=label)
+            axes.plot(found["arcs_from"], found["ratio"], "o-", ms=3, lw=1, color=color, label=label)
         axes.axhline(1, color="#888888", lw=1)
-        if any(found["arcs"] for found in points.values()):
-            axes.set_xscale("log")
+        if any(found["arcs_from"] for found in points.values()):
+            axes.set_xscale("log", base=2)
         axes.set_ylim(bottom=0)
-        axes.set_xlabel("arcs of a level")
+        axes.set_xlabel("arcs of a level, from")
         axes.set_ylabel("time fused over time apart")
         if len(points) <= len(PALETTE):
             axes.legend(loc="best")
@@ -303,7 +306,8 @@ def _by_size(members: Members) -> dict[str, Any]:
     return {
         "kind": "figure",
         "title": "Fused or apart by the size of a level",
-        "about": "Levels of the first search; below 1 the fused kernel is faster. Apart are two launches.",
+        "about": "Medians over levels of the first search whose arcs are within a power of two; below 1 the "
+        "fused kernel is faster. Apart are two launches.",
         "svg": draw(paint, alt="Time of the fused kernel over that of two, by the arcs of a level"),
         "data": points,
     }

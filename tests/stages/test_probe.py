@@ -94,7 +94,7 @@ def test_fused_and_apart_do_the_same() -> None:
     fused = made["Gathering and look-up, fused or apart"]["data"]
     assert set(fused) == {"run", "apart: label", "fused: label", "apart: atomic", "fused: atomic"}
     assert "Look-up against gathering" in made
-    assert made["Fused or apart by the size of a level"]["data"]["star, label"]["arcs"] == [1, 1999, 1998]
+    assert made["Fused or apart by the size of a level"]["data"]["star, label"]["arcs_from"] == [1, 1024]
 
 
 def test_a_directed_graph_and_one_without_arcs() -> None:
@@ -156,15 +156,12 @@ def test_a_gpu_counts_the_same(measure: str) -> None:
     graph = renumbered(as_graph(*GRAPHS["skewed_random"].csr()))
     assert isinstance(graph, Ordering)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 30, device_memory=1 << 30)
-    parameters = ProbeParameters(measure=measure, repeats=2, sources={"random": 3})
+    parameters = ProbeParameters(measure=measure, repeats=2, sources={"random": 3}, strategy="two_phase")
     here, there = (probe(PlainContext(each), parameters, input=graph) for each in (MACHINE, machine))
     assert there.backend == "cuda"
     assert there.counted == here.counted
     for one, other in zip(here.searches, there.searches, strict=True):
         for name in ("source", "depth", "vertices", "arcs", "distinct", "fresh"):
             assert one[name] == other[name]
-    parameters = parameters.model_copy(update={"strategy": "two_phase"})
-    again = probe(PlainContext(machine), parameters, input=graph)
-    assert [search["distinct"] for search in again.searches] == [one["distinct"] for one in here.searches]
     if measure != "levels":
         assert sections(here=here, there=there)
