@@ -9,7 +9,9 @@
 // change places. Between levels that go top-down `other` is zero.
 //
 // Queue. One entry per vertex of the frontier, or per CHUNK arcs of a longer row: begin << 10 | length - 1,
-// beside it the bits that are new and the vertex. A level's entries replace those of the level before.
+// beside it the bits that are new and the vertex. A level's entries replace those of the level before. What a
+// bottom-up level leaves of long rows becomes entries as well: hubs lie together, and a warp would be alone
+// with 32 of them.
 //
 // TREE = 0: no predecessors. 32 or 33: predecessor is u32 or u64 (searches, vertices), all ones for none, so
 // that the minimum of a level's offers is the smallest. `distance` i32 (searches, vertices) is not written if
@@ -34,17 +36,19 @@ constexpr u32 CHUNK = 128;  // arcs of an entry; at most 1024
 constexpr u32 LENGTH_BITS = 10;
 constexpr u32 MOST_BLOCK = 512;
 constexpr u32 STAGE = 64;   // vertices that a warp holds back before it reserves room
-constexpr i64 ALONE = 128;  // arcs that a lane tries bottom-up before its warp helps
+constexpr i64 ALONE = 128;  // arcs that a lane tries bottom-up before its warp helps,
+constexpr i64 LONG = 256;   // and those left of a row from which the whole grid does,
+constexpr u32 PIECE = 1024; // in entries of so many arcs
 
 // Words of `log`: levels, changes of direction, then level << 1 | bottom-up for each change.
 constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_FIRST = 2, MOST_CHANGES = 250;
 
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which everybody reads after
 // the barrier; it is zeroed one step later and used again one step after that.
-enum Control : u32 { FOUND = 0, ENTRIES = 16, VERTICES = 32, ARCS = 33, CONTROL_WORDS = 48 };
+enum Control : u32 { FOUND = 0, ENTRIES = 16, VERTICES = 32, ARCS = 33, LIVE = 34, CONTROL_WORDS = 48 };
 constexpr u32 SIDES = 3;
 
-enum Step : u32 { COMMIT, EXPAND, PULL, ENQUEUE, DONE };
+enum Step : u32 { COMMIT, EXPAND, PULL, REST, ENQUEUE, DONE };
 
 struct Batch {
     const i64* row_offsets;
@@ -59,7 +63,8 @@ struct Batch {
     VERTEX* owners;
     u64* control;  // this step's copy
     u64 vertices;
-    u64 full;  // the bits of all searches
+    u64 full;  // the bits of all searches,
+    u64 live;  // and of those whose frontier is not empty
     bool hops;
 };
 
@@ -100,26 +105,24 @@ __device__ __forceinline__ u64 reserve(u64* tail, u64 count) {
 }
 
 struct Counts {
-    u64 vertices = 0, arcs = 0;
+    u64 vertices = 0, arcs = 0, live = 0;
 
     __device__ __forceinline__ void add_to(u64* control) {
         vertices = warp_sum(vertices);
         arcs = warp_sum(arcs);
-        if (lane_id() == 0 && vertices) {
-            atomicAdd(&control[VERTICES], vertices);
-            atomicAdd(&control[ARCS], arcs);
+        live = warp_or(live);
+        if (lane_id() == 0 && live) {
+            if (vertices) atomicAdd(&control[VERTICES], vertices);
+            if (arcs) atomicAdd(&control[ARCS], arcs);
+            if (live & ~load_relaxed(&control[LIVE])) atomicOr(&control[LIVE], live);
         }
     }
 };
 
-// Cut the rows of a warp's new vertices, those with bits, into entries.
-__device__ __forceinline__ void put_entries(const Batch& b, Counts& counts, VERTEX vertex, u64 bits) {
-    i64 begin = bits ? b.row_offsets[vertex] : 0;
-    i64 degree = bits ? b.row_offsets[u64(vertex) + 1] - begin : 0;
-    counts.vertices += bits != 0;
-    counts.arcs += u64(degree);
-    u64 chunks = (u64(degree) + CHUNK - 1) / CHUNK;
-    u64 upto = warp_inclusive_sum(chunks);
+// Cut arcs `begin` to `end` of every lane's vertex into entries of `piece` arcs.
+__device__ __forceinline__ void cut(const Batch& b, VERTEX vertex, u64 bits, i64 begin, i64 end, u32 piece) {
+    u64 pieces = (u64(end - begin) + piece - 1) / piece;
+    u64 upto = warp_inclusive_sum(pieces);
     u64 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
     if (!total) return;
     u64 base = reserve(&b.control[ENTRIES], total);
@@ -129,16 +132,25 @@ __device__ __forceinline__ void put_entries(const Batch& b, Counts& counts, VERT
 #pragma unroll
         for (u32 step = WARP / 2; step; step /= 2)
             if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
-        i64 offset = i64(k - __shfl_sync(ALL_LANES, upto - chunks, from)) * CHUNK;
-        i64 row = __shfl_sync(ALL_LANES, begin, from), left = __shfl_sync(ALL_LANES, degree, from) - offset;
+        i64 row = __shfl_sync(ALL_LANES, begin, from) + i64(k - __shfl_sync(ALL_LANES, upto - pieces, from)) * piece;
+        i64 left = __shfl_sync(ALL_LANES, end, from) - row;
         u64 offer = __shfl_sync(ALL_LANES, bits, from);
         VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
         if (k < total) {
-            b.rows[base + k] = u64(row + offset) << LENGTH_BITS | u64((left < CHUNK ? left : CHUNK) - 1);
+            b.rows[base + k] = u64(row) << LENGTH_BITS | u64((left < piece ? left : piece) - 1);
             b.offers[base + k] = offer;
             b.owners[base + k] = owner;
         }
     }
+}
+
+// Make the vertices of a warp that have new bits the frontier.
+__device__ __forceinline__ void put_entries(const Batch& b, Counts& counts, VERTEX vertex, u64 bits) {
+    i64 begin = bits ? b.row_offsets[vertex] : 0, end = bits ? b.row_offsets[u64(vertex) + 1] : 0;
+    counts.vertices += bits != 0;
+    counts.arcs += u64(end - begin);
+    counts.live |= bits;
+    cut(b, vertex, bits, begin, end, CHUNK);
 }
 
 // Make what was offered to the found vertices seen, and make them the frontier.
@@ -264,6 +276,32 @@ __device__ __forceinline__ void write_tree(const Batch& b, u64 vertex, u64 bits,
         each_bit(bits, [&](u64 search) { b.predecessor[search * b.vertices + vertex] = Tree(predecessor); });
 }
 
+// The bits among `open` that a row's neighbours have; all lanes call it. `tell(bits, neighbour)` is called for
+// the first neighbour that has a bit.
+template <class Tell>
+__device__ __forceinline__ u64 search_row(const Batch& b, i64 begin, i64 end, u64 open, const Tell& tell) {
+    u64 taken = 0;
+    for (i64 i = begin; i < end && open; i += 2 * WARP) {
+        VERTEX neighbour[2];
+        u64 its[2];
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            i64 place = i + k * WARP + lane_id();
+            neighbour[k] = b.columns[place < end ? place : end - 1];
+        }
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) its[k] = b.seen[neighbour[k]];
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            u64 mine = its[k] & open, all = warp_or(mine);
+            if (TREE && all) tell(mine & ~or_below(mine), neighbour[k]);
+            taken |= all;
+            open &= ~all;
+        }
+    }
+    return taken;
+}
+
 // Every vertex that some search has not seen looks for neighbours that it has. Rows are ascending, so the
 // first neighbour with a bit is the smallest predecessor of that search.
 __device__ __forceinline__ void pull(const Batch& b, i32 depth) {
@@ -272,7 +310,7 @@ __device__ __forceinline__ void pull(const Batch& b, i32 depth) {
         u64 v = first + lane_id();
         bool inside = v < b.vertices;
         u64 before = inside ? b.seen[v] : b.full;
-        u64 wanted = b.full & ~before, gained = 0;
+        u64 wanted = b.live & ~before, gained = 0;
         i64 at = wanted ? b.row_offsets[v] : 0, end = wanted ? b.row_offsets[v + 1] : 0;
         i64 degree = end - at, stop = degree < ALONE ? end : at + ALONE;
         while (at < stop && wanted & ~gained) {
@@ -291,27 +329,51 @@ __device__ __forceinline__ void pull(const Batch& b, i32 depth) {
             at += 4;
         }
         __syncwarp();
-        u32 left = __ballot_sync(ALL_LANES, at < end && (wanted & ~gained));
+        u64 open = at < end ? wanted & ~gained : 0;
+        bool later = open && end - at > LONG;
+        if (__any_sync(ALL_LANES, later)) cut(b, VERTEX(v), open, later ? at : 0, later ? end : 0, PIECE);
+        u32 left = __ballot_sync(ALL_LANES, open && !later);
         while (left) {
             u32 from = __ffs(left) - 1;
             left &= left - 1;
-            u64 open = __shfl_sync(ALL_LANES, wanted & ~gained, from), taken = 0;
-            i64 last = __shfl_sync(ALL_LANES, end, from);
-            for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last && open; i += WARP) {
-                i64 place = i + lane_id();
-                VERTEX neighbour = place < last ? b.columns[place] : VERTEX(0);
-                u64 its = place < last ? b.seen[neighbour] & open : 0;
-                u64 all = warp_or(its);
-                if (TREE && all) write_tree(b, first + from, its & ~or_below(its), neighbour);
-                taken |= all;
-                open &= ~all;
-            }
+            u64 taken = search_row(b, __shfl_sync(ALL_LANES, at, from), __shfl_sync(ALL_LANES, end, from),
+                                   __shfl_sync(ALL_LANES, open, from),
+                                   [&](u64 bits, VERTEX neighbour) { write_tree(b, first + from, bits, neighbour); });
             if (lane_id() == from) gained |= taken;
         }
         if (inside) b.other[v] = before | gained;
         write_level(b, v, gained, depth);
         counts.vertices += gained != 0;
         counts.arcs += gained ? u64(degree) : 0;
+        counts.live |= gained;
+    }
+    counts.add_to(b.control);
+}
+
+// What bottom-up levels left of long rows. Any warp may find a bit first, and the smallest predecessor last.
+__device__ __forceinline__ void pull_rest(const Batch& b, u64 entries, i32 depth) {
+    Counts counts;
+    u64 warps = global_threads() / WARP;
+    for (u64 i = u64(warp_id()) * gridDim.x + blockIdx.x; i < entries; i += warps) {
+        u64 row = b.rows[i], v = b.owners[i];
+        i64 begin = i64(row >> LENGTH_BITS), end = begin + i64(row & ((1u << LENGTH_BITS) - 1)) + 1;
+        u64 taken = search_row(b, begin, end, b.offers[i], [&](u64 bits, VERTEX neighbour) {
+            each_bit(bits, [&](u64 search) {
+                atomicMin(&b.predecessor[search * b.vertices + v], Tree(neighbour));
+            });
+        });
+        if (!taken) continue;
+        u64 known = 0;
+        if (lane_id() == 0) known = atomicOr(&b.other[v], taken);
+        known = __shfl_sync(ALL_LANES, known, 0);
+        for (u32 search = lane_id(); b.hops && search < 64; search += WARP)
+            if ((taken & ~known) >> search & 1) b.distance[search * b.vertices + v] = depth;
+        if (lane_id() == 0) {
+            bool fresh = known == b.seen[v];
+            counts.vertices += fresh;
+            counts.arcs += fresh ? u64(b.row_offsets[v + 1] - b.row_offsets[v]) : 0;
+            counts.live |= taken;
+        }
     }
     counts.add_to(b.control);
 }
@@ -324,7 +386,7 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, 2)
     __shared__ VERTEX staged[MOST_BLOCK / WARP * STAGE];
     u64 full = searches < 64 ? (1ull << searches) - 1 : ~0ull;
     Batch b{row_offsets, columns, masks, masks + vertices, distance, predecessor, found,
-            rows,        offers,  owners, control,         vertices, full,        hops != 0};
+            rows,        offers,  owners, control,         vertices, full,        full,    hops != 0};
     for (u64 v = global_thread(); v < 2 * vertices; v += global_threads()) masks[v] = 0;
     if (TREE)
         for (u64 i = global_thread(); i < searches * vertices; i += global_threads()) predecessor[i] = ~Tree(0);
@@ -339,13 +401,12 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, 2)
     }
     grid_barrier(arrivals);
 
-    u64 count = load_relaxed(&control[FOUND]), entries = 0;
-    u32 level = 0, levels = 0, changes = 0, pulling = 0;
+    u64 count = load_relaxed(&control[FOUND]), entries = 0, pulled = 0, found_live = 0;
+    u32 level = 0, changes = 0, pulling = 0;
     Step step = COMMIT;
     for (u32 steps = 1; step != DONE; ++steps) {
         b.control = control + steps % SIDES * CONTROL_WORDS;
-        bool searching = step == EXPAND || step == PULL;
-        if (searching && (!changes || pulling != (step == PULL))) {
+        if ((step == EXPAND || step == PULL) && (!changes || pulling != (step == PULL))) {
             pulling = step == PULL;
             if (global_thread() == 0) log[LOG_FIRST + changes] = u64(level) << 1 | pulling;
             ++changes;
@@ -353,16 +414,29 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, 2)
         if (step == COMMIT) commit(b, count, i32(level));
         if (step == EXPAND) expand(b, entries, staged);
         if (step == PULL) pull(b, i32(level + 1));
+        if (step == REST) pull_rest(b, entries, i32(level + 1));
         if (step == ENQUEUE) enqueue(b);
         grid_barrier(arrivals);
         count = load_relaxed(&b.control[step == EXPAND ? FOUND : VERTICES]);
-        u64 frontier_arcs = load_relaxed(&b.control[ARCS]);
+        u64 frontier_arcs = load_relaxed(&b.control[ARCS]), live = load_relaxed(&b.control[LIVE]);
         entries = load_relaxed(&b.control[ENTRIES]);
         // The side that the step before this one used, and the step after the next will.
         if (global_thread() < CONTROL_WORDS)
             control[(steps + 2) % SIDES * CONTROL_WORDS + global_thread()] = 0;
-        if (searching) ++level;
-        if (searching) levels = level;
+        if (step == PULL && entries) {
+            pulled = count;
+            found_live = live;
+            step = REST;
+            continue;
+        }
+        if (step == REST) {
+            count += pulled;
+            live |= found_live;
+            step = PULL;
+        }
+        // A search that has ended, as in a small component, must not keep every other vertex looking.
+        if (step != EXPAND) b.live = live;
+        if (step == EXPAND || step == PULL) ++level;
         if (step == PULL) {
             u64* now = b.other;
             b.other = b.seen;
@@ -380,7 +454,7 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, 2)
             step = double(count) * beta < double(vertices) ? ENQUEUE : PULL;
     }
     if (global_thread() == 0) {
-        log[LOG_LEVELS] = levels;
+        log[LOG_LEVELS] = level;
         log[LOG_CHANGES] = changes;
     }
     for (u64 first = global_thread() - lane_id(); first < vertices; first += global_threads()) {

@@ -1,0 +1,178 @@
+"""Runs every CUDA search under NVIDIA's compute-sanitizer, over a reduced zoo.
+
+    python -m tests.drills.sanitizers memcheck racecheck initcheck synccheck --strategy two_phase
+
+memcheck finds accesses outside of allocations, initcheck reads of device memory that nothing wrote, and
+synccheck barriers that not all threads reach. racecheck sees shared memory alone: what blocks do to one
+another through device memory is for the conformance suite, which compares results, to find.
+
+Every array has an allocation of its own here, so that memcheck sees where one ends, and grids are small,
+since a tool slows every block down and the blocks of one kernel do the same. Prints each reported function
+once, with the reason where `BENIGN` has one; exit status 1 if a report is left. The name of a tool instead of
+a strategy runs a kernel with a fault that it must find.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+GRAPHS = ("one_loop", "two_parts", "star_300", "many_duplicates", "lattice_9x6x5", "tail_on_clique")
+GRID = 8
+MARK = "## strategy "
+REPORT = re.compile(r"^========= +(Error|Warning|Invalid|Uninitialized|Barrier error|Program hit)\b")
+PLACE = re.compile(r"\bat (\w+)[(+]")
+ENDED = re.compile(r"^========= .*SUMMARY: (.*)")
+SECONDS = 300
+
+BENIGN: dict[tuple[str, str], str] = {
+    ("racecheck", "culled_by_warp"): "lanes overwrite one another's cell by intent, and whichever stays culls"
+    " the others' duplicates (Merrill et al., PPoPP 2012, section 4.2)",
+    ("racecheck", "culled_by_history"): "the block's threads overwrite one another's cell by intent; a vertex"
+    " that is overwritten is a duplicate that is kept (the same section)",
+}
+"""Reports that are meant to be: the tool and the function that both accesses are in, and the reason."""
+
+SEEDED = r"""
+extern "C" __global__ void memcheck(int* array) { array[threadIdx.x] = 1; }
+extern "C" __global__ void racecheck(int* array) {
+    __shared__ int cell;
+    cell = threadIdx.x;
+    array[0] = cell;
+}
+extern "C" __global__ void initcheck(int* array) { array[0] = array[threadIdx.x % 8] + 1; }
+extern "C" __global__ void synccheck(int* array) {
+    if (threadIdx.x % 32 == 1) __syncwarp(1);
+}
+"""
+"""A fault for each tool to find in a launch of 64 threads with an array of eight."""
+
+
+@dataclass(frozen=True, order=True)
+class Report:
+    """What a tool says about a strategy: the kind of fault, and the device functions it is in."""
+
+    tool: str
+    strategy: str
+    kind: str
+    functions: tuple[str, ...]
+
+    def reason(self) -> str | None:
+        """Why this report is no fault, if it is none."""
+        reasons = [BENIGN.get((self.tool, function)) for function in self.functions]
+        return reasons[0] if reasons and None not in reasons else None
+
+    def __str__(self) -> str:
+        return f"{self.tool} {self.strategy}: {self.kind} in {', '.join(self.functions) or 'no function'}"
+
+
+def sanitizer() -> str | None:
+    """Find the program: on the path, else where CUDA is installed."""
+    installed = sorted(Path("/usr/local").glob("cuda*/bin/compute-sanitizer"))
+    return shutil.which("compute-sanitizer") or (str(installed[-1]) if installed else None)
+
+
+def search_all(strategies: list[str]) -> None:
+    """Search the reduced zoo with each strategy and compare with the answers."""
+    import cupy
+
+    import kernels.cuda
+
+    resident, options = kernels.cuda.resident_blocks, kernels.cuda.compiler_options
+    kernels.cuda.resident_blocks = lambda *launch: min(resident(*launch), GRID)
+    kernels.cuda.compiler_options = lambda *text: (*options(*text), "-lineinfo")
+    cupy.cuda.set_allocator(None)
+
+    from kernels.bfs import prepare
+    from kernels.strategy import strategies_in
+    from tests.kernels.conformance import check, csr_of, place
+
+    known = strategies_in("kernels.bfs")
+    for name in strategies:
+        cupy.cuda.Device().synchronize()
+        print(f"{MARK}{name}", flush=True)
+        if name in TOOLS:
+            kernel = cupy.RawModule(code=SEEDED).get_function(name)
+            kernel((1,), (64,), (cupy.empty(8, cupy.int32),))
+            continue
+        for graph in GRAPHS:
+            symmetric = not known[name].directed or graph != "many_duplicates"
+            csr = csr_of(graph, symmetric, raw=True)
+            placed = place("cuda", *csr)
+            for output in ("distance", "both"):
+                search = prepare(*placed, strategy=name, symmetric=symmetric, output=output)
+                check(search.run(len(csr[0]) // 3), csr, len(csr[0]) // 3, output)
+    cupy.cuda.Device().synchronize()
+    print(f"{MARK}none", flush=True)
+
+
+def run(tool: str, strategies: list[str]) -> tuple[list[Report], list[str]]:
+    """Every report once, and the last lines of what was printed unless all came to its end."""
+    program = sanitizer()
+    if program is None:
+        raise FileNotFoundError("compute-sanitizer is not installed; it comes with the CUDA toolkit")
+    inside = [sys.executable, "-m", "tests.drills.sanitizers", "--inside", *strategies]
+    done = subprocess.run(
+        [program, "--tool", tool, "--print-limit", "1000", *inside],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    found: list[Report] = []
+    now, open_report, ended = "start", False, False
+    for line in done.stdout.splitlines():
+        if line.startswith(MARK):
+            now = line.removeprefix(MARK)
+        elif kind := REPORT.match(line):
+            found.append(Report(tool, now, kind[1], tuple(PLACE.findall(line))))
+            open_report = True
+        elif ENDED.match(line):
+            ended = True
+        elif open_report and line.startswith("=========  "):
+            if len(found[-1].functions) < (2 if tool == "racecheck" else 1):
+                found[-1] = replace(found[-1], functions=(*found[-1].functions, *PLACE.findall(line)))
+        else:
+            open_report = False
+    found = [replace(report, functions=tuple(sorted(set(report.functions)))) for report in found]
+    whole = ended and now == "none" and not (done.returncode and not found)
+    return sorted(set(found)), [] if whole else [
+        *done.stdout.splitlines()[-20:],
+        *done.stderr.splitlines()[-20:],
+    ]
+
+
+def main() -> int:
+    """Run what is asked for; returns 1 if something is left to explain."""
+    from kernels.strategy import strategies_in
+
+    every = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("tools", nargs="*", help=f"of {', '.join(TOOLS)} (default: all)")
+    parser.add_argument("--strategy", action="append", help="may be given more than once (default: all)")
+    parser.add_argument("--inside", nargs="+", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.inside:
+        search_all(chosen.inside)
+        return 0
+    failed = False
+    for tool in chosen.tools or TOOLS:
+        strategies = chosen.strategy or every
+        reports, left = run(tool, strategies)
+        for report in reports:
+            print(f"{report}: {report.reason() or 'NOT EXPLAINED'}")
+        print(f"{tool}: {len(strategies)} strategies, {len(reports)} reports", *left, sep="\n")
+        failed |= bool(left) or any(report.reason() is None for report in reports)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,33 @@
+"""compute-sanitizer over every CUDA search; `tests.drills.sanitizers` says what each tool can see."""
+
+import pytest
+
+from kernels.strategy import strategies_in
+from tests.drills.sanitizers import BENIGN, TOOLS, run, sanitizer
+
+STRATEGIES = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.skipif(sanitizer() is None, reason="compute-sanitizer is not installed")
+@pytest.mark.parametrize("tool", TOOLS)
+def test_nothing_is_left_to_explain(tool) -> None:
+    reports, left = run(tool, STRATEGIES)
+    assert not left
+    assert not [str(report) for report in reports if report.reason() is None]
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.skipif(sanitizer() is None, reason="compute-sanitizer is not installed")
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_fault_is_found(tool) -> None:
+    reports, _ = run(tool, [tool])
+    assert reports
+    assert {report.strategy for report in reports} <= {tool, "none"}
+    assert not any(report.reason() for report in reports)
+
+
+def test_what_is_explained_names_a_tool() -> None:
+    assert {tool for tool, _ in BENIGN} <= set(TOOLS)
