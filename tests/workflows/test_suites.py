@@ -1,0 +1,130 @@
+"""The workflows that reproduce the papers' comparisons, small and on the CPU, and what their reports hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels.strategy import strategies_in
+from pipeline.cli import main
+from pipeline.errors import WorkflowError
+from pipeline.plan import build_plan
+from pipeline.workflow import load_workflow
+
+WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
+
+SMALL = {
+    "suite": {"side": 12, "cube": 5, "scale": 6, "sources": 2},
+    "flex": {"side": 12, "sources": 2},
+    "strategies": {"scale": 6, "sources": 2},
+    "batches": {"scale": 6, "sources": 5},
+    "preparation": {"scale": 6, "sources": 2},
+}
+
+CHOSEN = {
+    "suite": {"search": ["serial", "quadratic_warp", "auto"]},
+    "flex": {"search": ["serial", "threads", "config3"]},
+    "strategies": {"strategy": ["serial", "hybrid"]},
+    "batches": {},
+    "preparation": {"order": ["original", "degree"], "strategy": ["auto"]},
+}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+def report(name: str, cache: Path, *words: str, chosen: dict[str, list[str]] | None = None) -> dict[str, Any]:
+    """Run a workflow small and return the sections of its report by title."""
+    arguments = [str(WORKFLOWS / f"{name}.yaml"), "--cache", str(cache), "--cluster", "inline", *words]
+    for parameter, value in SMALL[name].items():
+        arguments += ["--set", f"{parameter}={value}"]
+    for axis, values in (CHOSEN[name] if chosen is None else chosen).items():
+        for value in values:
+            arguments += ["--where", f"{axis}={value}"]
+    with pytest.raises(SystemExit) as stop:
+        main.main(["run", *arguments, "--backend", "cpu"])
+    assert not stop.value.code
+    latest = max(cache.glob("runs/*/report.json"), key=lambda path: path.stat().st_mtime)
+    (body,) = json.loads(latest.read_text())["reports"]
+    return {section["title"]: section for section in body["sections"]}
+
+
+def rows(section: dict[str, Any], *columns: str) -> list[list[Any]]:
+    places = [section["columns"].index(column) for column in columns]
+    return [[row[place] for place in places] for row in section["rows"]]
+
+
+def test_the_suite(cache: Path, tmp_path: Path) -> None:
+    road = tmp_path / "road.txt"
+    road.write_text("0 1\n1 2\n2 3\n")
+    files = f"files={{road: {{file: {road}}}}}"
+    chosen = {**CHOSEN["suite"], "graph": ["road", "grid27"]}
+    sections = report("suite", cache, "--set", files, chosen=chosen)
+    graphs = rows(sections["Graphs searched"], "graph", "vertices")
+    assert graphs == [["road", 4], ["grid27", 125]]
+    table = rows(sections["Every strategy on every graph"], "graph", "strategy")
+    assert table == [
+        [graph, strategy]
+        for graph in ("road", "grid27")
+        for strategy in ("serial", "quadratic (warp)", "auto")
+    ]
+    assert [row[0] for row in sections["auto against the best"]["rows"]] == ["road", "grid27"]
+    assert set(sections["Frontiers of each graph"]["data"]["grid27"]) == {"vertices", "arcs", "distinct"}
+    assert "Strategies side by side" in sections
+
+
+def test_flex(cache: Path) -> None:
+    sections = report("flex", cache)
+    table = sections["Every strategy on every graph"]
+    assert rows(table, "strategy")[:3] == [["serial"], ["top_down (CPU, 4 threads)"], ["flex (config3)"]]
+    vertices = rows(sections["Graphs searched"], "graph", "vertices")
+    assert vertices == [["regular", 144], ["irregular", 145]]
+
+
+def test_the_four_strategies(cache: Path) -> None:
+    sections = report("strategies", cache)
+    names = [name for (name,) in rows(sections["Every strategy on every graph"], "strategy")]
+    assert names == ["serial (distance)", "serial (predecessor)", "hybrid (distance)", "hybrid (predecessor)"]
+
+
+def test_batches(cache: Path) -> None:
+    sections = report("batches", cache)
+    assert rows(sections["Batches of searches"], "strategy", "at once") == [["multi_source", 5]]
+    assert len(sections["Traversal times and rates"]["rows"]) == 1
+
+
+def test_preparation(cache: Path) -> None:
+    sections = report("preparation", cache)
+    table = rows(sections["When preparation has paid for itself"], "run", "against")
+    assert [run for run, _ in table] == [
+        "auto, original",
+        "auto, degree",
+    ]
+    assert sum(against == "" for _, against in table) == 1
+
+
+def test_the_suite_has_every_strategy_of_single_searches() -> None:
+    plan = build_plan(load_workflow(WORKFLOWS / "suite.yaml"))
+    asked = {run.parameters.strategy for run in plan.runs.values() if run.entry == "bfs"}  # type: ignore[attr-defined]
+    assert asked == {"auto", *strategies_in("kernels.bfs")} - {"multi_source", "top_down"}
+
+
+@pytest.mark.parametrize("sizes", ["{vertices: 9}", "{vertices: 9, edges: 3, degree: 2}"])
+def test_a_uniform_graph_has_one_size(tmp_path: Path, sizes: str) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(f"stages: {{e: {{stage: ingest, source: {{uniform: {sizes}}}}}}}")
+    with pytest.raises(WorkflowError) as caught:
+        load_workflow(path)
+    assert "exactly one of 'edges' and 'degree'" in caught.value.problems[0].message
+
+
+def test_a_degree_is_half_as_many_edges(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text("stages: {e: {stage: ingest, source: {uniform: {vertices: 9, degree: 4}}}}")
+    source = load_workflow(path).stages["e"].variants[()].parameters.source  # type: ignore[attr-defined]
+    assert source.arguments() == {"vertices": 9, "edges": 18, "seed": 1}
