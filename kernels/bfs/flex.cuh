@@ -2,19 +2,19 @@
 //
 // A level expands queue[first:last], a thread per vertex, and counts the vertices that it adds behind `last`;
 // the queue slides, since every vertex enters once. `counters` hold, per copy (see baseline.cuh), FOUND new
-// vertices and HUBS vertices that were set aside.
+// vertices, and HUBS vertices that were set aside with HUB_ARCS arcs.
 //
 // Two-level queue (config2): new vertices go to a queue of the block in shared memory, which is copied to the
 // queue in global memory at consecutive addresses after each tile of vertices. One that finds it full goes to
 // global memory directly.
 //
 // High-degree vertices (config3): a row with more than hub_degree arcs is not read by its thread; the vertex
-// goes to a special queue, which all threads of the launch read once the others are done.
+// goes to a special queue, whose rows all threads read together once the others are done.
 
 #include "kernels/bfs/baseline.cuh"
 
 constexpr u32 CAPACITY = 2048;  // of a block's queue: rows of 8 arcs for each of 256 threads
-enum Counter : u32 { FOUND = 0, HUBS = 16 };
+enum Counter : u32 { FOUND = 0, HUBS = 16, HUB_ARCS = 17 };
 
 struct BlockQueue {
     u32 filled;
@@ -65,6 +65,7 @@ __device__ __forceinline__ u64 expand(const Graph& g, const Level& l, BlockQueue
             i64 begin = g.row_offsets[vertex], end = g.row_offsets[u64(vertex) + 1];
             if (u64(end - begin) > l.hub_degree) {
                 l.hubs[atomicAdd(&l.counters[HUBS], 1ull)] = vertex;
+                atomicAdd(&l.counters[HUB_ARCS], u64(end - begin));
             } else {
                 arcs += u64(end - begin);
                 for (i64 k = begin; k < end; ++k) {

@@ -9,6 +9,8 @@ from tests.zoo import ZooGraph, scipy_distances
 
 pytestmark = pytest.mark.gpu
 
+WHOLE_DEVICE = {"headroom": 1 << 20, "shrink": 1 << 40}
+
 
 def star_of_paths(arms: int, length: int) -> ZooGraph:
     """A frontier of one, then of `arms` vertices for `length` levels."""
@@ -36,10 +38,19 @@ def test_a_level_is_a_launch(configuration) -> None:
 
 @pytest.mark.parametrize("configuration", ["config1", "config2", "config3"])
 def test_levels_within_the_range_share_a_launch(configuration) -> None:
-    # 1 vertex, then 4000: out of the range of one block, and within that of its successor to the end.
+    # 1 vertex, then 4000: out of the range of one block, and within that of its successor to the end. The
+    # hub's arcs fit into a block's share.
     assert launches(star_of_paths(50, 20), configuration=configuration) == 1
     assert launches(star_of_paths(4000, 20), configuration=configuration) == 2
-    assert launches(star_of_paths(4000, 20), configuration=configuration, grow=1000) == 1
+    assert launches(star_of_paths(4000, 20), configuration=configuration, **WHOLE_DEVICE) == 1
+
+
+def test_hubs_wait_for_a_launch_that_fills_the_device() -> None:
+    graph = star_of_paths(4000, 20)
+    # The source alone; its row; then the 4000 from that launch on if they are enough for all of its threads.
+    assert launches(graph, configuration="config3", hub_share=1, shrink=1 << 40) == 2
+    assert launches(graph, configuration="config2", hub_share=1, shrink=1 << 40) == 2
+    assert launches(graph, configuration="config3", headroom=2, hub_share=1, shrink=8) == 3
 
 
 def test_a_frontier_that_shrinks_returns_too() -> None:

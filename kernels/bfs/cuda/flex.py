@@ -7,13 +7,14 @@ from typing import Any
 
 from kernels.bfs.cuda.cooperative import LOGGED_LEVELS
 from kernels.bfs.cuda.labels import NARROW, Labels
+from kernels.bfs.cuda.packed import PackedKernel
 from kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
 from kernels.bfs.result import BFSResult
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 
 LEVEL_SOURCE, COMBINED_SOURCE = "kernels/bfs/flex_level.cu", "kernels/bfs/flex.cu"
 CONFIGURATIONS = ("fixed", "baseline", "config1", "config2", "config3")
-PROGRESS_WORDS = 3
+PROGRESS_WORDS = 4
 ANY = (1 << 63) - 1
 
 
@@ -27,15 +28,16 @@ def prepare(
     statistics: bool = False,
     configuration: str = "config3",
     fixed_threads: int | None = None,
-    grow: int = 4,
-    shrink: int = 16,
+    headroom: int = 8,
+    shrink: int = 64,
     hub_degree: int = 64,
+    hub_share: int = 16,
     block: int = 256,
     narrow: int = NARROW,
 ) -> FlexSearch:
     """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these. `symmetric` does not matter.
 
-    The poster states no constant; those here are gravel's.
+    The poster states no constant; those here are gravel's, chosen on an H200.
 
     Parameters
     ----------
@@ -43,9 +45,10 @@ def prepare(
         "baseline" with as many threads as the frontier has vertices; "config1" starts one for many levels;
         "config2" adds a queue in shared memory; "config3" a queue of vertices with many arcs.
     fixed_threads : by default one per vertex of the graph, which suffices for every frontier.
-    grow, shrink : the combined kernel goes on while the frontier has at most `grow` vertices per thread and
-        at least one per `shrink` threads, so far as another number of threads would fit better.
+    headroom, shrink : a combined kernel starts with `headroom` threads per vertex of the frontier, and goes
+        on until there are more vertices than threads, or fewer than one for `shrink` threads.
     hub_degree : arcs beyond which "config3" sets a vertex aside.
+    hub_share : arcs of such vertices per thread beyond which they wait for a launch that fills the device.
     block : threads of a block, a multiple of 32 up to 1024.
     narrow : vertices from which predecessors take 64 bits.
 
@@ -55,7 +58,7 @@ def prepare(
     check_block(block)
     if configuration not in CONFIGURATIONS:
         raise ValueError(f"configuration is {configuration!r}; there are {', '.join(CONFIGURATIONS)}")
-    constants = {"grow": grow, "shrink": shrink, "hub_degree": hub_degree}
+    constants = {"headroom": headroom, "shrink": shrink, "hub_degree": hub_degree, "hub_share": hub_share}
     if fixed_threads is not None:
         constants["fixed_threads"] = fixed_threads
     for name, value in constants.items():
@@ -69,9 +72,10 @@ def prepare(
         statistics=statistics,
         configuration=configuration,
         fixed_threads=fixed_threads,
-        grow=grow,
+        headroom=headroom,
         shrink=shrink,
         hub_degree=hub_degree,
+        hub_share=hub_share,
         block=block,
         narrow=narrow,
     )
@@ -94,9 +98,10 @@ class FlexSearch:
         statistics: bool,
         configuration: str,
         fixed_threads: int | None,
-        grow: int,
+        headroom: int,
         shrink: int,
         hub_degree: int,
+        hub_share: int,
         block: int,
         narrow: int,
     ) -> None:
@@ -107,10 +112,8 @@ class FlexSearch:
         self.vertices = len(row_offsets) - 1
         self.output = output
         self._max_depth = (1 << 31) - 1 if max_depth is None else max_depth
-        self._block, self._grow, self._shrink = block, grow, shrink
+        self._block, self._headroom, self._shrink, self._hub_share = block, headroom, shrink, hub_share
         self._combined = configuration.startswith("config")
-        self._two_level = configuration in ("config2", "config3")
-        self._hub_degree = hub_degree if configuration == "config3" else ANY
         offsets, columns = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         module = load(
@@ -119,8 +122,8 @@ class FlexSearch:
             TREE=self._labels.tree,
         )
         self._begin, self._finish = module.get_function("begin"), module.get_function("finish")
-        self._expand = module.get_function("expand_levels" if self._combined else "expand_level")
-        self._most_blocks = resident_blocks(self._expand, block)
+        expand = module.get_function("expand_levels" if self._combined else "expand_level")
+        self._most_blocks = resident_blocks(expand, block)
         self._all = min(resident_blocks(self._begin, block), resident_blocks(self._finish, block))
         self._fixed_blocks = 0
         if configuration == "fixed":
@@ -130,22 +133,27 @@ class FlexSearch:
         self._log = cupy.zeros(1 + int(self._logged), cupy.uint64)
         self._progress = cupy.zeros(PROGRESS_WORDS, cupy.uint64)
         labels = self._labels.distance_argument(), self._labels.keys
-        self._arguments: tuple[Any, ...] = (offsets, columns, *labels, self._queue)
+        arguments: list[Any] = [
+            offsets,
+            columns,
+            *labels,
+            self._queue,
+            self._counters,
+            self._log,
+            int(self._logged),
+        ]
         if self._combined:
-            hubs = len(cupy.flatnonzero(cupy.diff(offsets) > hub_degree)) if configuration == "config3" else 0
-            self._arguments += (
+            aside = configuration == "config3"
+            hubs = len(cupy.flatnonzero(cupy.diff(offsets) > hub_degree)) if aside else 0
+            arguments += [
                 cupy.empty(max(1, hubs), columns.dtype),
-                self._counters,
                 cupy.zeros(self._most_blocks + 1, cupy.uint64),
                 self._progress,
-                self._log,
-                numpy.uint64(self._max_depth),
-                self._logged,
-                numpy.uint64(self._two_level),
-                numpy.uint64(self._hub_degree),
-            )
-        else:
-            self._arguments += (self._counters, self._log, self._logged)
+                self._max_depth,
+                int(configuration != "config1"),
+                hub_degree if aside else ANY,
+            ]
+        self._expand = PackedKernel(expand, arguments, 7 if self._combined else 3, cooperative=self._combined)
         # What comes back to the host goes to pinned memory, so that the copy waits for nothing else.
         self._pinned = cupy.cuda.alloc_pinned_memory(8 * PROGRESS_WORDS)
         self._host = numpy.frombuffer(self._pinned, numpy.uint64, PROGRESS_WORDS)
@@ -184,10 +192,12 @@ class FlexSearch:
             block,
             (labels.distance_argument(), labels.keys, self._queue, self._counters, self._log, *sizes),
         )
-        level, first, last, self.launches = 0, 0, 1, 0
+        level, first, last, waiting, self.launches = 0, 0, 1, 0, 0
         while last > first and level < self._max_depth:
-            step = self._levels if self._combined else self._level
-            level, first, last = step(level, first, last)
+            if self._combined:
+                level, first, last, waiting = self._levels(level, first, last, waiting)
+            else:
+                level, first, last = self._level(level, first, last)
             self.launches += 1
         if labels.tree == 33:
             self._finish(
@@ -199,26 +209,22 @@ class FlexSearch:
 
     def _level(self, level: int, first: int, last: int) -> tuple[int, int, int]:
         """One level: fixed or baseline."""
-        import numpy
-
         blocks = self._fixed_blocks or blocks_for(last - first, self._block)
-        numbers = (numpy.uint64(number) for number in (level, first, last))
-        self._expand((blocks,), (self._block,), (*self._arguments, *numbers))
+        self._expand.launch(blocks, self._block, (level, first, last))
         self._fetch(self._counters.data.ptr + level % ROUNDS * COUNTER_WORDS * 8, 1)
         return level + 1, last, last + int(self._host[0])
 
-    def _levels(self, level: int, first: int, last: int) -> tuple[int, int, int]:
-        """As many levels as this number of blocks fits."""
-        import numpy
-
-        blocks = min(blocks_for(last - first, self._block), self._most_blocks)
+    def _levels(self, level: int, first: int, last: int, waiting: int) -> tuple[int, int, int, int]:
+        """As many levels as one number of blocks fits; `waiting` if hubs of the first are still set aside."""
+        wanted = blocks_for((last - first) * self._headroom, self._block)
+        blocks = self._most_blocks if waiting else min(wanted, self._most_blocks)
         threads = blocks * self._block
         least = 0 if blocks == 1 else threads // self._shrink
-        most = ANY if blocks == self._most_blocks else threads * self._grow
-        numbers = (numpy.uint64(number) for number in (level, first, last, least, most))
-        self._expand((blocks,), (self._block,), (*self._arguments, *numbers))
+        most, hub_arcs = (ANY, ANY) if blocks == self._most_blocks else (threads, threads * self._hub_share)
+        self._expand.launch(blocks, self._block, (level, first, last, least, most, hub_arcs, waiting))
         self._fetch(self._progress.data.ptr, PROGRESS_WORDS)
-        return int(self._host[0]), int(self._host[1]), int(self._host[2])
+        level, first, last, waiting = self._host.tolist()
+        return level, first, last, waiting
 
     def _fetch(self, address: int, words: int) -> None:
         """Copy words from the device and wait for them."""
