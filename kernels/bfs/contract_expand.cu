@@ -31,6 +31,6 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, RESIDENT)
     s.steals = steals != 0;
     s.least = u32(least);
     s.count = vertices;
-    share_out(s, shared, arena);
+    share_out(s, shared, arena, 0);
     search_edges<true, false>(s, {source, max_depth, 0, logged, log, arrivals, predecessor}, shared);
 }

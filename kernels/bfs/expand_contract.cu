@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, RESIDENT)
     s.steals = steals != 0;
     s.least = u32(least);
     s.count = vertices;
-    u8* behind = share_out(s, shared, arena);
+    VERTEX* stages = share_out(s, shared, arena, STAGE);
     begin_labels(s, source);
     if (logged)
         for (u64 i = global_thread(); i <= logged; i += global_threads()) log[i] = 0;
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, RESIDENT)
     u32 level = 0;
     while (first < s.vertices.end && level < max_depth) {
         u64 last = s.vertices.end;
-        u64 gathered = expand_contract(s, first, last, level + 1, reinterpret_cast<VERTEX*>(behind), shared);
+        u64 gathered = expand_contract(s, first, last, level + 1, stages, shared);
         if (logged && threadIdx.x == 0 && gathered) atomicAdd(&log[1 + (level < logged ? level : logged - 1)], gathered);
         ++level;
         grid_barrier(arrivals);

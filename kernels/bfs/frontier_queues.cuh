@@ -62,20 +62,20 @@ __device__ __forceinline__ u64 label_depth(const Search& s, u64 vertex) {
     return TREE ? s.status.keys[vertex] >> KEY_SHIFT : u64(s.status.distance[vertex]);
 }
 
-// Dynamic shared memory: history, gather list, owners of that, warps' tables (parts.py counts their bytes). Returns
-// where they end.
-__device__ __forceinline__ u8* share_out(Search& s, Shared& shared, u64* arena) {
+// Dynamic shared memory: history if there is one, gather list, owners of that if TREE, what is left (`more`
+// vertices for each warp), and warps' tables if there are any; parts.py counts the bytes. Returns what is left.
+__device__ __forceinline__ VERTEX* share_out(Search& s, Shared& shared, u64* arena, u32 more) {
     u32 listed = LISTED * blockDim.x;
-    i64* arcs = reinterpret_cast<i64*>(arena + HISTORY);
+    i64* arcs = reinterpret_cast<i64*>(arena + (s.parts & LOOK_HISTORY ? HISTORY : 0));
     VERTEX* owners = reinterpret_cast<VERTEX*>(arcs + listed);
-    VERTEX* behind = owners + (TREE ? listed : 0);
-    s.culling = {arena, reinterpret_cast<u8*>(behind)};
+    VERTEX* left = owners + (TREE ? listed : 0);
+    s.culling = {arena, reinterpret_cast<u8*>(left + blockDim.x / WARP * more)};
     if (threadIdx.x == 0) {
         shared.gather.arcs = arcs;
         shared.gather.owners = owners;
     }
-    s.culling.clear();
-    return s.culling.winners + blockDim.x / WARP * WARP_HASH;
+    if (s.parts & LOOK_HISTORY) s.culling.clear();
+    return left;
 }
 
 // Labels and bits of a new search: nothing but the source is visited.

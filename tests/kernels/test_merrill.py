@@ -10,7 +10,7 @@ import pytest
 from kernels.bfs import prepare
 from kernels.bfs.cuda.expand_contract import STAGE
 from kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
-from kernels.bfs.cuda.parts import GATHERS, gather_number, look_up_parts
+from kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
 from kernels.strategy import strategies_in
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances
@@ -19,9 +19,9 @@ STRATEGIES = ("expand_contract", "contract_expand", "two_phase", "hybrid")
 NO_CULLING = {"warp_culling": False, "history_culling": False}
 OPTIONS = {
     **{f"gather_{name}": {"gather": name} for name in GATHERS},
-    "without_culling": NO_CULLING,
-    "without_warp_culling": {"warp_culling": False},
-    "without_history_culling": {"history_culling": False},
+    "both_cullings": {"warp_culling": True, "history_culling": True},
+    "warp_culling": {"warp_culling": True},
+    "history_culling": {"history_culling": True},
     "racing": {"claim": "racing"},
     "racing_without_culling": {"claim": "racing", **NO_CULLING},
     "racing_with_warp_culling": {"claim": "racing", "history_culling": False},
@@ -203,6 +203,9 @@ def test_names_of_parts() -> None:
         for history in (True, False)
     }
     assert len(parts) == 8
+    default = {"warp_culling": None, "history_culling": None}
+    assert look_up_parts("racing", **default) == max(parts - {part for part in parts if part & ATOMIC})
+    assert look_up_parts("atomic", **default) == LOOKUPS["atomic"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

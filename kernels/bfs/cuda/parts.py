@@ -39,18 +39,23 @@ def gather_bytes(block: int, vertex_bytes: int, *, owners: bool) -> int:
     return LISTED * block * (8 + (vertex_bytes if owners else 0))
 
 
-def culling_bytes(block: int) -> int:
-    """Shared memory of a block's history and of its warps' tables."""
-    return REMEMBERED * 8 + block // 32 * WARP_CELLS
+def culling_bytes(block: int, parts: int = HISTORY | WARP) -> int:
+    """Shared memory of a block's history and of its warps' tables, as far as a look-up has these parts."""
+    return (REMEMBERED * 8 if parts & HISTORY else 0) + (block // 32 * WARP_CELLS if parts & WARP else 0)
 
 
-def look_up_parts(claim: str, *, warp_culling: bool, history_culling: bool) -> int:
+def look_up_parts(claim: str, *, warp_culling: bool | None, history_culling: bool | None) -> int:
     """Parts of a search's look-up, which always begins with the bitmask.
 
     `claim` is "atomic", by which every vertex is found once, or "racing", the paper's read of the label and
-    plain write, by which a vertex may be found several times. Raises ValueError for another.
+    plain write, by which a vertex may be found several times. Raises ValueError for another. Culling that is
+    None is for racing claims alone.
     """
     claims = {"atomic": ATOMIC, "racing": LABEL}
     if claim not in claims:
         raise ValueError(f"claim is {claim!r}; it can be {' or '.join(claims)}")
-    return BITMASK | claims[claim] | (WARP if warp_culling else 0) | (HISTORY if history_culling else 0)
+    parts = BITMASK | claims[claim]
+    for part, wanted in ((WARP, warp_culling), (HISTORY, history_culling)):
+        if claim == "racing" if wanted is None else wanted:
+            parts |= part
+    return parts
