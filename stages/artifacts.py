@@ -197,6 +197,7 @@ class Measurement(Artifact):
     notes: Json = field(default_factory=list)  # sentences for the report, such as "decoded before the search"
     graph: Json = field(default_factory=dict)
     asked: Json = field(default_factory=dict)  # strategy, tuning, backend, threads, output
+    order_milliseconds: float | None = None  # of the graph's order, found and applied in memory; statistics
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,7 +81,7 @@ class TraverseParameters(Parameters):
     threads: int | None = Field(default=None, ge=1)
     """CPU threads at most; all that the run may use by default."""
     statistics: bool = False
-    """Search once more, off the clock, and count the arcs that each level gathers."""
+    """Search once more, off the clock, and count the arcs that each level gathers; time the graph's order."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> TraverseParameters:

@@ -25,12 +25,14 @@ def search_all(
     """Search from every source, after one search that compiles and is not measured.
 
     With statistics the searches are made once more when all are timed, so that nothing is counted on the
-    clock. Raises `StageError` for a strategy or a tuning constant that does not fit this graph.
+    clock, and the order of the graph is timed, if it has one. Raises `StageError` for a strategy or a tuning
+    constant that does not fit this graph.
     """
     import numpy
 
     from stages.artifacts import Measurement, Traversal
     from stages.searching.counts import add_statistics
+    from stages.searching.ordering import ordering_milliseconds
     from stages.searching.rows import Rows
 
     permutation = graph.permutation
@@ -40,9 +42,11 @@ def search_all(
     records = _timed(context, graph, search, rows, sources.tolist(), starts)
     distances, predecessors = rows.close()
     name, reason, preparing = search.strategy, search.reason, search.prepare_milliseconds
+    ordering = None
     if parameters.statistics and records:
         # Both workspaces at once might not fit.
         del search, rows
+        ordering = ordering_milliseconds(graph)
         if graph.partition is None:
             counting, _ = _prepare(graph, parameters, statistics=True)
             notes += add_statistics(graph, counting, starts, records, parameters.max_depth)
@@ -66,6 +70,7 @@ def search_all(
         backend=graph.backend,
         hardware=machine_name(context.machine, graph.backend),
         prepare_milliseconds=preparing,
+        order_milliseconds=ordering,
         searches=records,
         notes=[*graph.notes, *notes],
         graph=graph.described(),

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import CompressedGraph, Graph, Partition
+from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from stages.errors import StageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class SearchedGraph:
     columns: Any
     partition: PartitionedGraph | None
     notes: list[str]
+    order: str | None = None  # the method of the `Ordering` that was read
 
     def described(self) -> dict[str, Any]:
         """Say what was searched; `digest` is the same for every order and layout of a graph."""
@@ -105,6 +106,7 @@ def _read_csr(
         columns=columns,
         partition=None,
         notes=notes,
+        order=plain.method if isinstance(plain, Ordering) else None,
     )
 
 

@@ -74,18 +74,22 @@ def estimate(
         workspace += (min(count, MOST_SEARCHES) - 1) * labels
     # The latest level of each vertex and the order of the reached ones; a GPU's graph comes to the host.
     counting = (STATISTICS_BYTES * n + (csr if backend == "cuda" else 0)) if parameters.statistics else 0
+    # The graph in its first numbering, in its own again, and the keys that this sorts.
+    ordering = 2 * csr + 16 * m if parameters.statistics and graph.kind == "Ordering" else 0
     if backend == "cuda":
         # First two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps; on the host a
         # sink holds one search's labels while it packs them.
         search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
         # An edge queue of vertices and predecessors, or the graph in another order.
-        search += 2 * width * m + 8 * n if bfs else 0
+        search = max(search + 2 * width * m + 8 * n if bfs else search, ordering)
         if parameters.strategy == "multi_source":
             search += (min(count, MOST_SEARCHES) - 1) * labels
         device = csr + decoding + search + relabelling
-        after = 2 * labels + back + counting
+        after = 2 * labels + back + max(counting, 2 * csr if ordering else 0)
         return Need(compiled + max(csr + decoding, 8 * n + after), device, outputs)
-    return Need(compiled + csr + max(decoding, workspace + 2 * labels + back + counting), 0, outputs)
+    return Need(
+        compiled + csr + max(decoding, workspace + 2 * labels + back + max(counting, ordering)), 0, outputs
+    )
 
 
 def _over_ranks(graph: Extent, bfs: bool) -> int:

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Literal
 
 import numpy
@@ -419,6 +420,19 @@ def test_statistics(symmetric, output, backend):
         for search in (first, second):
             assert search["expanded"] == sum(search["levels"]["expanded"]) >= search["arcs"]
             assert search["redundant_expansion"] == search["expanded"] / search["arcs"]
+
+
+@pytest.mark.parametrize("method", ["original", "degree", "random", "rcm"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_order_of_a_graph_is_timed_with_statistics(method, backend):
+    graph = replace(renumbered(plain(GRAPHS["skewed_random"])), method=method)
+    _, measurement = run(graph, backend=backend, statistics=True)
+    assert (measurement.order_milliseconds > 0) == (method != "original")
+    assert run(graph, backend=backend)[1].order_milliseconds is None
+    assert run(plain(GRAPHS["path_33"]), backend=backend, statistics=True)[1].order_milliseconds is None
+    directed = replace(renumbered(plain(GRAPHS["skewed_random"], symmetric=False)), method=method)
+    _, measurement = run(directed, backend=backend, statistics=True)
+    assert (measurement.order_milliseconds is None) == (method == "rcm")
 
 
 def rows(graph, vertex):
