@@ -35,9 +35,11 @@ class Ended:
 
 
 def program(entry: str) -> list[str]:
-    """Return the words that start a process with the function `main` of a module of gravel."""
+    """Return the words that start a process with the function `main` of a module of this very gravel."""
     home = str(Path(pipeline.__file__).resolve().parents[1])
-    code = f"import sys; sys.path.append({home!r}); from {entry} import main; main()"
+    # After the standard library, which nothing may hide, and before any other gravel that is installed.
+    place = "next((i for i, path in enumerate(sys.path) if path.endswith('-packages')), len(sys.path))"
+    code = f"import sys; sys.path.insert({place}, {home!r}); from {entry} import main; main()"
     return [sys.executable, "-P", "-c", code]
 
 

@@ -21,6 +21,7 @@ from pipeline.schedule import carrying
 from pipeline.schedule.carrying import Ended, carry_out, program
 from pipeline.schedule.hooks import call
 from pipeline.schedule.job import check_hook, shown_hook
+from pipeline.store.leases import holder
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = """
@@ -60,6 +61,7 @@ def carry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         ended = carry_out(words, root=tmp_path, log=log, lease=lease, started=seen.append, **told)
         return ended, log.read_text(), seen
 
+    carry.lease = lease  # type: ignore[attr-defined]
     yield carry
     os.close(lease)
 
@@ -90,6 +92,21 @@ def test_a_keeper_that_is_told_to_stop_passes_it_on(carry: Any):
     ended, log, _ = carry("deaf", asked=lambda: 2 if time.monotonic() - began > 0.6 else 0, grace=0.5)
     assert (ended.stopped, ended.killed) == ("keeper", True)
     assert 1 <= log.count("told to stop") <= 2
+
+
+def test_a_run_holds_the_lease_without_its_keeper(carry: Any, tmp_path: Path):
+    """As if the keeper had died: its descriptor is closed, and the job still counts as running."""
+    held: list[bool] = []
+
+    def asked() -> int:
+        if not held and (tmp_path / "runs" / "mine" / "run.json").exists():
+            os.dup2(os.open(os.devnull, os.O_RDWR), carry.lease)
+            held.append(holder(tmp_path / "lease") is not None)
+        return len(held)
+
+    carry("long", asked=asked)
+    assert held == [True]
+    assert holder(tmp_path / "lease") is None
 
 
 def test_a_keeper_that_fails_leaves_no_run(carry: Any, tmp_path: Path):
