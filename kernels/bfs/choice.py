@@ -8,6 +8,17 @@ from typing import Any
 from kernels.bfs.shape import Shape, measure
 from kernels.strategy import backend_of, strategies_in
 
+# Chosen on an H200, where the named graphs lie on either side; see `python -m tests.benchmarks.choice`.
+DEEP = 1 << 14
+"""Arcs per level below which a graph is deep: roads, meshes and 2-D lattices have up to 11,500."""
+
+SHALLOW = 12
+"""Levels up to which bottom-up levels pay: Kronecker, uniform and social graphs have up to 9, a crawl 17."""
+
+LARGE = 1 << 18
+"""Arcs per level from which a directed graph's levels are worth two steps: a social graph of 0.9 M arcs has
+109,000, Kronecker 18 of 3.9 M arcs 788,000."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -49,7 +60,27 @@ def on_host(shape: Shape) -> tuple[str, str]:
 
 
 def on_device(shape: Shape) -> tuple[str, str]:
-    """Choose among the CUDA searches."""
-    if shape.symmetric:
-        return "direction_optimizing", f"symmetric; {shape.skew()}"
-    return "two_phase", f"directed; {shape.skew()}"
+    """Choose among the CUDA searches.
+
+    Deep graphs have levels too small for the device, and their time is levels times the cost of one, so the
+    search with several hops between barriers wins. Bottom-up levels win where most arcs are met within a few
+    levels; where the frontier stays narrow for long, they would look at the unvisited over and over. Of the
+    top-down searches one fused step a level wins while levels are small, and two steps or the mixture of both
+    where hubs make many duplicates.
+    """
+    per_level, levels = shape.arcs_per_level, shape.levels
+    assert per_level is not None
+    assert levels is not None
+    assert shape.growth is not None
+    drawn_out = "" if shape.growth.complete else "about "
+    seen = f"{drawn_out}{levels:.0f} levels of {per_level:.0f} arcs from the largest vertex, {shape.skew()}"
+    if per_level < DEEP and levels > SHALLOW:
+        return "persistent", f"{seen}: levels are small, so several hops are made between barriers"
+    if shape.symmetric and levels <= SHALLOW:
+        return "direction_optimizing", f"{seen}: symmetric and shallow, so large levels go bottom-up"
+    side = "directed" if not shape.symmetric else f"more than {SHALLOW} levels"
+    if per_level >= LARGE and levels <= SHALLOW:
+        return "hybrid", f"{seen}: {side}, so all levels go top-down, the large ones in two steps"
+    if levels <= SHALLOW:
+        return "contract_expand", f"{seen}: {side}, so all levels go top-down, in one step each"
+    return "expand_contract", f"{seen}: {side}, so all levels go top-down, in one step each"

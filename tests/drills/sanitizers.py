@@ -42,9 +42,9 @@ BENIGN: dict[tuple[str, str], str] = {
 SEEDED = r"""
 extern "C" __global__ void memcheck(int* array) { array[threadIdx.x] = 1; }
 extern "C" __global__ void racecheck(int* array) {
-    __shared__ int cell;
-    cell = threadIdx.x;
-    array[0] = cell;
+    __shared__ int cells[64];
+    cells[threadIdx.x] = threadIdx.x;
+    array[threadIdx.x % 8] = cells[63 - threadIdx.x];
 }
 extern "C" __global__ void initcheck(int* array) { array[0] = array[threadIdx.x % 8] + 1; }
 extern "C" __global__ void synccheck(int* array) {

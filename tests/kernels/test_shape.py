@@ -4,7 +4,8 @@ import numpy
 import pytest
 
 from kernels.bfs import choose, prepare
-from kernels.bfs.shape import Growth, measure, top_share
+from kernels.bfs.choice import on_device as choose_on_device
+from kernels.bfs.shape import Growth, Shape, measure, top_share
 from kernels.strategy import strategies_in
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo
@@ -47,6 +48,32 @@ def test_on_the_cpu_the_direction_is_what_counts():
     assert directed.strategy == "top_down"
     assert "directed" in directed.reason
     assert "of the arcs" in directed.reason
+
+
+@pytest.mark.parametrize(
+    ("symmetric", "vertices", "arcs", "complete", "total", "chosen"),
+    [
+        (True, (1, 64803), (64803, 21_900_000), False, 31_400_130, "direction_optimizing"),
+        (True, tuple(range(1, 257)), tuple(range(4, 1028, 4)), False, 3_996_000, "persistent"),
+        (True, (1, 18236) * 8, (18236, 600_000) * 8, False, 5_477_938, "expand_contract"),
+        (False, (1, 2510, 27165, 44009), (2510, 90_000, 500_000, 277_000), True, 870_161, "contract_expand"),
+        (False, (1, 39646), (39646, 9_600_000), False, 16_085_936, "hybrid"),
+        (False, (1,) * 36, (100_000,) * 36, True, 3_600_000, "expand_contract"),
+        (True, (1,), (5_000_000,), False, 10_000_000, "direction_optimizing"),
+        (True, (1, 300, 700), (300, 9000, 7000), True, 16_300, "direction_optimizing"),
+        (False, (1,), (0,), True, 0, "contract_expand"),
+    ],
+)
+def test_on_a_gpu_depth_and_symmetry_are_what_counts(
+    symmetric, vertices, arcs, complete, total, chosen
+) -> None:
+    shape = Shape(1 << 20, total, symmetric, 1 << 20, 9, 0.25, Growth(vertices, arcs, complete), 1.0)
+    name, reason = choose_on_device(shape)
+    assert name == chosen
+    assert strategies_in("kernels.bfs")[name].cuda
+    assert symmetric or strategies_in("kernels.bfs")[name].directed
+    assert "hold 25% of the arcs" in reason
+    assert f"{shape.levels:.0f} levels" in reason
 
 
 def test_a_name_that_was_asked_for_is_kept_or_refused():

@@ -1,0 +1,137 @@
+"""Times every CUDA strategy on graphs of different shape, and says how far `auto`'s choice is from the best.
+
+    python -m tests.benchmarks.choice kron20:degree uniform grid1000 box160 cnr-2000.graph-txt.gz:directed
+
+A graph is one that `tests.benchmarks.gpu` makes, `starN` or `boxN` (a cube of side N, 7 or 27 points), or a
+file that gravel reads. `:degree` renumbers it by descending degree, `:directed` takes arcs as they are given.
+Medians over sources of degree >= 1, each search after a kernel that wakes the device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import itertools
+import statistics
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy
+
+from kernels import csr, order
+from kernels.bfs import choose, prepare
+from kernels.cuda.wake import wake
+from kernels.strategy import strategies_in
+from tests.benchmarks.gpu import edges_of
+
+ENOUGH = 1500.0
+"""Milliseconds of searches after which a strategy needs no more sources."""
+
+
+def cube(kind: str, side: int) -> tuple[Any, Any, int]:
+    """Edges of a lattice in three dimensions with 7 (`star`) or 27 (`box`) points."""
+    at = cupy.arange(side**3, dtype=cupy.uint32).reshape((side,) * 3)
+    pairs = []
+    for step in itertools.product((-1, 0, 1), repeat=3):
+        if step > (0, 0, 0) and (kind == "box" or sum(map(abs, step)) == 1):
+            near = tuple(slice(max(0, -each), side - max(0, each)) for each in step)
+            far = tuple(slice(max(0, each), side - max(0, -each)) for each in step)
+            pairs.append((at[near].ravel(), at[far].ravel()))
+    return (*(cupy.concatenate(ends) for ends in zip(*pairs, strict=True)), side**3)
+
+
+def read(path: str) -> tuple[Any, Any, int]:
+    """Edges of a file, on the device."""
+    from stages.context import PlainContext
+    from stages.ingest import STAGE, IngestParameters
+    from stages.stage import Machine
+
+    machine = Machine(backend="cpu", threads=8, host_memory=16 << 30, device_memory=0)
+    edges = STAGE.run(PlainContext(machine), IngestParameters.model_validate({"file": path}))[0]
+    return (
+        cupy.asarray(numpy.asarray(edges.source)),
+        cupy.asarray(numpy.asarray(edges.target)),
+        edges.vertex_count,
+    )
+
+
+def graph(name: str) -> tuple[Any, Any, bool]:
+    """Row offsets, columns and whether they are symmetric."""
+    base, _, how = name.partition(":")
+    if base.startswith(("star", "box")):
+        kind = base.rstrip("0123456789")
+        *pairs, vertices = cube(kind, int(base.removeprefix(kind)))
+    else:
+        *pairs, vertices = read(base) if Path(base).exists() else edges_of(base)
+    symmetric = how != "directed"
+    rows = csr.build(*pairs, vertices, direction="both" if symmetric else "as_given")
+    arrays = rows.row_offsets, rows.column_indices
+    if how == "degree":
+        arrays = order.apply(*arrays, order.permutation("degree", *arrays))
+    return *arrays, symmetric
+
+
+def measure(name: str, strategies: list[str], output: str, count: int) -> str:
+    """Print a line for every strategy; returns the row of the table."""
+    *arrays, symmetric = graph(name)
+    choose(*arrays, symmetric=symmetric)
+    choice = choose(*arrays, symmetric=symmetric)
+    print(f"{name}: {choice.reason}; {choice.milliseconds:.2f} ms", flush=True)
+    linked = cupy.flatnonzero(cupy.diff(arrays[0])).get()
+    sources = numpy.random.default_rng(7).choice(linked, min(count, len(linked)), replace=False).tolist()
+    medians: dict[str, float] = {}
+    known = strategies_in("kernels.bfs")
+    reference = None
+    for strategy in strategies:
+        if not symmetric and not known[strategy].directed:
+            continue
+        search = prepare(*arrays, strategy=strategy, symmetric=symmetric, output=output)
+        search.run(sources[0])
+        times: list[float] = []
+        for source in sources:
+            wake(0.5)
+            result = search.run(source)
+            times.append(result.milliseconds)
+            if sum(times) > ENOUGH:
+                break
+        medians[strategy] = statistics.median(times)
+        labels = search.run(sources[0])
+        labels = (labels.predecessor if output == "predecessor" else labels.distance).copy()
+        reference = labels if reference is None else reference
+        agrees = bool((labels == reference).all())
+        print(f"  {strategy:22} {medians[strategy]:10.3f} ms{'' if agrees else ' DIFFERS'}", flush=True)
+        del search, result, labels
+        cupy.get_default_memory_pool().free_all_blocks()
+    best = min(medians, key=lambda each: medians[each])
+    beyond = medians[choice.strategy] / medians[best] - 1
+    cells = " ".join(f"{medians[each]:10.3f}" if each in medians else f"{'-':>10}" for each in strategies)
+    return f"{name[-24:]:24} {cells} {choice.strategy}, best {best} (+{beyond:.0%})"
+
+
+def main() -> None:
+    every = [
+        name
+        for name, each in sorted(strategies_in("kernels.bfs").items())
+        if each.cuda and name != "multi_source"
+    ]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graphs", nargs="+")
+    parser.add_argument("--output", default="distance", choices=["distance", "predecessor", "both"])
+    parser.add_argument("--sources", type=int, default=16)
+    parser.add_argument("--strategies", default=",".join(every))
+    chosen = parser.parse_args()
+    strategies = chosen.strategies.split(",")
+    rows = []
+    for name in chosen.graphs:
+        rows.append(measure(name, strategies, chosen.output, chosen.sources))
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
+    print(f"{'ms, ' + chosen.output:24} " + " ".join(f"{each[:10]:>10}" for each in strategies))
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()
