@@ -15,7 +15,8 @@
 
 extern __shared__ u64 arena[];
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, RESIDENT)
+// The bounds leave 48 registers to a thread.
+extern "C" __global__ void __launch_bounds__(640, SLIM ? 2 : 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
            VERTEX* vertex_queue, VERTEX* edge_queue, VERTEX* parent_queue, u32* bitmask, u64* control,
            u64 vertex_room, u64 edge_room, u64 gather, u64 parts, u64 steals, u64 least, u64* log,

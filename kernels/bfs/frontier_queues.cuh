@@ -21,7 +21,7 @@ constexpr u32 STOLEN = 4;      // tiles per block, at least, where tiles are sto
 constexpr u64 DIRECT = 8192;   // arcs of a level that is searched in one step with claims alone
 constexpr u64 NOWHERE = ~0ull;
 constexpr u32 MOST_THREADS = 512;  // of a block
-constexpr u32 RESIDENT = sizeof(VERTEX) == 8 && TREE ? 1 : 2;  // such blocks per multiprocessor: bounds the registers
+constexpr bool SLIM = sizeof(VERTEX) == 4 || !TREE;  // other variants need too many registers for more than one such
 
 // Words of `control`. Those that a step counts in have cache lines of their own and three copies, so that it can
 // zero the next step's while no block still reads them: entries added to the queues, and tiles taken.
