@@ -68,7 +68,7 @@ def search_all(
         strategy=name,
         reason=reason,
         backend=graph.backend,
-        hardware=machine_name(context.machine, graph.backend),
+        hardware=machine_name(context.machine, graph.backend, parameters.threads),
         prepare_milliseconds=preparing,
         order_milliseconds=ordering,
         searches=records,

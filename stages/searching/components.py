@@ -67,7 +67,7 @@ def find_components(
         strategy=found.strategy,
         reason="asked for" if strategy != "auto" else "it is the default",
         backend=graph.backend,
-        hardware=machine_name(context.machine, graph.backend),
+        hardware=machine_name(context.machine, graph.backend, parameters.threads),
         prepare_milliseconds=0.0,
         searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
         notes=[*graph.notes, *notes],

@@ -140,8 +140,8 @@ def _nearest(name: str, known: list[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def machine_name(machine: Machine, backend: str) -> str:
-    """Name the processor that was measured."""
+def machine_name(machine: Machine, backend: str, threads: int | None = None) -> str:
+    """Name the processor that was measured; `threads` is the most CPU threads that were asked for."""
     if backend == "cuda":
         import cupy
 
@@ -151,4 +151,5 @@ def machine_name(machine: Machine, backend: str) -> str:
 
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return f"{models[0] if models else 'CPU'}, {machine.threads} threads"
+    count = min(threads or machine.threads, machine.threads)
+    return f"{models[0] if models else 'CPU'}, {count} thread{'s' if count > 1 else ''}"

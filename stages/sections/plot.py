@@ -100,7 +100,7 @@ def draw_panels(
             figure.supylabel(up, fontsize=8, color=INK)
         if legend:
             figure.legend(
-                legend.values(), legend.keys(), loc="outside lower center", ncols=min(4, len(legend))
+                legend.values(), legend.keys(), loc="outside upper center", ncols=min(4, len(legend))
             )
 
     return _written(paint, width, height * rows + 0.4, alt)

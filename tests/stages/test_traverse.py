@@ -379,6 +379,8 @@ def test_threads_are_a_bound():
     assert measurement.asked["threads"] == 1
     assert "threads" not in " ".join(measurement.notes)
     _, measurement = run(graph, threads=5)
+    assert measurement.hardware.endswith(", 2 threads")
+    assert run(graph, threads=1)[1].hardware.endswith(", 1 thread")
     assert "5 threads were asked for, and 2 used" in measurement.notes
 
 
