@@ -27,6 +27,7 @@ struct Finder {
     VERTEX* stage;
     u32 depth;
     u64 oldest;
+    u32 parts;
     u32 held = 0;
 
     // Write what is held from `base` on; all lanes call it.
@@ -46,7 +47,7 @@ struct Finder {
             fresh[k] = items.live[k];
             vertex[k] = fresh[k] ? __ldg(&s.columns[items.arc[k]]) : VERTEX(0);
         }
-        look_up<BATCH>(s.parts, s.status, s.culling, vertex, items.owner, depth, fresh);
+        look_up<BATCH>(parts, s.status, s.culling, vertex, items.owner, depth, fresh);
 #pragma unroll
         for (u32 k = 0; k < BATCH; ++k) {
             u32 lanes = __ballot_sync(ALL_LANES, fresh[k]);
@@ -64,7 +65,7 @@ struct Finder {
 // Vertex queue [first, end) to vertex queue. Counts the arcs of the block's tiles in its first thread.
 __device__ __forceinline__ u64 expand_contract(Search& s, u64 first, u64 end, u32 depth, VERTEX* stages, Shared& shared) {
     u64 gathered = 0, count = end - first, base = inside(s.vertices, first);
-    Finder finder{s, stages + warp_id() * STAGE, depth, first};
+    Finder finder{s, stages + warp_id() * STAGE, depth, first, s.parts};
     each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64, u64 tiles) {
         u64 i = tile + threadIdx.x * tiles;
         bool valid = i < count;
@@ -74,6 +75,9 @@ __device__ __forceinline__ u64 expand_contract(Search& s, u64 first, u64 end, u3
         if (TREE && valid) mark(s.parts, s.status, vertex);
         Measured measured = measure(s.way, length, shared.gather);
         gathered += measured.total();
+        // Where a tile has few arcs, a claim that fails costs less than what might avoid it.
+        bool few = measured.total() <= blockDim.x && s.parts & LOOK_ATOMIC;
+        finder.parts = few ? u32(LOOK_ATOMIC) : s.parts;
         gather(s.way, begin, length, vertex, measured, shared.gather, finder);
     });
 
