@@ -8,16 +8,20 @@ from typing import Any
 from kernels.bfs.shape import Shape, measure
 from kernels.strategy import backend_of, strategies_in
 
-# Chosen on an H200, where the named graphs lie on either side; see `python -m tests.benchmarks.choice`.
-DEEP = 1 << 14
-"""Arcs per level below which a graph is deep: roads, meshes and 2-D lattices have up to 11,500."""
+# Chosen on an H200, where the named graphs lie on either side; `python -m tests.benchmarks.choice` measures.
+DEEP = 10_000
+"""Vertices per level below which a graph is deep: roads, meshes and 2-D lattices of 25 M vertices have up to
+7,000, a 3-D lattice of 120^3 8,000 and one of 160^3 14,000."""
+
+THIN = 8.0
+"""Arcs per vertex up to which hops are cheap: meshes and 7-point lattices have 6, a 27-point lattice 26."""
 
 SHALLOW = 12
 """Levels up to which bottom-up levels pay: Kronecker, uniform and social graphs have up to 9, a crawl 17."""
 
-LARGE = 1 << 18
-"""Arcs per level from which a directed graph's levels are worth two steps: a social graph of 0.9 M arcs has
-109,000, Kronecker 18 of 3.9 M arcs 788,000."""
+LARGE = 1 << 17
+"""Arcs per level from which the levels of a graph that is not shallow are expanded and contracted at once: a
+27-point lattice of 40^3 has 40,000, one of 80^3 160,000, a crawl 330,000."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,11 @@ def on_host(shape: Shape) -> tuple[str, str]:
 def on_device(shape: Shape) -> tuple[str, str]:
     """Choose among the CUDA searches.
 
-    Deep graphs have levels too small for the device, and their time is levels times the cost of one, so the
-    search with several hops between barriers wins. Bottom-up levels win where most arcs are met within a few
-    levels; where the frontier stays narrow for long, they would look at the unvisited over and over. Of the
-    top-down searches one fused step a level wins while levels are small, and two steps or the mixture of both
-    where hubs make many duplicates.
+    Deep graphs with short rows have levels too small for the device: their time is levels times the cost of
+    one, so the search with several hops between barriers wins. Bottom-up levels win where most arcs are met
+    within a few levels; where the frontier stays narrow for long, they would look at the unvisited over and
+    over. Else the search goes top-down: in one fused step a level where all of many levels are large, and
+    with a choice in each level where they are of all sizes.
     """
     per_level, levels = shape.arcs_per_level, shape.levels
     assert per_level is not None
@@ -74,13 +78,12 @@ def on_device(shape: Shape) -> tuple[str, str]:
     assert shape.growth is not None
     drawn_out = "" if shape.growth.complete else "about "
     seen = f"{drawn_out}{levels:.0f} levels of {per_level:.0f} arcs from the largest vertex, {shape.skew()}"
-    if per_level < DEEP and levels > SHALLOW:
-        return "persistent", f"{seen}: levels are small, so several hops are made between barriers"
+    deep = levels > SHALLOW and shape.linked / levels < DEEP
+    if deep and shape.mean_degree <= THIN:
+        return "persistent", f"{seen}: small levels of short rows, so several hops go between barriers"
     if shape.symmetric and levels <= SHALLOW:
         return "direction_optimizing", f"{seen}: symmetric and shallow, so large levels go bottom-up"
-    side = "directed" if not shape.symmetric else f"more than {SHALLOW} levels"
-    if per_level >= LARGE and levels <= SHALLOW:
-        return "hybrid", f"{seen}: {side}, so all levels go top-down, the large ones in two steps"
-    if levels <= SHALLOW:
-        return "contract_expand", f"{seen}: {side}, so all levels go top-down, in one step each"
-    return "expand_contract", f"{seen}: {side}, so all levels go top-down, in one step each"
+    side = f"more than {SHALLOW} levels" if shape.symmetric else "directed"
+    if levels > SHALLOW and per_level >= LARGE:
+        return "expand_contract", f"{seen}: {side}, and large ones, so each goes top-down in one step"
+    return "hybrid", f"{seen}: {side}, so each goes top-down, in one or two steps by its size"
