@@ -26,8 +26,8 @@ struct Finder {
     const Search& s;
     VERTEX* stage;
     u32 depth;
-    u64 oldest;
-    u32 parts;
+    Shared& shared;
+    bool few = false;  // arcs in this tile
     u32 held = 0;
 
     // Write what is held from `base` on; all lanes call it.
@@ -47,7 +47,7 @@ struct Finder {
             fresh[k] = items.live[k];
             vertex[k] = fresh[k] ? __ldg(&s.columns[items.arc[k]]) : VERTEX(0);
         }
-        look_up<BATCH>(parts, s.status, s.culling, vertex, items.owner, depth, fresh);
+        look_up<BATCH>(few ? u32(LOOK_ATOMIC) : s.parts, s.status, s.culling, vertex, items.owner, depth, fresh);
 #pragma unroll
         for (u32 k = 0; k < BATCH; ++k) {
             u32 lanes = __ballot_sync(ALL_LANES, fresh[k]);
@@ -56,16 +56,20 @@ struct Finder {
         }
         if (held > STAGE - BATCH * WARP) {
             u64 base = 0;
-            if (lane_id() == 0) base = reserve(s, s.vertices, held, oldest);
+            if (lane_id() == 0) base = reserve(s, s.vertices, held, shared.oldest);
             write(__shfl_sync(ALL_LANES, base, 0));
         }
     }
 };
 
-// Vertex queue [first, end) to vertex queue. Counts the arcs of the block's tiles in its first thread.
-__device__ __forceinline__ u64 expand_contract(Search& s, u64 first, u64 end, u32 depth, VERTEX* stages, Shared& shared) {
-    u64 gathered = 0, count = end - first, base = inside(s.vertices, first);
-    Finder finder{s, stages + warp_id() * STAGE, depth, first, s.parts};
+// Vertex queue [first, end) to vertex queue. Counts the arcs of the block's tiles.
+__device__ __forceinline__ void expand_contract(Search& s, u64 first, u64 end, u32 depth, VERTEX* stages, Shared& shared) {
+    u64 count = end - first, base = inside(s.vertices, first);
+    Finder finder{s, stages + warp_id() * STAGE, depth, shared};
+    if (threadIdx.x == 0) {
+        shared.oldest = first;  // read behind the barriers of `measure`
+        shared.gathered = 0;
+    }
     each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64, u64 tiles) {
         u64 i = tile + threadIdx.x * tiles;
         bool valid = i < count;
@@ -74,10 +78,9 @@ __device__ __forceinline__ u64 expand_contract(Search& s, u64 first, u64 end, u3
         i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
         if (TREE && valid) mark(s.parts, s.status, vertex);
         Measured measured = measure(s.way, length, shared.gather);
-        gathered += measured.total();
+        if (threadIdx.x == 0) shared.gathered += measured.total();
         // Where a tile has few arcs, a claim that fails costs less than what might avoid it.
-        bool few = measured.total() <= blockDim.x && s.parts & LOOK_ATOMIC;
-        finder.parts = few ? u32(LOOK_ATOMIC) : s.parts;
+        finder.few = measured.total() <= blockDim.x && s.parts & LOOK_ATOMIC;
         gather(s.way, begin, length, vertex, measured, shared.gather, finder);
     });
 
@@ -89,7 +92,6 @@ __device__ __forceinline__ u64 expand_contract(Search& s, u64 first, u64 end, u3
     __syncthreads();
     u64 place = reserve_for_block(s, s.vertices, shared.gather.slot, first, shared);
     finder.write(place == NOWHERE ? NOWHERE : wrap(s.vertices, place + __shfl_sync(ALL_LANES, behind, 0)));
-    return gathered;
 }
 
 // The bounds leave 40 registers to a thread: 1,536 run on a multiprocessor, 13 % faster on an H200 than 1,024.
@@ -119,8 +121,9 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, SLIM ? 3 : 1)
     u32 level = 0;
     while (first < s.vertices.end && level < max_depth) {
         u64 last = s.vertices.end;
-        u64 gathered = expand_contract(s, first, last, level + 1, stages, shared);
-        if (logged && threadIdx.x == 0 && gathered) atomicAdd(&log[1 + (level < logged ? level : logged - 1)], gathered);
+        expand_contract(s, first, last, level + 1, stages, shared);
+        if (logged && threadIdx.x == 0 && shared.gathered)
+            atomicAdd(&log[1 + (level < logged ? level : logged - 1)], shared.gathered);
         ++level;
         grid_barrier(arrivals);
         first = last;

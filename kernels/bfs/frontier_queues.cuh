@@ -39,6 +39,7 @@ struct Queue {
 struct Shared {
     GatherShared gather;
     u64 base;
+    u64 oldest, gathered;
     u64 tile;
 };
 
