@@ -1,22 +1,24 @@
-// Blocks that go through a deep graph together: each with its own part of the frontier, all of them at a
+// Warps that go through a deep graph together: each with its own part of the frontier, all of them at a
 // meeting only every few hops.
 //
 // At a meeting every block at work publishes epoch << 32 | hops << 24 | entries in a slot and polls all slots,
-// which is barrier and sums in one; labels are touched by atomics alone, so it needs no fence. The blocks
-// without work wait for a notice by block 0, and take part when the entries are dealt anew.
-// Dealing cuts the entries of all blocks, in the order of blocks, into equal ranges: neighbours stay together.
+// which is barrier and sums in one; labels are touched by atomics alone, so it needs no fence. Meanwhile its
+// entries are spread evenly over as many of its warps as they need. Blocks without work wait for a notice by
+// block 0, and take part when the entries are dealt anew. Dealing cuts the entries of all blocks, in the order
+// of blocks, into equal ranges: neighbours stay together.
 
 #include "kernels/bfs/hops.cuh"
 
 constexpr u64 COUNT_FIELD = (1ull << 24) - 1;  // of a slot; as a count it says that a queue overflowed
 constexpr u32 MOST_HOPS = 64;                  // between meetings, below the slot's 8 bits
-constexpr u32 QUEUES = 3;                      // counts of entries: read, added to, and zeroed for the next hop
+constexpr u32 MOST_WARPS = 32;
 
 enum Outcome : u32 { GO_ON, DEAL, WIDEN, FINISHED };
 enum Notice : u32 { NUMBER, OUTCOME, DEPTH, TOTAL, PARTS, EPOCH, NOTICE_WORDS };
 
 struct Crew {
-    u32 tail[QUEUES];
+    u32 held[MOST_WARPS];  // entries of each warp; more than fit if some were lost
+    u32 hops;              // that the warps with entries, or the first to lose some, have gone
     u32 outcome, depth, total, parts, epoch, before;
     u32 notices;
 };
@@ -24,18 +26,22 @@ struct Crew {
 struct Meeting {
     u64* slots;   // (2, blocks)
     u64* notice;
-    Entry* dealt;
-    u32 hops, target, wide_limit;
+    VERTEX* dealt;
+    u64 room;  // entries that `dealt` holds
+    u32 hops, target, share, wide_limit;
 };
 
-// Publish what this block has, learn what all have, and decide; the first warp calls it.
-__device__ __forceinline__ void meet(Crew& crew, const Meeting& m, u32 capacity, u32 hops, u32 count, u32 since) {
+// Which of a block's `count` entries one of its warps takes.
+__device__ __forceinline__ u32 part_begin(u32 count, u32 share, u32 warp) {
+    u32 warps = (count + share - 1) / share, all = blockDim.x / WARP;
+    if (warps > all) warps = all;
+    return warp < warps ? count * warp / warps : count;
+}
+
+// Learn what all blocks at work have and decide; the first warp calls it, after it published its own.
+__device__ __forceinline__ void decide(Crew& crew, const Meeting& m, u32 since) {
     u32 parts = crew.parts, epoch = crew.epoch + 1;
-    u64* side = m.slots + (epoch & 1) * gridDim.x;
-    if (lane_id() == 0) {
-        u64 told = count > capacity ? COUNT_FIELD : count;
-        store_relaxed(&side[blockIdx.x], u64(epoch) << 32 | u64(hops) << 24 | told);
-    }
+    const u64* side = m.slots + (epoch & 1) * gridDim.x;
     u32 total = 0, most = 0, before = 0, furthest = 0, failed = ~0u;
     for (u32 block = lane_id(); block < parts; block += WARP) {
         u64 seen, spins = 0;
@@ -103,42 +109,88 @@ __device__ __forceinline__ void await_notice(Crew& crew, const Meeting& m) {
     crew.epoch = u32(load_relaxed(&m.notice[EPOCH]));
 }
 
+// Where the entries of a warp lie on one of two sides of shared memory: first all records, then all ids.
+template <u32 WIDTH>
+__device__ __forceinline__ Entries<WIDTH> place_of(const Graph& g, void* arena, u32 side, u32 warp) {
+    u32 warps = blockDim.x / WARP, first = (side * warps + warp) * g.capacity;
+    Record<WIDTH>* records = reinterpret_cast<Record<WIDTH>*>(arena);
+    return Entries<WIDTH>{records, reinterpret_cast<Ids*>(records + 2 * warps * g.capacity)}.from(first);
+}
+
+// Go some hops with every warp of this block, publish what it has then, and spread it over the warps anew.
+// Returns how many entries the block has; this warp's are `mine`, on `side`.
+template <u32 WIDTH>
+__device__ __forceinline__ u32 work(const Graph& g, Crew& crew, const Meeting& m, void* arena, u32& side, u32& mine,
+                                    u32 count, u32 depth, bool alone) {
+    // A lone warp may stop when it likes; others stay together.
+    alone = alone && count == mine;
+    u32 done = 0, most = alone ? MOST_HOPS : m.hops;
+    Entries<WIDTH> here = place_of<WIDTH>(g, arena, side, warp_id()), there = place_of<WIDTH>(g, arena, side ^ 1, warp_id());
+    while (done < most && mine && mine <= g.capacity && !(alone && done && mine > 2 * m.share)) {
+        ++done;
+        mine = hop<WIDTH>(g, here, mine, there, depth + done);
+        Entries<WIDTH> last = here;
+        here = there;
+        there = last;
+    }
+    if (lane_id() == 0) {
+        crew.held[warp_id()] = mine;
+        if (mine) atomicMin(&crew.hops, done);
+    }
+    __syncthreads();
+    u32 its = lane_id() < blockDim.x / WARP ? crew.held[lane_id()] : 0;
+    bool lost = __any_sync(ALL_LANES, its > g.capacity);
+    u32 upto = warp_inclusive_sum(lost ? 0 : its), total = __shfl_sync(ALL_LANES, upto, WARP - 1), hops = crew.hops;
+    if (threadIdx.x == 0) {
+        u64 told = lost ? COUNT_FIELD : total;
+        u32 epoch = crew.epoch + 1;
+        store_relaxed(&m.slots[(epoch & 1) * gridDim.x + blockIdx.x], u64(epoch) << 32 | u64(hops & 0xff) << 24 | told);
+    }
+    side = (side + hops) & 1;
+    u32 begin = part_begin(total, m.share, warp_id()), end = part_begin(total, m.share, warp_id() + 1);
+    Entries<WIDTH> into = place_of<WIDTH>(g, arena, side ^ 1, warp_id());
+    for (u32 first = begin; first < end; first += WARP) {
+        u32 i = first + lane_id(), from = 0;
+#pragma unroll
+        for (u32 step = WARP / 2; step; step /= 2)
+            if (i >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
+        u32 before = __shfl_sync(ALL_LANES, upto - its, from);
+        if (i < end) into.copy(i - begin, place_of<WIDTH>(g, arena, side, from), i - before);
+    }
+    side ^= 1;
+    mine = end - begin;
+    return total;
+}
+
 // Go on from the frontier's vertices `queue[0..count)` at crew.depth until the search is FINISHED, or the
 // frontier is too WIDE; then everything up to crew.depth is exact.
 template <u32 WIDTH>
-__device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Meeting& m, Entry* arena, u64* arrivals,
-                                           const VERTEX* queue, u32 count, u32 parts) {
-    Entry* sides[2] = {arena, arena + g.capacity};
-    u32 turn = 0, side = 0, since = 0, depth = crew.depth, held = 0;
-    if (threadIdx.x < QUEUES) crew.tail[threadIdx.x] = 0;
-    if (threadIdx.x == 0) crew.parts = parts;
-    __syncthreads();
+__device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Meeting& m, void* arena, u64* arrivals,
+                                           const VERTEX* queue, u32 frontier, u32 parts) {
+    u32 side = 0, mine = 0, since = 0, depth = crew.depth;
+    u32 count = ~0u;  // of this block's entries; at first unknown
+    u32 warps = blockDim.x / WARP;
     if (blockIdx.x < parts) {
-        u32 begin = u32(u64(count) * blockIdx.x / parts), end = u32(u64(count) * (blockIdx.x + 1) / parts);
-        for (u32 first = begin + warp_id() * WARP; first < end; first += blockDim.x) {
+        u32 worker = blockIdx.x * warps + warp_id(), workers = parts * warps;
+        u32 begin = u32(u64(frontier) * worker / workers), end = u32(u64(frontier) * (worker + 1) / workers);
+        for (u32 first = begin; first < end && mine <= g.capacity; first += WARP) {
             bool valid = first + lane_id() < end;
             VERTEX vertex = valid ? queue[first + lane_id()] : VERTEX(0);
             i64 row = valid ? g.row_offsets[vertex] : 0;
-            push_rows(g, arena, crew.tail[0], row, valid ? u64(g.row_offsets[vertex + 1] - row) : 0, vertex);
+            u64 degree = valid ? u64(g.row_offsets[vertex + 1] - row) : 0;
+            push_rows<WIDTH>(g, place_of<WIDTH>(g, arena, 0, warp_id()), mine, row, degree, vertex, NO_VERTEX);
         }
+        __syncwarp();
+    }
+    if (threadIdx.x == 0) {
+        crew.parts = parts;
+        crew.hops = ~0u;
     }
     __syncthreads();
     while (true) {
-        held = crew.tail[turn];
         if (blockIdx.x < parts) {
-            bool alone = parts == 1;
-            u32 done = 0, most = alone ? MOST_HOPS : m.hops;
-            while (done < most && held && held <= g.capacity && !(alone && done && held > 2 * m.target)) {
-                u32 next = turn == QUEUES - 1 ? 0 : turn + 1;
-                if (threadIdx.x == 0) crew.tail[next == QUEUES - 1 ? 0 : next + 1] = 0;
-                ++done;
-                hop<WIDTH>(g, sides[side], held, sides[side ^ 1], crew.tail[next], depth + done);
-                __syncthreads();
-                side ^= 1;
-                turn = next;
-                held = crew.tail[turn];
-            }
-            if (warp_id() == 0) meet(crew, m, g.capacity, done, held, since);
+            count = work<WIDTH>(g, crew, m, arena, side, mine, count, depth, parts == 1);
+            if (warp_id() == 0) decide(crew, m, since);
         } else if (threadIdx.x == 0) {
             await_notice(crew, m);
         }
@@ -146,21 +198,27 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Mee
         depth = crew.depth;
         parts = crew.parts;
         u32 outcome = crew.outcome;
+        if (threadIdx.x == 0) crew.hops = ~0u;
         ++since;
         __syncthreads();
         if (outcome == FINISHED || outcome == WIDEN) return Outcome(outcome);
         if (outcome == DEAL) {
-            for (u32 i = threadIdx.x; i < held; i += blockDim.x) m.dealt[crew.before + i] = sides[side][i];
+            Record<WIDTH>* records = reinterpret_cast<Record<WIDTH>*>(m.dealt);
+            Entries<WIDTH> dealt{records, reinterpret_cast<Ids*>(records + m.room)};
+            Entries<WIDTH> own = place_of<WIDTH>(g, arena, side, warp_id());
+            u32 offset = crew.before + part_begin(count, m.share, warp_id());
+            for (u32 i = lane_id(); i < mine; i += WARP) dealt.copy(offset + i, own, i);
             grid_barrier(arrivals);
-            u32 begin = 0, end = 0;
+            count = mine = 0;
             if (blockIdx.x < parts) {
-                begin = u32(u64(crew.total) * blockIdx.x / parts);
-                end = u32(u64(crew.total) * (blockIdx.x + 1) / parts);
+                u32 begin = u32(u64(crew.total) * blockIdx.x / parts);
+                count = u32(u64(crew.total) * (blockIdx.x + 1) / parts) - begin;
+                u32 first = part_begin(count, m.share, warp_id());
+                mine = part_begin(count, m.share, warp_id() + 1) - first;
+                for (u32 i = lane_id(); i < mine; i += WARP) own.copy(i, dealt, begin + first + i);
+                __syncwarp();
             }
-            for (u32 i = begin + threadIdx.x; i < end; i += blockDim.x) sides[side][i - begin] = m.dealt[i];
-            if (threadIdx.x < QUEUES) crew.tail[threadIdx.x] = threadIdx.x == turn ? end - begin : 0;
             since = 0;
-            __syncthreads();
         }
     }
 }

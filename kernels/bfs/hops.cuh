@@ -1,17 +1,18 @@
-// A block's own part of the frontier, which it takes many hops further without waiting for other blocks.
+// A warp's own part of the frontier, which it takes many hops further without waiting for anybody.
 //
-// Records. Slot v of `records` holds the WIDTH neighbours of v, NO_VERTEX where there are fewer. A vertex of
-// higher degree has NO_VERTEX, its degree (at most LONGEST) and where its row begins. One aligned read fetches
+// Records. `records` holds WIDTH neighbours of each vertex, NO_VERTEX where there are fewer. A vertex of higher
+// degree has NO_VERTEX, its degree (at most LONGEST) and where its row begins. One aligned read fetches
 // a record, and it is issued together with the claim of its vertex: a hop costs one trip to memory.
 //
-// Entries. One arc (vertex, parent) each, in shared memory; all entries of a block claim the same depth. The
-// arc back to the parent is left out: it can improve nothing.
+// Entries. A vertex with its record and its parent, in shared memory; WIDTH lanes take one, an arc each. A longer
+// row makes several entries. The arc back to the parent is left out: it can improve nothing. A lone warp pays for
+// each instruction, so that few of them count as much as the trip.
 //
-// Labels only fall, by atomics, and whoever lowers one enqueues the vertex's arcs again. So blocks need not
-// be at the same hop: a vertex claimed too deep by a block that ran ahead is claimed again. If everything up to
-// depth D is exact when all blocks begin, then after k hops of each everything up to D + k is: a vertex of depth
-// D + i has a neighbour that some block made exact at its hop i - 1, and the same block claims it at hop i.
-// An entry whose parent was improved later claims too deep a label, and so nothing.
+// Labels only fall, by atomics, and whoever lowers one enqueues the vertex again. So warps need not be at the
+// same hop: a vertex claimed too deep by a warp that ran ahead is claimed again. If everything up to depth D is
+// exact when all warps begin, then after k hops of each everything up to D + k is: a vertex of depth D + i has a
+// neighbour that some warp made exact at its hop i - 1, and the same warp claims it at hop i. An entry whose
+// vertex was improved later claims too deep labels, and so nothing.
 
 #include "kernels/bfs/labels.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
@@ -19,8 +20,31 @@
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 constexpr u64 LONGEST = 1u << 30;
 
-struct alignas(2 * sizeof(VERTEX)) Entry {
+struct alignas(2 * sizeof(VERTEX)) Ids {
     VERTEX vertex, parent;
+};
+
+struct alignas(16) Quarter {
+    VERTEX slot[16 / sizeof(VERTEX)];
+};
+
+template <u32 WIDTH>
+struct Record {
+    static constexpr u32 PARTS = WIDTH * sizeof(VERTEX) / 16, EACH = 16 / sizeof(VERTEX);
+    Quarter part[PARTS];
+    __device__ __forceinline__ VERTEX operator[](u32 k) const { return part[k / EACH].slot[k % EACH]; }
+};
+
+// Entries in a row: records, and who they belong to.
+template <u32 WIDTH>
+struct Entries {
+    Record<WIDTH>* records;
+    Ids* ids;
+    __device__ __forceinline__ Entries from(u32 first) const { return {records + first, ids + first}; }
+    __device__ __forceinline__ void copy(u32 i, const Entries& other, u32 j) const {
+        records[i] = other.records[j];
+        ids[i] = other.ids[j];
+    }
 };
 
 struct Graph {
@@ -34,33 +58,20 @@ struct Graph {
     u32 max_depth, ahead, row_limit, capacity;
 };
 
-// Give `vertex` this depth; whether it was deeper before. A smaller predecessor at the same depth is kept too.
-__device__ __forceinline__ bool claim(const Graph& g, VERTEX vertex, VERTEX parent, u32 depth) {
-    if (TREE) return u32(atomicMin(&g.keys[vertex], make_key(depth, parent)) >> KEY_SHIFT) > depth;
-    return atomicMin(reinterpret_cast<u32*>(&g.distance[vertex]), depth) > depth;
+// Give `vertex` this depth, and keep the smallest predecessor there; returns the label that it had.
+__device__ __forceinline__ auto exchange_label(const Graph& g, VERTEX vertex, VERTEX parent, u32 depth) {
+    if constexpr (TREE)
+        return atomicMin(&g.keys[vertex], make_key(depth, parent));
+    else
+        return atomicMin(reinterpret_cast<u32*>(&g.distance[vertex]), depth);
 }
+
+// Whether a label is deeper than this depth.
+__device__ __forceinline__ bool deeper(u64 label, u32 depth) { return (TREE ? label >> KEY_SHIFT : label) > depth; }
 
 __device__ __forceinline__ void count_arcs(const Graph& g, u32 depth, u64 arcs) {
     arcs = warp_sum(arcs);
     if (arcs && lane_id() == 0) atomicAdd(&g.log[1 + (depth < g.logged ? depth : g.logged - 1)], arcs);
-}
-
-template <u32 WIDTH>
-__device__ __forceinline__ void load_record(const Graph& g, VERTEX vertex, VERTEX (&slot)[WIDTH]) {
-    const uint4* from = reinterpret_cast<const uint4*>(g.records + u64(vertex) * WIDTH);
-#pragma unroll
-    for (u32 i = 0; i < WIDTH * sizeof(VERTEX) / 16; ++i) {
-        uint4 piece = __ldg(from + i);
-        if constexpr (sizeof(VERTEX) == 4) {
-            slot[4 * i] = piece.x;
-            slot[4 * i + 1] = piece.y;
-            slot[4 * i + 2] = piece.z;
-            slot[4 * i + 3] = piece.w;
-        } else {
-            slot[2 * i] = u64(piece.y) << 32 | piece.x;
-            slot[2 * i + 1] = u64(piece.w) << 32 | piece.z;
-        }
-    }
 }
 
 __device__ __forceinline__ void prefetch(const void* address) {
@@ -80,77 +91,109 @@ __device__ __forceinline__ void look_ahead(const Graph& g, VERTEX vertex, VERTEX
     }
 }
 
-// Room for `amount` entries of this warp; all lanes call it. Beyond `capacity` nothing may be written.
-__device__ __forceinline__ u32 room(u32& tail, u32 amount) {
-    u32 base = 0;
-    if (lane_id() == 0) base = atomicAdd(&tail, amount);
-    return __shfl_sync(ALL_LANES, base, 0);
-}
-
-// Enqueue the arcs of one row per lane; all lanes call it, those without a row with degree 0.
-__device__ __forceinline__ void push_rows(const Graph& g, Entry* next, u32& tail, i64 begin, u64 degree, VERTEX vertex) {
-    bool refused = degree > g.row_limit;
-    if (refused) atomicAdd(&tail, g.capacity + 1);
-    u32 mine = refused ? 0 : u32(degree), upto = warp_inclusive_sum(mine);
-    u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
-    u32 base = room(tail, total);
-    if (base + total > g.capacity) return;
-    for (u32 first = 0; first < total; first += WARP) {
-        u32 k = first + lane_id(), from = 0;
+// Enqueue one row per lane behind `tail`, in entries of WIDTH arcs; all lanes call it, those without a row with
+// degree 0.
+template <u32 WIDTH>
+__device__ __forceinline__ void push_rows(const Graph& g, const Entries<WIDTH>& next, u32& tail, i64 begin, u64 degree,
+                                          VERTEX vertex, VERTEX parent) {
+    bool refused = __any_sync(ALL_LANES, degree > g.row_limit);
+    u32 mine = refused ? 0 : u32(degree + WIDTH - 1) / WIDTH, upto = warp_inclusive_sum(mine);
+    u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1), base = tail;
+    tail += refused ? g.capacity + 1 : total;
+    if (tail > g.capacity) return;
+    VERTEX* slots = reinterpret_cast<VERTEX*>(next.records);
+    for (u32 first = 0; first < total * WIDTH; first += WARP) {
+        u32 k = (first + lane_id()) / WIDTH, from = 0;
 #pragma unroll
         for (u32 step = WARP / 2; step; step /= 2)
             if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
-        u32 before = __shfl_sync(ALL_LANES, upto - mine, from);
+        u64 offset = u64(k - __shfl_sync(ALL_LANES, upto - mine, from)) * WIDTH + lane_id() % WIDTH;
         i64 row = __shfl_sync(ALL_LANES, begin, from);
-        VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
-        if (k < total) next[base + k] = Entry{g.columns[row + (k - before)], owner};
+        u64 arcs = __shfl_sync(ALL_LANES, degree, from);
+        Ids ids{__shfl_sync(ALL_LANES, vertex, from), __shfl_sync(ALL_LANES, parent, from)};
+        if (k < total) {
+            slots[u64(base) * WIDTH + first + lane_id()] = offset < arcs ? g.columns[row + i64(offset)] : NO_VERTEX;
+            if (lane_id() % WIDTH == 0) next.ids[base + k] = ids;
+        }
     }
 }
 
-// Claim `count` entries at this depth and enqueue the arcs of what was claimed.
-template <u32 WIDTH>
-__device__ __forceinline__ void hop(const Graph& g, const Entry* entries, u32 count, Entry* next, u32& tail, u32 depth) {
-    for (u32 first = warp_id() * WARP; first < count; first += blockDim.x) {
-        u32 i = first + lane_id();
-        bool won = false;
-        Entry entry{0, 0};
-        VERTEX slot[WIDTH];
-        if (i < count) {
-            entry = entries[i];
-            load_record(g, entry.vertex, slot);
-            if (g.ahead) look_ahead<WIDTH>(g, entry.vertex, entry.parent);
-            won = claim(g, entry.vertex, entry.parent, depth);
-        }
-        if (depth >= g.max_depth) continue;
-        bool row = won && slot[0] == NO_VERTEX && slot[1] != NO_VERTEX;
-        u32 wanted = 0;
+// Claim what the arcs of some entries lead to, ROUNDS times a warp's lanes on their way at once, and enqueue it.
+template <u32 WIDTH, u32 ROUNDS>
+__device__ __forceinline__ void take(const Graph& g, const Entries<WIDTH>& entries, u32 first, u32 count,
+                                     const Entries<WIDTH>& next, u32& tail, u32 depth) {
+    const VERTEX* slots = reinterpret_cast<const VERTEX*>(entries.records);
+    Ids ids[ROUNDS];
+    VERTEX end[ROUNDS];
+    Record<WIDTH> record[ROUNDS];
+    decltype(exchange_label(g, 0, 0, 0)) label[ROUNDS];
 #pragma unroll
-        for (u32 k = 0; k < WIDTH; ++k)
-            wanted |= u32(won && !row && slot[k] != NO_VERTEX && slot[k] != entry.parent) << k;
-        // Counts go up to WIDTH, so their sums are made of one ballot for each of their bits.
-        u32 number = __popc(wanted), before = 0, total = 0;
+    for (u32 r = 0; r < ROUNDS; ++r) {
+        u32 at = first * WIDTH + r * WARP + lane_id();
+        bool live = at < count * WIDTH;
+        end[r] = live ? slots[at] : NO_VERTEX;
+        if (live) ids[r] = entries.ids[at / WIDTH];
+        label[r] = 0;
+        if (end[r] != NO_VERTEX && end[r] != ids[r].parent) {
+            const uint4* from = reinterpret_cast<const uint4*>(g.records + u64(end[r]) * WIDTH);
 #pragma unroll
-        for (u32 bit = 1; bit <= WIDTH; bit *= 2) {
-            u32 lanes = __ballot_sync(ALL_LANES, number & bit);
-            before += bit * __popc(lanes & lanes_below());
-            total += bit * __popc(lanes);
+            for (u32 i = 0; i < Record<WIDTH>::PARTS; ++i)
+                reinterpret_cast<uint4&>(record[r].part[i]) = __ldg(from + i);
+            label[r] = exchange_label(g, end[r], ids[r].vertex, depth);
+            if (g.ahead) look_ahead<WIDTH>(g, end[r], ids[r].vertex);
         }
-        if (total) {
-            u32 place = room(tail, total) + before;
-            if (place + number <= g.capacity) {
+    }
+    if (depth >= g.max_depth) return;
+    bool any_row = false;
 #pragma unroll
-                for (u32 k = 0; k < WIDTH; ++k)
-                    if (wanted >> k & 1) next[place++] = Entry{slot[k], entry.vertex};
-            }
+    for (u32 r = 0; r < ROUNDS; ++r) {
+        bool won = deeper(label[r], depth), row = won && record[r][0] == NO_VERTEX, whole = won && !row;
+        any_row |= row;
+        u32 lanes = __ballot_sync(ALL_LANES, whole), place = tail + __popc(lanes & lanes_below());
+        tail += __popc(lanes);
+        if (whole && place < g.capacity) {
+            next.records[place] = record[r];
+            next.ids[place] = Ids{end[r], ids[r].vertex};
         }
-        if (__any_sync(ALL_LANES, row))
-            push_rows(g, next, tail, row ? i64(u64(slot[2]) | (sizeof(VERTEX) == 4 ? u64(slot[3]) << 32 : 0)) : 0,
-                      row ? u64(slot[1]) : 0, entry.vertex);
         if (g.logged) {
             u32 degree = 0;
 #pragma unroll
-            for (u32 k = 0; k < WIDTH; ++k) degree += won && slot[k] != NO_VERTEX;
-            count_arcs(g, depth, row ? u64(slot[1]) : degree);
+            for (u32 k = 0; k < WIDTH; ++k) degree += whole && record[r][k] != NO_VERTEX;
+            count_arcs(g, depth, degree);
         }
     }
+    if (!__any_sync(ALL_LANES, any_row)) return;
+#pragma unroll 1
+    for (u32 r = 0; r < ROUNDS; ++r) {
+        u64 degree = 0, begin = 0;
+        VERTEX vertex = 0, parent = 0;
+#pragma unroll
+        for (u32 k = 0; k < ROUNDS; ++k) {
+            // A vertex without arcs has NO_VERTEX for its degree.
+            if (k == r && deeper(label[k], depth) && record[k][0] == NO_VERTEX && record[k][1] != NO_VERTEX) {
+                degree = record[k][1];
+                begin = u64(record[k][2]) | (sizeof(VERTEX) == 4 ? u64(record[k][3]) << 32 : 0);
+                vertex = end[k];
+                parent = ids[k].vertex;
+            }
+        }
+        if (g.logged) count_arcs(g, depth, degree);
+        if (tail <= g.capacity) push_rows<WIDTH>(g, next, tail, i64(begin), degree, vertex, parent);
+    }
+}
+
+// Take a warp's `count` entries one hop further, to this depth; returns how many there are then, more than
+// `capacity` if they were too many to be kept.
+template <u32 WIDTH>
+__device__ __forceinline__ u32 hop(const Graph& g, const Entries<WIDTH>& entries, u32 count, const Entries<WIDTH>& next,
+                                   u32 depth) {
+    constexpr u32 ROUNDS = WIDTH * sizeof(VERTEX) <= 16 ? 4 : sizeof(VERTEX) == 4 ? 2 : 1;
+    u32 tail = 0;
+    if (count * WIDTH <= WARP)
+        take<WIDTH, 1>(g, entries, 0, count, next, tail, depth);
+    else
+        for (u32 first = 0; first < count; first += ROUNDS * WARP / WIDTH)
+            take<WIDTH, ROUNDS>(g, entries, first, count, next, tail, depth);
+    __syncwarp();
+    return tail <= g.capacity ? tail : g.capacity + 1;
 }

@@ -3,9 +3,10 @@
 // Grimshaw, PPoPP 2012, section 5.2; one resident kernel as in Luo, Wong, Hwu, DAC 2010).
 //
 // Contract. row_offsets i64 (vertices + 1), columns VERTEX (arcs), records as `make_records` leaves them.
-// Block: a multiple of 32. Grid: no more blocks than run at the same time. Dynamic shared memory: 2 * capacity
-// entries. hops is 1 to 64; target at most capacity; dealt holds blocks * capacity entries, slots 2 * blocks
-// words. See hops.cuh and crew.cuh for the way, wide.cuh for frontiers that are too wide for it.
+// Block: a multiple of 32 up to 512. Grid: no more blocks than run at the same time. Dynamic shared memory: twice
+// `capacity` entries for each warp. hops is 1 to 64, share at most capacity, and target and wide_limit at most what
+// a block and the grid can hold; dealt holds as many entries as the grid, slots 2 * blocks words.
+// See hops.cuh and crew.cuh for the way, wide.cuh for frontiers that are too wide for it.
 //
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
@@ -13,7 +14,7 @@
 #include "kernels/bfs/crew.cuh"
 #include "kernels/bfs/wide.cuh"
 
-extern __shared__ u64 arena[];
+extern __shared__ uint4 arena[];
 
 // Once per graph: a record for each vertex (see hops.cuh).
 extern "C" __global__ void make_records(const i64* row_offsets, const VERTEX* columns, VERTEX* records, u64 vertices,
@@ -48,16 +49,16 @@ __device__ __forceinline__ void finish(const Graph& g, u32& deepest, i64* predec
     write_wide(g.keys, g.distance, predecessor, g.vertices);
 }
 
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(512, 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
            const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
-           u64 width, u64 capacity, u64 hops, u64 target, u64 ahead, u64 row_limit, u64 wide_limit, u64 narrow_limit,
-           u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
+           u64 width, u64 capacity, u64 hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
+           u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ Crew crew;
     __shared__ u32 deepest;
     Graph g{row_offsets,    columns,    records,        distance,       keys,         log,
             vertices,       logged,     u32(max_depth), u32(ahead), u32(row_limit), u32(capacity)};
-    Meeting meeting{slots, notice, reinterpret_cast<Entry*>(dealt), u32(hops), u32(target), u32(wide_limit)};
+    Meeting meeting{slots, notice, dealt, room, u32(hops), u32(target), u32(share), u32(wide_limit)};
     Wide wide{queue, listed, control, arrivals, 0, 0, 1};
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         if (TREE)
@@ -89,10 +90,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                                                   u64(row_offsets[frontier[i] + 1] - row_offsets[frontier[i]]));
             if (threadIdx.x == 0) crew.depth = depth;
             __syncthreads();
-            Entry* entries = reinterpret_cast<Entry*>(arena);
             Outcome outcome = width == 4
-                                  ? go_deep<4>(g, crew, meeting, entries, arrivals, frontier, count, u32(parts))
-                                  : go_deep<8>(g, crew, meeting, entries, arrivals, frontier, count, u32(parts));
+                                  ? go_deep<4>(g, crew, meeting, arena, arrivals, frontier, count, u32(parts))
+                                  : go_deep<8>(g, crew, meeting, arena, arrivals, frontier, count, u32(parts));
             if (outcome == FINISHED) break;
             depth = crew.depth;
             restore(g, wide, depth);

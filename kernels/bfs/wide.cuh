@@ -39,10 +39,11 @@ __device__ __forceinline__ void append(VERTEX* list, u64* tail, bool mine, VERTE
     if (mine) list[base + __popc(lanes & lanes_below())] = vertex;
 }
 
-// As `claim`, but most arcs lead back here, and a plain read is enough to see that: it can only be too deep.
+// Whether this arc lowers a label. Most arcs lead back, and a plain read is enough to see that: it can only be too
+// deep.
 __device__ __forceinline__ bool claim_new(const Graph& g, VERTEX vertex, VERTEX parent, u32 depth) {
     if (TREE ? g.keys[vertex] <= make_key(depth, parent) : u32(g.distance[vertex]) <= depth) return false;
-    return claim(g, vertex, parent, depth);
+    return deeper(exchange_label(g, vertex, parent, depth), depth);
 }
 
 __device__ __forceinline__ void restore(const Graph& g, Wide& w, u32 depth) {

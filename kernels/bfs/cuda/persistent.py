@@ -14,6 +14,8 @@ CONTROL_WORDS = 4 * 32  # four copies, as in wide.cuh
 NOTICE_WORDS = 6  # as in crew.cuh
 LONG_ROW = 1024  # as in wide.cuh
 MOST_HOPS = 64  # as in crew.cuh
+MOST_THREADS = 512  # as in persistent.cu
+AHEAD = 4
 STATIC_SHARED = 1024  # bytes left for the kernel's own shared variables
 
 
@@ -28,9 +30,10 @@ def prepare(
     block: int = 512,
     blocks: int | None = None,
     hops: int = 16,
-    target: int = 256,
-    capacity: int = 4096,
-    ahead: int = 8,
+    target: int = 24,
+    share: int = 6,
+    capacity: int = 128,
+    ahead: int | None = None,
     width: int | None = None,
     row_limit: int = 512,
     wide_from: float = 0.25,
@@ -44,9 +47,11 @@ def prepare(
     ----------
     block, blocks : threads of a block, and blocks; one per multiprocessor by default.
     hops : levels between barriers while several blocks are at work, at most 64.
-    target : arcs of the frontier that a block is given.
-    capacity : arcs of the frontier that a block can hold.
-    ahead : hops ahead at which a path that goes straight on is fetched; 0 for none.
+    target : vertices of the frontier that a block is given.
+    share : vertices of the frontier that a warp of it is given, while there are enough warps.
+    capacity : vertices of the frontier that a warp can hold.
+    ahead : hops ahead at which a path that goes straight on is fetched, 0 for none; by default AHEAD if the
+        graph is larger than the device's L2.
     width : neighbours that a vertex's record holds, 4 or 8; by default 8 if many vertices have more than 4.
     row_limit : degree above which a frontier vertex makes the whole grid take the level.
     wide_from : share of all capacity above which the whole grid takes the levels one by one.
@@ -59,8 +64,8 @@ def prepare(
     import numpy
 
     started = time.perf_counter()
-    if block % 32 or not 32 <= block <= 1024:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
+    if block % 32 or not 32 <= block <= MOST_THREADS:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 up to {MOST_THREADS}")
     if not 1 <= hops <= MOST_HOPS:
         raise ValueError(f"hops is {hops}; it can be 1 to {MOST_HOPS}")
     if width not in (None, 4, 8):
@@ -68,12 +73,17 @@ def prepare(
     offsets = cupy.ascontiguousarray(row_offsets)
     columns = cupy.ascontiguousarray(column_indices)
     vertices, arcs = len(offsets) - 1, len(columns)
-    entry = 2 * columns.dtype.itemsize
-    capacity = max(32, min(capacity, (shared_bytes() - STATIC_SHARED) // (2 * entry), (1 << 24) - 2))
-    target = max(1, min(target, capacity))
-    grid = blocks or int(cupy.cuda.Device().attributes["MultiProcessorCount"])
     if width is None:
         width = 8 if arcs > 4.5 * vertices else 4
+    entry = (width + 2) * columns.dtype.itemsize
+    warps = block // 32
+    capacity = max(32, min(capacity, (shared_bytes() - STATIC_SHARED) // (2 * entry * warps)))
+    target = max(1, min(target, capacity * warps))
+    share = max(1, min(share, capacity))
+    grid = blocks or int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    if ahead is None:
+        touched = vertices * (width + 1) * columns.dtype.itemsize
+        ahead = AHEAD if touched > cupy.cuda.Device().attributes["L2CacheSize"] else 0
 
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         records = cupy.empty(max(1, vertices) * width, dtype)
@@ -88,9 +98,11 @@ def prepare(
             capacity,
             hops,
             target,
+            share,
             ahead,
-            min(row_limit, capacity),
-            int(grid * min(capacity * wide_from, capacity)),
+            min(row_limit, capacity * width),
+            grid * warps * capacity,
+            int(grid * warps * capacity * min(wide_from, 1.0)),
             int(max(1, grid * target * narrow_below)),
             patience,
         )
@@ -98,7 +110,7 @@ def prepare(
             records,
             cupy.empty(max(1, vertices), dtype),
             cupy.empty(arcs // LONG_ROW + 1, dtype),
-            cupy.empty(2 * grid * capacity, dtype),
+            cupy.empty((width + 2) * grid * warps * capacity, dtype),
             cupy.zeros(2 * grid, cupy.uint64),
             cupy.zeros(NOTICE_WORDS, cupy.uint64),
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
@@ -114,7 +126,7 @@ def prepare(
         max_depth=max_depth,
         block=block,
         blocks=grid,
-        shared=2 * capacity * entry,
+        shared=2 * warps * capacity * entry,
         buffers=buffers,
         statistics=statistics,
         narrow=narrow,
