@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def search_all(
     context: Context, graph: SearchedGraph, sources: NDArray[Any], parameters: TraverseParameters
 ) -> tuple[Traversal, Measurement]:
-    """Search from every source, after one search that compiles and is not measured.
+    """Search from every source, after one preparation and one search that compile and are not measured.
 
     With statistics the searches are made once more when all are timed, so that nothing is counted on the
     clock, and the order of the graph is timed, if it has one. Raises `StageError` for a strategy or a tuning
@@ -37,6 +37,8 @@ def search_all(
 
     permutation = graph.permutation
     starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()
+    # What compiles while a graph is prepared must not count as its preparation.
+    _prepare(graph, parameters)
     search, notes = _prepare(graph, parameters)
     rows = Rows(context, graph, parameters.output)
     records = _timed(context, graph, search, rows, sources.tolist(), starts)

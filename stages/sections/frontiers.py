@@ -18,6 +18,9 @@ FRONTIERS = {
 }
 """The curves of a frontier plot by the names of `levels` (Merrill et al., PPoPP 2012, figure 3)."""
 
+STYLES = ("-", "--", ":")
+"""Lines of strategies beyond those that have a colour of their own."""
+
 MARKED = 30
 """Levels up to which each is marked by a point."""
 
@@ -74,56 +77,73 @@ def frontier_panels(studies: Sequence[Study]) -> dict[str, Any]:
 
 
 def expansion_panels(studies: Sequence[Study]) -> dict[str, Any] | None:
-    """Draw the arcs that each strategy gathered in each level over those of the logical edge frontier.
+    """Draw the arcs that strategies gathered in each level beside those of the logical edge frontier.
 
-    Returns None where no strategy counted.
+    Strategies that gathered just those are named, not drawn. Returns None where no strategy counted.
     """
-    counted = {
-        study.graph: {
-            member.name: member.one.searches[0]["levels"]["expanded"]
-            for member in study.members
-            if "expanded" in member.one.searches[0]["levels"]
-        }
-        for study in studies
-    }
+    counted = {study.graph: _expanded(study) for study in studies}
+    counted = {graph: found for graph, found in counted.items() if found}
     logical = {study.graph: _first_levels(study)["arcs"] for study in studies}
     names = list(dict.fromkeys(name for found in counted.values() for name in found))
     if not names:
         return None
-    colors = {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(names)}
-    styles = {name: ("-", "--", ":")[place // len(PALETTE) % 3] for place, name in enumerate(names)}
+    more = [name for name in names if any(_differ(counted[at].get(name), logical[at]) for at in counted)]
+    same = [name for name in names if name not in more]
+    looks = {
+        name: (PALETTE[place % len(PALETTE)], STYLES[place // len(PALETTE) % len(STYLES)])
+        for place, name in enumerate(more)
+    }
 
     def painter(graph: str) -> Callable[[Any], None]:
         def paint(axes: Any) -> None:
             places, arcs = thinned(logical[graph])
-            axes.plot(places, arcs, lw=3, alpha=0.3, color="#888888", label="logical edge frontier")
-            for name, expanded in counted[graph].items():
-                places, values = thinned(expanded)
-                axes.plot(places, values, lw=0.9, ls=styles[name], color=colors[name], label=name)
+            axes.plot(places, arcs, lw=3.5, alpha=0.35, color="#888888", label="logical edge frontier")
+            for name in more:
+                if name in counted[graph]:
+                    places, values = thinned(counted[graph][name])
+                    color, style = looks[name]
+                    axes.plot(places, values, lw=1, ls=style, color=color, label=name)
             _level_axes(axes)
 
         return paint
 
-    drawn = [graph for graph, found in counted.items() if found]
+    exact = f" {', '.join(same)} gathered each level's arcs once, and are not drawn." if same else ""
     return {
         "kind": "figure",
         "title": "Arcs gathered in each level",
         "about": (
             "From the first source, by strategies that count them, over the arcs of the level's vertices: "
             "what lies above is redundant, what lies below was left unread by a bottom-up search (as in "
-            "figure 7 of Merrill et al., PPoPP 2012)."
+            f"figure 7 of Merrill et al., PPoPP 2012).{exact}"
         ),
         "svg": draw_panels(
-            [(graph, painter(graph)) for graph in drawn],
+            [(graph, painter(graph)) for graph in counted],
             height=2.1,
             across="level",
             up="arcs",
-            alt=f"Arcs gathered per level by {len(names)} strategies on {len(drawn)} graphs",
+            alt=f"Arcs gathered per level by {len(names)} strategies on {len(counted)} graphs",
         ),
         "data": {
-            graph: {name: thinned(values)[1] for name, values in counted[graph].items()} for graph in drawn
+            graph: {name: thinned(values)[1] for name, values in found.items()}
+            for graph, found in counted.items()
         },
     }
+
+
+def _expanded(study: Study) -> dict[str, list[int]]:
+    """The arcs that each counting strategy gathered, by level of the first search."""
+    levels = {member.name: member.one.searches[0]["levels"] for member in study.members}
+    return {name: each["expanded"] for name, each in levels.items() if "expanded" in each}
+
+
+def _differ(expanded: Sequence[int] | None, arcs: Sequence[int]) -> bool:
+    if expanded is None:
+        return False
+    length = max(len(expanded), len(arcs))
+    return any(
+        (expanded[level] if level < len(expanded) else 0) != (arcs[level] if level < len(arcs) else 0)
+        for level in range(length)
+    )
 
 
 def _first_levels(study: Study) -> dict[str, Any]:

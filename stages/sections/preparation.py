@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
-    """Set each run against the one of its graph that needs the least preparation.
+    """Set each run against those of its graph and backend that prepare less.
 
     Returns None where no graph was searched in two ways.
     """
@@ -20,10 +20,8 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
     for study in studies:
         if len(study.members) < 2:
             continue
-        plain = min(study.members, key=preparation_milliseconds)
         for member in study.members:
-            against = "" if member is plain else plain.name
-            paid = None if member is plain else paid_after(member, plain)
+            against, paid = _paid(member, study.members)
             rows.append(
                 [
                     study.graph,
@@ -45,8 +43,9 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
             "its own, workspace; the order of a `reorder` stage was timed again beside it where statistics "
             "were asked for, found and applied in memory. A search counts with mapping its labels back, both "
             "by medians. A run has paid for itself after so many searches that preparation, order and "
-            "searches together take no longer than those of the run of the same graph that prepares the "
-            "least. What else stages did before stands in the table of stage runs."
+            "searches together take no longer than those of any run of the same graph and backend that "
+            "prepares less; the one that it overtakes last is named. What else stages did before stands in "
+            "the table of stage runs."
         ),
         "columns": [
             "graph",
@@ -61,6 +60,21 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
     }
 
 
+def _paid(member: Member, others: Sequence[Member]) -> tuple[str, float | None]:
+    """Name the run that is overtaken last and after how many searches; nothing where none prepares less."""
+    cheaper = [
+        other
+        for other in others
+        if other.one.backend == member.one.backend
+        and preparation_milliseconds(other) < preparation_milliseconds(member)
+    ]
+    if not cheaper:
+        return "", None
+    # Of those that are never overtaken, the fastest says most.
+    last = max(cheaper, key=lambda other: (paid_after(member, other), -search_milliseconds(other)))
+    return last.name, paid_after(member, last)
+
+
 def preparation_milliseconds(member: Member) -> float:
     """What a strategy and the order of its graph take once."""
     return member.one.prepare_milliseconds + (member.one.order_milliseconds or 0.0)
@@ -73,10 +87,8 @@ def search_milliseconds(member: Member) -> float:
     )
 
 
-def paid_after(member: Member, plain: Member) -> float:
-    """Count the searches after which `member` is no slower in all than `plain`; infinity for never."""
-    more = preparation_milliseconds(member) - preparation_milliseconds(plain)
-    saved = search_milliseconds(plain) - search_milliseconds(member)
-    if more <= 0:
-        return 0 if saved >= 0 else math.inf
+def paid_after(member: Member, cheaper: Member) -> float:
+    """Count the searches after which `member` is no slower in all than `cheaper`; infinity for never."""
+    more = preparation_milliseconds(member) - preparation_milliseconds(cheaper)
+    saved = search_milliseconds(cheaper) - search_milliseconds(member)
     return math.ceil(more / saved) if saved > 0 else math.inf

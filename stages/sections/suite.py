@@ -133,13 +133,17 @@ def _rate_cell(study: Study, member: Member | None) -> str | None:
     if member is None or not rates:
         return None
     speedup = _speedup(study, member)
-    return f"{fmean(rates):.3g}" + (f" ({speedup:.3g}x)" if speedup is not None else "")
+    return f"{fmean(rates):.3g}" + (f" ({_times(speedup)})" if speedup is not None else "")
 
 
 def _speedup(study: Study, member: Member) -> float | None:
     if study.baseline is None or member is study.baseline:
         return None
     return study.baseline.milliseconds / member.milliseconds
+
+
+def _times(speedup: float) -> str:
+    return f"{speedup:,.0f}x" if speedup >= 100 else f"{speedup:.3g}x"
 
 
 def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
@@ -205,7 +209,7 @@ def _bars(study: Study, names: Sequence[str]) -> Callable[[Any], None]:
             share = best.milliseconds / member.milliseconds
             axes.barh(place, share, color=PALETTE[1] if member is best else PALETTE[0], height=0.7)
             speedup = _speedup(study, member)
-            told = f"{member.milliseconds:.3g} ms" + (f", {speedup:.3g}x" if speedup is not None else "")
+            told = f"{member.milliseconds:.3g} ms" + (f", {_times(speedup)}" if speedup is not None else "")
             axes.text(share + 0.03, place, told, va="center", fontsize=6)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
