@@ -20,8 +20,12 @@ SHALLOW = 12
 """Levels up to which bottom-up levels pay: Kronecker, uniform and social graphs have up to 9, a crawl 17."""
 
 LARGE = 1 << 17
-"""Arcs per level from which the levels of a graph that is not shallow are expanded and contracted at once: a
-27-point lattice of 40^3 has 40,000, one of 80^3 160,000, a crawl 330,000."""
+"""Arcs per level from which the levels of a lattice are expanded and contracted at once: with 27 points 40^3
+has 40,000, 80^3 has 160,000."""
+
+EVEN = 0.05
+"""Share of the arcs in the largest vertices below which degrees are even: lattices have 1 to 2 %, graphs with
+hubs 6 % and more. Without hubs there are few duplicates to cull in a step of its own."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,9 @@ def on_device(shape: Shape) -> tuple[str, str]:
     Deep graphs with short rows have levels too small for the device: their time is levels times the cost of
     one, so the search with several hops between barriers wins. Bottom-up levels win where most arcs are met
     within a few levels; where the frontier stays narrow for long, they would look at the unvisited over and
-    over. Else the search goes top-down: in one fused step a level where all of many levels are large, and
-    with a choice in each level where they are of all sizes.
+    over. Else the search goes top-down: in one fused step a level where there are many large levels and no
+    hubs, and with a choice in each level where there are hubs or levels of all sizes. The direction-optimizing
+    search goes top-down as well, and is the best at it in large lattices with short rows.
     """
     per_level, levels = shape.arcs_per_level, shape.levels
     assert per_level is not None
@@ -78,12 +83,14 @@ def on_device(shape: Shape) -> tuple[str, str]:
     assert shape.growth is not None
     drawn_out = "" if shape.growth.complete else "about "
     seen = f"{drawn_out}{levels:.0f} levels of {per_level:.0f} arcs from the largest vertex, {shape.skew()}"
-    deep = levels > SHALLOW and shape.linked / levels < DEEP
-    if deep and shape.mean_degree <= THIN:
+    thin, even = shape.mean_degree <= THIN, shape.top_share < EVEN
+    if levels > SHALLOW and thin and shape.linked / levels < DEEP:
         return "persistent", f"{seen}: small levels of short rows, so several hops go between barriers"
     if shape.symmetric and levels <= SHALLOW:
         return "direction_optimizing", f"{seen}: symmetric and shallow, so large levels go bottom-up"
+    if shape.symmetric and thin and even and per_level < LARGE:
+        return "direction_optimizing", f"{seen}: levels of short rows, too large for hops between barriers"
     side = f"more than {SHALLOW} levels" if shape.symmetric else "directed"
-    if levels > SHALLOW and per_level >= LARGE:
-        return "expand_contract", f"{seen}: {side}, and large ones, so each goes top-down in one step"
+    if levels > SHALLOW and even and per_level >= LARGE:
+        return "expand_contract", f"{seen}: {side}, large and even ones, so each goes top-down in one step"
     return "hybrid", f"{seen}: {side}, so each goes top-down, in one or two steps by its size"

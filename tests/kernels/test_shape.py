@@ -51,30 +51,32 @@ def test_on_the_cpu_the_direction_is_what_counts():
 
 
 @pytest.mark.parametrize(
-    ("symmetric", "linked", "vertices", "arcs", "complete", "total", "chosen"),
+    ("symmetric", "linked", "top", "vertices", "arcs", "complete", "total", "chosen"),
     [
-        (True, 646_411, (1, 64803), (64803, 21_900_000), False, 31_400_130, "direction_optimizing"),
-        (True, 10**6, tuple(range(1, 257)), tuple(range(4, 1028, 4)), False, 3_996_000, "persistent"),
-        (True, 64_000, tuple(range(1, 40)), tuple(range(0, 3900, 100)), True, 1_579_032, "hybrid"),
-        (True, 325_557, (1, 18236) * 8, (18236, 600_000) * 8, False, 5_477_938, "expand_contract"),
-        (True, 1001, (1, 300, 700), (300, 9000, 7000), True, 16_300, "direction_optimizing"),
-        (False, 71_891, (1, 2510, 27165, 44009), (2510, 90_000, 500_000, 277_000), True, 870_161, "hybrid"),
-        (False, 547_350, (1, 39646), (39646, 9_600_000), False, 16_085_936, "hybrid"),
-        (False, 1 << 20, (1,) * 36, (200_000,) * 36, True, 7_200_000, "expand_contract"),
-        (False, 300, (1,) * 300, (1,) * 300, True, 300, "persistent"),
-        (True, 1 << 20, (1,), (5_000_000,), False, 10_000_000, "direction_optimizing"),
-        (False, 0, (1,), (0,), True, 0, "hybrid"),
+        (True, 646_411, 0.43, (1, 64803), (64803, 21_900_000), False, 31_400_130, "direction_optimizing"),
+        (True, 10**6, 0.01, tuple(range(1, 257)), tuple(range(4, 1028, 4)), False, 3_996_000, "persistent"),
+        (True, 64_000, 0.01, tuple(range(1, 40)), tuple(range(0, 3900, 100)), True, 1_579_032, "hybrid"),
+        (True, 325_557, 0.34, (1, 18236) * 8, (18236, 600_000) * 8, False, 5_477_938, "hybrid"),
+        (True, 1001, 0.1, (1, 300, 700), (300, 9000, 7000), True, 16_300, "direction_optimizing"),
+        (True, 10**6, 0.01, (1,) * 50, (600_000,) * 50, True, 3 * 10**7, "expand_contract"),
+        (True, 10**6, 0.01, (1,) * 50, (100_000,) * 50, True, 5 * 10**6, "direction_optimizing"),
+        (False, 71_891, 0.22, (1, 2510, 27165), (2510, 90_000, 777_000), True, 870_161, "hybrid"),
+        (False, 547_350, 0.41, (1, 39646), (39646, 9_600_000), False, 16_085_936, "hybrid"),
+        (False, 10**6, 0.02, (1,) * 36, (200_000,) * 36, True, 7_200_000, "expand_contract"),
+        (False, 300, 0.01, (1,) * 300, (1,) * 300, True, 300, "persistent"),
+        (True, 1 << 20, 0.5, (1,), (5_000_000,), False, 10_000_000, "direction_optimizing"),
+        (False, 0, 0.0, (1,), (0,), True, 0, "hybrid"),
     ],
 )
 def test_on_a_gpu_depth_and_symmetry_are_what_counts(
-    symmetric, linked, vertices, arcs, complete, total, chosen
+    symmetric, linked, top, vertices, arcs, complete, total, chosen
 ) -> None:
-    shape = Shape(1 << 20, total, symmetric, linked, 9, 0.25, Growth(vertices, arcs, complete), 1.0)
+    shape = Shape(1 << 20, total, symmetric, linked, 9, top, Growth(vertices, arcs, complete), 1.0)
     name, reason = choose_on_device(shape)
     assert name == chosen
     assert strategies_in("kernels.bfs")[name].cuda
     assert symmetric or strategies_in("kernels.bfs")[name].directed
-    assert "hold 25% of the arcs" in reason
+    assert f"hold {top:.0%} of the arcs" in reason
     assert f"{shape.levels:.0f} levels" in reason
 
 
