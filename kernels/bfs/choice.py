@@ -74,15 +74,16 @@ def on_device(shape: Shape) -> tuple[str, str]:
     one, so the search with several hops between barriers wins. Bottom-up levels win where most arcs are met
     within a few levels; where the frontier stays narrow for long, they would look at the unvisited over and
     over. Else the search goes top-down: in one fused step a level where there are many large levels and no
-    hubs, and with a choice in each level where there are hubs or levels of all sizes. The direction-optimizing
-    search goes top-down as well, and is the best at it in large lattices with short rows.
+    hubs, and with a choice in each level where there are hubs or levels of all sizes. The search that may go
+    bottom-up goes top-down as well, and is the best at it in large lattices with short rows.
     """
     per_level, levels = shape.arcs_per_level, shape.levels
     assert per_level is not None
     assert levels is not None
     assert shape.growth is not None
-    drawn_out = "" if shape.growth.complete else "about "
-    seen = f"{drawn_out}{levels:.0f} levels of {per_level:.0f} arcs from the largest vertex, {shape.skew()}"
+    takes = "has" if shape.growth.complete else "meets most arcs in about"
+    seen = f"a search from the largest vertex {takes} {levels:.0f} levels of {per_level:,.0f} arcs"
+    seen = f"{seen}, {shape.skew()}"
     thin, even = shape.mean_degree <= THIN, shape.top_share < EVEN
     if levels > SHALLOW and thin and shape.linked / levels < DEEP:
         return "persistent", f"{seen}: small levels of short rows, so several hops go between barriers"
