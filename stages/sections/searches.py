@@ -12,6 +12,9 @@ from stages.sections.rates import geometric_mean, harmonic_mean, rates
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
 
+BESIDE = 3
+"""Curves beyond which the legend stands beside them, since it would hide some."""
+
 
 def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     """Draw the median time of every run, with the fastest and slowest search."""
@@ -57,7 +60,10 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         axes.set_ylabel("share of sources")
         axes.set_ylim(0, 1)
         if any(data.values()) and len(data) <= len(PALETTE):
-            axes.legend(loc="best")
+            if len(data) > BESIDE:
+                axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+            else:
+                axes.legend(loc="best")
 
     return {
         "kind": "figure",

@@ -150,10 +150,11 @@ def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
     """Compare `auto` with the best strategy of each graph; None where it was not measured beside others."""
     rows: list[list[Any]] = []
     for study in studies:
-        auto = next((member for member in study.members if member.one.asked["strategy"] == "auto"), None)
-        if auto is None or len(study.members) < 2:
+        autos = [member for member in study.members if member.one.asked["strategy"] == "auto"]
+        # Several of them differ in more than the strategy, so that there is no one best to compare with.
+        if len(autos) != 1 or len(study.members) < 2:
             continue
-        best = study.best
+        auto, best = autos[0], study.best
         behind = 100 * (auto.milliseconds / best.milliseconds - 1)
         rows.append(
             [

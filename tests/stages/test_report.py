@@ -182,6 +182,17 @@ def test_the_order_of_a_graph_counts_as_preparation():
     assert [row[3:] for row in table] == [[None, 9.0, "", None], [20.0, 3.0, "two_phase, original", 4]]
 
 
+def test_auto_under_several_orders_has_no_one_best():
+    runs = {
+        f"bfs[order={order},strategy={strategy}]": searched(
+            "two_phase", time, asked={"strategy": strategy}, prepare=time
+        )
+        for order, strategy, time in (("a", "auto", 1.0), ("b", "auto", 2.0), ("a", "two_phase", 3.0))
+    }
+    titles = {section["title"] for section in make(list(runs.values()), labels=tuple(runs))}
+    assert "auto against the best" not in titles
+
+
 def test_curves_of_many_levels_are_thinned():
     data = of_suite()["Frontiers of each graph"]["data"]
     assert data["one"] == {"vertices": [1, 1], "arcs": [4, 4], "distinct": [3, 3]}
