@@ -70,8 +70,8 @@ __device__ __forceinline__ void expand_contract(Search& s, u64 first, u64 end, u
         shared.oldest = first;  // read behind the barriers of `measure`
         shared.gathered = 0;
     }
-    each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64, u64 tiles) {
-        u64 i = tile + threadIdx.x * tiles;
+    each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
+        u64 i = of_tile(s, tile, share, tiles);
         bool valid = i < count;
         VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
         i64 begin = valid ? s.row_offsets[vertex] : 0;

@@ -10,7 +10,8 @@
 // Work is dealt in tiles, at most one row or WIDE arcs per thread. Even shares: tile t goes to block t mod
 // grid, and there are as many for each. Stealing: a block takes its next tile from a counter (section 4.1).
 // Frontiers smaller than the grid is wide are cut finer, since any row may be long. Vertices, and arcs if they
-// are few, are dealt like cards, since hubs lie together in the queue.
+// are few, are dealt like cards, since hubs lie together in the queue. Where claims race neither is done, since
+// duplicates lie together too, and only a block that gets both can cull one.
 
 #include "kernels/bfs/gather.cuh"
 #include "kernels/bfs/lookup.cuh"
@@ -138,6 +139,12 @@ __device__ __forceinline__ u64 wrap(const Queue& queue, u64 place) {
     return place < queue.capacity ? place : place - queue.capacity;
 }
 
+// The item that this thread gets of a tile of vertices, beyond the last if none.
+__device__ __forceinline__ u64 of_tile(const Search& s, u64 tile, u64 share, u64 tiles) {
+    if (s.parts & LOOK_ATOMIC) return tile + threadIdx.x * tiles;
+    return threadIdx.x < share ? tile * share + threadIdx.x : NOWHERE;
+}
+
 // Where the `amount` entries go of which the step's counter said `before`; NOWHERE if they would overwrite `oldest`
 // or what follows it.
 __device__ __forceinline__ u64 settle(const Search& s, const Queue& queue, u64 before, u64 amount, u64 oldest) {
@@ -163,7 +170,7 @@ __device__ __forceinline__ u64 reserve_for_block(const Search& s, const Queue& q
 }
 
 struct EdgeWriter {
-    static constexpr u32 BATCH = 4;
+    static constexpr u32 BATCH = TREE ? 3 : 4;  // more would spill
     static constexpr bool OWNERS = TREE != 0;
     const VERTEX* columns;
     const Queue& edges;
@@ -221,8 +228,8 @@ __device__ __forceinline__ void expand_tile(const Search& s, i64 begin, i64 leng
 // Vertex queue [first, end) to edge queue.
 __device__ __forceinline__ void expand(Search& s, u64 first, u64 end, Shared& shared) {
     u64 count = end - first, base = inside(s.vertices, first);
-    each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64, u64 tiles) {
-        u64 i = tile + threadIdx.x * tiles;
+    each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
+        u64 i = of_tile(s, tile, share, tiles);
         bool valid = i < count;
         VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
         i64 begin = valid ? s.row_offsets[vertex] : 0;
@@ -273,11 +280,10 @@ __device__ __forceinline__ void contract(Search& s, u64 first, u64 end, u32 dept
 __device__ __forceinline__ void contract_expand(Search& s, u64 first, u64 end, u32 depth, bool deeper, Shared& shared) {
     bool found = false;
     u64 count = end - first, base = inside(s.edges, first);
-    bool small = count <= global_threads();
     // In the smallest levels a claim that fails costs less than what might avoid it.
     u32 parts = count <= DIRECT && s.parts & LOOK_ATOMIC ? u32(LOOK_ATOMIC) : s.parts;
     each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
-        u64 i = small ? tile + threadIdx.x * tiles : tile * share + threadIdx.x;
+        u64 i = tiles <= gridDim.x ? of_tile(s, tile, share, tiles) : tile * share + threadIdx.x;
         bool fresh[1] = {threadIdx.x < share && i < count};
         u64 place = wrap(s.edges, base + i);
         VERTEX vertex[1] = {fresh[0] ? s.edges.items[place] : VERTEX(0)};

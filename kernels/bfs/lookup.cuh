@@ -3,13 +3,14 @@
 //
 // LOOK_BITMASK: one bit per vertex; if it is set, the vertex was visited. LOOK_WARP and LOOK_HISTORY cull an
 // arc that another of the same warp, or one of the last HISTORY that this block looked up, stands for. Then
-// the vertex is claimed: with LOOK_ATOMIC by an atomic, so that exactly one arc is fresh (no false
-// negatives); with LOOK_LABEL by a read of its label and a plain write, so that arcs looked up at the same
-// time may all be fresh (the paper's way); with neither, every arc that comes so far is fresh. That last
-// relabels visited vertices whose bit was lost or is stale, so it serves measurements and no search.
+// the vertex is claimed: with neither of the next two, every arc that comes so far is fresh, which relabels visited
+// vertices whose bit was lost or is stale, so that it serves measurements and no search; with LOOK_LABEL by a read
+// of its label and a plain write, so that arcs looked up at the same time may all be fresh (the paper's way); with
+// LOOK_ATOMIC by an atomic, so that exactly one arc is fresh (no false negatives).
 //
-// Every way leaves the right labels (see labels.cuh), since those of one level are equal and keys are always
-// written by atomicMin. Bits may be lost to races between bytes, or be read late, which costs work only.
+// The last two ways leave the right labels (see labels.cuh), since those of one level are equal and keys are
+// always written by atomicMin. Bits may be read late, and without LOOK_ATOMIC be lost to races between bytes, which
+// costs work only.
 //
 // With TREE a bit may stand only for vertices of earlier levels, since a later arc of the same level may bring
 // a smaller predecessor. So it is set when a vertex is found again, and by whoever expands vertices in a step
@@ -18,7 +19,8 @@
 // Use. `culling.clear()` and a barrier at the start of a search; nothing is cleared between levels. Then
 // `look_up<K>(parts, status, culling, vertex, parent, depth, live)`: whole warps call it, with K arcs per
 // lane; it turns live[k] (there is an arc) into fresh, and sets labels and bits. Parents count only if TREE.
-// Bitmask u32 (vertices / 32, rounded up), zero but for the source, or zero if the source is looked up too.
+// `history` and `winners` are used if their parts are. Bitmask u32 (vertices / 32, rounded up), zero but for the
+// source, or zero if the source is looked up too.
 
 #include "kernels/bfs/labels.cuh"
 

@@ -27,7 +27,7 @@ def prepare_queues(
     warp_culling: bool | None,
     history_culling: bool | None,
     tiles: str,
-    least: int,
+    least: int | None,
     block: int,
     blocks_per_processor: int | None,
     narrow: int = NARROW,
@@ -49,6 +49,8 @@ def prepare_queues(
         raise ValueError(f"block is {block}; it can be a multiple of 32 up to {MOST_THREADS}")
     if tiles not in TILES:
         raise ValueError(f"tiles is {tiles!r}; it can be {' or '.join(TILES)}")
+    if least is None:
+        least = block if claim == "racing" else 1
     if least < 1:
         raise ValueError(f"least is {least}; a tile has at least 1 item")
     parts = look_up_parts(claim, warp_culling=warp_culling, history_culling=history_culling)

@@ -25,7 +25,7 @@ def prepare(
     warp_culling: bool | None = None,
     history_culling: bool | None = None,
     tiles: str = "even",
-    least: int = 1,
+    least: int | None = None,
     crowd: float = CROWD,
     block: int = 256,
     blocks_per_processor: int | None = None,
@@ -44,7 +44,8 @@ def prepare(
         block looked up, are dropped before the claim (section 4.2); None if claims race, since an atomic that
         fails costs less than they do (Kronecker 22 on an H200: 1.40 ms without them, 1.58 with both).
     tiles : "even" shares of a level for all blocks, or "stealing", by which blocks take tiles from a counter.
-    least : items of a tile, at least: fewer let a block read fewer of a small level's rows.
+    least : items of a tile, at least: fewer let a block read fewer of a small level's rows, more let it cull
+        more duplicates. None: 1, or `block` if claims race.
     crowd : levels of at most this many arcs per resident thread are searched in one step.
     block : threads of a block, a multiple of 32 up to 512.
     blocks_per_processor : how many run on one multiprocessor, at most; None for as many as fit.
