@@ -21,7 +21,7 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
         if len(study.members) < 2:
             continue
         for member in study.members:
-            against, paid = _paid(member, study.members)
+            against, paid = _paid(member, study.like(member))
             rows.append(
                 [
                     study.graph,
@@ -43,9 +43,9 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
             "its own, workspace; the order of a `reorder` stage was timed again beside it where statistics "
             "were asked for, found and applied in memory. A search counts with mapping its labels back, both "
             "by medians. A run has paid for itself after so many searches that preparation, order and "
-            "searches together take no longer than those of any run of the same graph and backend that "
-            "prepares less; the one that it overtakes last is named. What else stages did before stands in "
-            "the table of stage runs."
+            "searches together take no longer than those of any run of the same graph, labels and backend "
+            "that prepares less; the one that it overtakes last is named. What else stages did before "
+            "stands in the table of stage runs."
         ),
         "columns": [
             "graph",

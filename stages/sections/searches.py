@@ -30,7 +30,7 @@ def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, A
         axes.errorbar(middle, places, xerr=[low, high], fmt="none", ecolor="#888888", capsize=2, lw=1)
         axes.set_yticks(places, labels)
         axes.invert_yaxis()
-        axes.set_xlabel("milliseconds a search (median; whiskers: fastest and slowest)")
+        axes.set_xlabel("ms a search (median; whiskers: fastest, slowest)")
 
     alt = f"Median time of {len(labels)} measured runs"
     return {

@@ -43,15 +43,18 @@ class Study:
     graph: str
     members: tuple[Member, ...]
 
-    @property
-    def best(self) -> Member:
-        """The one with the least median time."""
-        return min(self.members, key=lambda member: member.milliseconds)
+    def like(self, member: Member) -> list[Member]:
+        """List the members that find the same labels, which alone compare with each other."""
+        output = member.one.asked.get("output")
+        return [other for other in self.members if other.one.asked.get("output") == output]
 
-    @property
-    def baseline(self) -> Member | None:
-        """The sequential search, if it is among them."""
-        return next((member for member in self.members if member.one.strategy == BASELINE), None)
+    def best(self, member: Member) -> Member:
+        """Return the one with the least median time of those that find the same labels."""
+        return min(self.like(member), key=lambda other: other.milliseconds)
+
+    def baseline(self, member: Member) -> Member | None:
+        """Return the sequential search for the same labels, if it is among them."""
+        return next((other for other in self.like(member) if other.one.strategy == BASELINE), None)
 
 
 def is_batched(one: Measurement) -> bool:

@@ -56,8 +56,8 @@ def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
     """Make the table of every strategy on every graph."""
     rows: list[list[Any]] = []
     for study in studies:
-        best = study.best
         for member in study.members:
+            best = study.best(member)
             searches = member.one.searches
             taken = sum(search["milliseconds"] for search in searches)
             counted = sum(counted_bytes(member.one, search) for search in searches)
@@ -77,8 +77,9 @@ def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
         "kind": "table",
         "title": "Every strategy on every graph",
         "about": (
-            "Times are medians over the sources. Redundant expansion is arcs gathered over arcs of the "
-            "reached vertices, over all searches: below 1 where a bottom-up search left arcs unread, empty "
+            "Times are medians over the sources; the best is that of the same labels. Redundant expansion is "
+            "arcs gathered over arcs of the reached vertices, over all searches: below 1 where a bottom-up "
+            "search left arcs unread, empty "
             f"where the strategy does not count. {COUNTING_RULE}"
         ),
         "columns": [
@@ -137,9 +138,10 @@ def _rate_cell(study: Study, member: Member | None) -> str | None:
 
 
 def _speedup(study: Study, member: Member) -> float | None:
-    if study.baseline is None or member is study.baseline:
+    baseline = study.baseline(member)
+    if baseline is None or member is baseline:
         return None
-    return study.baseline.milliseconds / member.milliseconds
+    return baseline.milliseconds / member.milliseconds
 
 
 def _times(speedup: float) -> str:
@@ -150,23 +152,24 @@ def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
     """Compare `auto` with the best strategy of each graph; None where it was not measured beside others."""
     rows: list[list[Any]] = []
     for study in studies:
-        autos = [member for member in study.members if member.one.asked["strategy"] == "auto"]
-        # Several of them differ in more than the strategy, so that there is no one best to compare with.
-        if len(autos) != 1 or len(study.members) < 2:
-            continue
-        auto, best = autos[0], study.best
-        behind = 100 * (auto.milliseconds / best.milliseconds - 1)
-        rows.append(
-            [
-                study.graph,
-                auto.one.strategy,
-                auto.milliseconds,
-                best.name,
-                best.milliseconds,
-                behind,
-                auto.one.reason,
-            ]
-        )
+        for auto in study.members:
+            like = study.like(auto)
+            autos = [member for member in like if member.one.asked["strategy"] == "auto"]
+            # Several of them differ in more than the strategy, so that there is no one best to compare with.
+            if autos != [auto] or len(like) < 2:
+                continue
+            best = study.best(auto)
+            rows.append(
+                [
+                    study.graph,
+                    auto.one.strategy,
+                    auto.milliseconds,
+                    best.name,
+                    best.milliseconds,
+                    100 * (auto.milliseconds / best.milliseconds - 1),
+                    auto.one.reason,
+                ]
+            )
     if not rows:
         return None
     return {
@@ -204,8 +207,8 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
 
 def _bars(study: Study, names: Sequence[str]) -> Callable[[Any], None]:
     def paint(axes: Any) -> None:
-        best = study.best
         for member in study.members:
+            best = study.best(member)
             place = names.index(member.name)
             share = best.milliseconds / member.milliseconds
             axes.barh(place, share, color=PALETTE[1] if member is best else PALETTE[0], height=0.7)

@@ -233,6 +233,23 @@ def test_runs_of_a_graph_are_told_apart():
     assert coordinates(quoted) == {"graph": "a b~c", "x": "1"}
 
 
+def test_searches_for_other_labels_do_not_compare():
+    runs = {
+        f"bfs[strategy={strategy},output={output}]": searched(strategy, time, asked={"output": output})
+        for strategy, output, time in (
+            ("serial", "distance", 4.0),
+            ("serial", "predecessor", 6.0),
+            ("two_phase", "distance", 1.0),
+            ("two_phase", "predecessor", 2.0),
+        )
+    }
+    sections = {section["title"]: section for section in make(list(runs.values()), labels=tuple(runs))}
+    table = sections["Every strategy on every graph"]["rows"]
+    assert [(row[2], row[4]) for row in table] == [("", 4.0), ("", 3.0), ("best", 1.0), ("best", 1.0)]
+    (row,) = sections["Arc rates and speedup over the sequential search"]["rows"]
+    assert [cell.partition(" ")[2] for cell in row[1:]] == ["", "", "(4x)", "(3x)"]
+
+
 def test_batches_stand_apart():
     runs = [searched("serial", 2.0), searched("multi_source", 0.5, batch=2)]
     sections = {section["title"]: section for section in make(runs, labels=("one", "many"))}
