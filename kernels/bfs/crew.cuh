@@ -19,6 +19,7 @@ enum Notice : u32 { NUMBER, OUTCOME, DEPTH, TOTAL, PARTS, EPOCH, NOTICE_WORDS };
 struct Crew {
     u32 held[MOST_WARPS];  // entries of each warp; more than fit if some were lost
     u32 hops;              // that the warps with entries, or the first to lose some, have gone
+    u32 stride;            // hops to the next meeting
     u32 outcome, depth, total, parts, epoch, before;
     u32 notices;
 };
@@ -28,7 +29,8 @@ struct Meeting {
     u64* notice;
     VERTEX* dealt;
     u64 room;  // entries that `dealt` holds
-    u32 hops, target, share, wide_limit;
+    u32 hops, calm_hops, target, share, wide_limit;
+    double uneven;
 };
 
 // Which of a block's `count` entries one of its warps takes.
@@ -44,10 +46,9 @@ __device__ __forceinline__ void decide(Crew& crew, const Meeting& m, u32 since) 
     const u64* side = m.slots + (epoch & 1) * gridDim.x;
     u32 total = 0, most = 0, before = 0, furthest = 0, failed = ~0u;
     for (u32 block = lane_id(); block < parts; block += WARP) {
-        u64 seen, spins = 0;
+        u64 seen;
         do {
             seen = load_relaxed(&side[block]);
-            if (++spins > (1ull << 24)) __trap();
         } while (seen >> 32 != epoch);
         u32 its = u32(seen & COUNT_FIELD), its_hops = u32(seen >> 24 & 0xff);
         if (its == COUNT_FIELD) {
@@ -70,16 +71,18 @@ __device__ __forceinline__ void decide(Crew& crew, const Meeting& m, u32 since) 
     u32 wanted = (total + m.target - 1) / m.target, fair = total / gridDim.x;
     if (wanted > gridDim.x) wanted = gridDim.x;
     if (fair < m.target) fair = m.target;
-    bool uneven = most > 2 * fair, few = wanted * 4 <= parts || (parts > 1 && total <= m.target / 2);
+    bool uneven = most > u32(m.uneven * fair), few = wanted * 4 <= parts || (parts > 1 && total <= m.target / 2);
     u32 outcome = GO_ON;
     if (failed != ~0u || total > m.wide_limit)
         outcome = WIDEN;
     else if (!total)
         outcome = FINISHED;
-    else if ((uneven || few) && (parts == 1 || since >= 4))
+    else if ((uneven || few) && (parts == 1 || since >= 4 || most > 4 * fair))
         outcome = DEAL;
     crew.outcome = outcome;
     crew.depth += failed != ~0u ? failed : furthest;
+    // Where parts grow alike, longer strides lose little to the slowest.
+    crew.stride = most * parts <= u32(m.uneven * total) ? m.calm_hops : m.hops;
     crew.total = total;
     crew.before = before;
     crew.epoch = epoch;
@@ -96,11 +99,7 @@ __device__ __forceinline__ void decide(Crew& crew, const Meeting& m, u32 since) 
 // What a block without work does instead; one thread calls it.
 __device__ __forceinline__ void await_notice(Crew& crew, const Meeting& m) {
     ++crew.notices;
-    u64 spins = 0;
-    while (load_relaxed(&m.notice[NUMBER]) != crew.notices) {
-        __nanosleep(100);
-        if (++spins > (1ull << 23)) __trap();
-    }
+    while (load_relaxed(&m.notice[NUMBER]) != crew.notices) __nanosleep(100);
     __threadfence();
     crew.outcome = u32(load_relaxed(&m.notice[OUTCOME]));
     crew.depth = u32(load_relaxed(&m.notice[DEPTH]));
@@ -124,7 +123,7 @@ __device__ __forceinline__ u32 work(const Graph& g, Crew& crew, const Meeting& m
                                     u32 count, u32 depth, bool alone) {
     // A lone warp may stop when it likes; others stay together.
     alone = alone && count == mine;
-    u32 done = 0, most = alone ? MOST_HOPS : m.hops;
+    u32 done = 0, most = alone ? MOST_HOPS : crew.stride;
     Entries<WIDTH> here = place_of<WIDTH>(g, arena, side, warp_id()), there = place_of<WIDTH>(g, arena, side ^ 1, warp_id());
     while (done < most && mine && mine <= g.capacity && !(alone && done && mine > 2 * m.share)) {
         ++done;
@@ -184,6 +183,7 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Mee
     }
     if (threadIdx.x == 0) {
         crew.parts = parts;
+        crew.stride = m.hops;
         crew.hops = ~0u;
     }
     __syncthreads();
@@ -219,6 +219,8 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Mee
                 __syncwarp();
             }
             since = 0;
+            if (threadIdx.x == 0) crew.stride = m.hops;
+            __syncthreads();
         }
     }
 }

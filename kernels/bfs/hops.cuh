@@ -187,12 +187,15 @@ __device__ __forceinline__ void take(const Graph& g, const Entries<WIDTH>& entri
 template <u32 WIDTH>
 __device__ __forceinline__ u32 hop(const Graph& g, const Entries<WIDTH>& entries, u32 count, const Entries<WIDTH>& next,
                                    u32 depth) {
-    constexpr u32 ROUNDS = WIDTH * sizeof(VERTEX) <= 16 ? 4 : sizeof(VERTEX) == 4 ? 2 : 1;
+    constexpr u32 ROUNDS = WIDTH * sizeof(VERTEX) <= 16 ? 4 : sizeof(VERTEX) == 4 ? 2 : 1, EACH = WARP / WIDTH;
     u32 tail = 0;
-    if (count * WIDTH <= WARP)
+    // Rounds without entries cost their instructions all the same.
+    if (count <= EACH)
         take<WIDTH, 1>(g, entries, 0, count, next, tail, depth);
+    else if (ROUNDS > 2 && count <= 2 * EACH)
+        take<WIDTH, 2>(g, entries, 0, count, next, tail, depth);
     else
-        for (u32 first = 0; first < count; first += ROUNDS * WARP / WIDTH)
+        for (u32 first = 0; first < count; first += ROUNDS * EACH)
             take<WIDTH, ROUNDS>(g, entries, first, count, next, tail, depth);
     __syncwarp();
     return tail <= g.capacity ? tail : g.capacity + 1;

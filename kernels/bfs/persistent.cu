@@ -52,13 +52,13 @@ __device__ __forceinline__ void finish(const Graph& g, u32& deepest, i64* predec
 extern "C" __global__ void __launch_bounds__(512, 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
            const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
-           u64 width, u64 capacity, u64 hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
-           u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
+           u64 width, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
+           double uneven, u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ Crew crew;
     __shared__ u32 deepest;
     Graph g{row_offsets,    columns,    records,        distance,       keys,         log,
             vertices,       logged,     u32(max_depth), u32(ahead), u32(row_limit), u32(capacity)};
-    Meeting meeting{slots, notice, dealt, room, u32(hops), u32(target), u32(share), u32(wide_limit)};
+    Meeting meeting{slots, notice, dealt, room, u32(hops), u32(calm_hops), u32(target), u32(share), u32(wide_limit), uneven};
     Wide wide{queue, listed, control, arrivals, 0, 0, 1};
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         if (TREE)

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.gpu
 TINY = {"target": 2, "share": 1, "capacity": 32, "block": 64}
 TUNINGS = {
     "default": {},
-    "every_hop": {"hops": 1, "target": 4},
-    "many_parts": {"hops": 64, "target": 1},
+    "every_hop": {"hops": 1, "calm_hops": 1, "target": 4},
+    "many_parts": {"hops": 64, "calm_hops": 64, "target": 1, "uneven": 1.0},
     "three_parts": {"hops": 5, "target": 3, "blocks": 3, "block": 32},
     "one_block": {"blocks": 1, "target": 8},
     "overflows": {**TINY, "patience": 1 << 20},

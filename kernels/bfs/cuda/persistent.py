@@ -29,10 +29,12 @@ def prepare(
     statistics: bool = False,
     block: int = 512,
     blocks: int | None = None,
-    hops: int = 16,
+    hops: int = 8,
+    calm_hops: int = 24,
+    uneven: float = 2.0,
     target: int = 24,
-    share: int = 6,
-    capacity: int = 128,
+    share: int = 2,
+    capacity: int = 256,
     ahead: int | None = None,
     width: int | None = None,
     row_limit: int = 512,
@@ -47,6 +49,8 @@ def prepare(
     ----------
     block, blocks : threads of a block, and blocks; one per multiprocessor by default.
     hops : levels between barriers while several blocks are at work, at most 64.
+    calm_hops : the same while no block has more than `uneven` times the average.
+    uneven : times its target that a block may have before all is dealt anew.
     target : vertices of the frontier that a block is given.
     share : vertices of the frontier that a warp of it is given, while there are enough warps.
     capacity : vertices of the frontier that a warp can hold.
@@ -66,8 +70,9 @@ def prepare(
     started = time.perf_counter()
     if block % 32 or not 32 <= block <= MOST_THREADS:
         raise ValueError(f"block is {block}; it must be a multiple of 32 up to {MOST_THREADS}")
-    if not 1 <= hops <= MOST_HOPS:
-        raise ValueError(f"hops is {hops}; it can be 1 to {MOST_HOPS}")
+    for name, number in (("hops", hops), ("calm_hops", calm_hops)):
+        if not 1 <= number <= MOST_HOPS:
+            raise ValueError(f"{name} is {number}; it can be 1 to {MOST_HOPS}")
     if width not in (None, 4, 8):
         raise ValueError(f"width is {width}; it can be 4 or 8")
     offsets = cupy.ascontiguousarray(row_offsets)
@@ -97,15 +102,15 @@ def prepare(
             width,
             capacity,
             hops,
+            calm_hops,
             target,
             share,
             ahead,
             min(row_limit, capacity * width),
             grid * warps * capacity,
             int(grid * warps * capacity * min(wide_from, 1.0)),
-            int(max(1, grid * target * narrow_below)),
-            patience,
         )
+        later = int(max(1, grid * target * narrow_below)), patience
         return (
             records,
             cupy.empty(max(1, vertices), dtype),
@@ -115,6 +120,8 @@ def prepare(
             cupy.zeros(NOTICE_WORDS, cupy.uint64),
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
             *(numpy.uint64(number) for number in numbers),
+            numpy.float64(uneven),
+            *(numpy.uint64(number) for number in later),
         )
 
     search = CooperativeSearch(
