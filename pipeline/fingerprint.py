@@ -215,6 +215,13 @@ class _Names(ast.NodeVisitor):
                 self.cuda.add(node.value)
 
 
+def names_in(text: str) -> set[str]:
+    """Return the modules that Python source imports or names, and the packages of which it takes members."""
+    names = _Names()
+    names.visit(ast.parse(text))
+    return names.modules | names.packages
+
+
 def _text(node: ast.AST) -> str:
     """Return the value of a string constant, else an empty string."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

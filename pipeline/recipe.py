@@ -26,7 +26,8 @@ class Recipe:
     """A stage run's digest and, in plain data, the parts that it was made from.
 
     `parts` has `stage`, `version`, `parameters`, `inputs` (slot -> artifact ids), `files` (location ->
-    content digest) and `hardware` (None unless the stage measures).
+    content digest), `hardware` (None unless the stage measures) and, for a stage that is not gravel's own,
+    `code` (the digest of its code).
     """
 
     digest: str
@@ -108,5 +109,7 @@ def make_recipe(
         "files": dict(files),
         "hardware": hardware,
     }
+    if stage.origin is not None:
+        parts["code"] = stage.origin.code
     hashed = {**parts, "files": list(files.values()), "format": RECIPE_FORMAT}
     return Recipe(digest(hashed), parts)

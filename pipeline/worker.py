@@ -124,7 +124,7 @@ def run_stage(
 
 
 def _limit_threads(task: StageTask) -> None:
-    if not task.stage.run.__module__.startswith("stages."):
+    if task.stage.origin is None and not task.stage.run.__module__.startswith("stages."):
         return
     from kernels.jit import set_threads
 
@@ -203,5 +203,10 @@ def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
         return failed("failed", Failure("disk", f"the disk is full: {error}", hint))
     if isinstance(error, OSError):
         return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
-    hint = f"this looks like a defect of gravel; the details are in: gravel logs {task.run} '{task.key}'"
+    details = f"the details are in: gravel logs {task.run} '{task.key}'"
+    hint = f"this looks like a defect of gravel; {details}"
+    if task.stage.origin is not None:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raised = f"raised in {frame.filename}:{frame.lineno}"
+        hint = f"the stage comes from {task.stage.origin.place}; {raised}; {details}"
     return failed("failed", Failure("bug", f"{type(error).__name__}: {error}", hint))

@@ -80,6 +80,14 @@ class FileInput:
     sha256: str | None = None
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a stage comes from that is not gravel's own, and the digest of its code for the recipe."""
+
+    place: str  # a file, or a package with its version
+    code: str
+
+
 def _no_files(parameters: Any) -> tuple[FileInput, ...]:
     return ()
 
@@ -115,11 +123,12 @@ class Stage:
     source_ids: Callable[[Any], tuple[int, ...]] = _no_ids  # file ids named by the parameters
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
+    origin: Origin | None = None  # set where it is loaded; None for gravel's own
 
 
 @cache
 def all_stages() -> dict[str, Stage]:
-    """Every stage by name: each module of this package that defines `STAGE`."""
+    """Every stage of gravel's own by name: each module of this package that defines `STAGE`."""
     import stages
 
     found: dict[str, Stage] = {}

@@ -19,6 +19,7 @@ from pipeline.cluster import (
 from pipeline.cluster.on_worker import run_on_worker, topic
 from pipeline.errors import DamagedArtifact
 from pipeline.held import read_held, release_held
+from pipeline.plugins.on_workers import bring_plugins
 from pipeline.worker import StageTask
 from stages.artifacts import Artifact
 
@@ -58,6 +59,7 @@ class DaskCluster:
         self._find_addresses()
         client.subscribe_topic(topic(run), self._on_progress)
         client.subscribe_topic("all", self._on_workers)
+        bring_plugins(client, run)
 
     @property
     def places(self) -> tuple[Place, ...]:

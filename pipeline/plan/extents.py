@@ -51,8 +51,19 @@ def plan_extents(
 def stated_need(
     run: StageRun, parameters: Parameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    """Return what the stage states; with `keep: false` also its outputs, which stay in memory."""
-    need = run.stage.estimate(parameters, inputs, machine)
+    """Return what the stage states; with `keep: false` also its outputs, which stay in memory.
+
+    Raises StageError for a stage that is not gravel's own and whose estimate fails.
+    """
+    try:
+        need = run.stage.estimate(parameters, inputs, machine)
+    except (StageError, OSError):
+        raise
+    except Exception as error:
+        if run.stage.origin is None:
+            raise
+        told = f"the estimate of stage {run.stage.name} failed: {type(error).__name__}: {error}"
+        raise StageError(told, hint=f"mend it in {run.stage.origin.place}") from error
     if run.keep:
         return need
     return replace(need, host_bytes=need.host_bytes + sum(extent.bytes for extent in need.outputs))

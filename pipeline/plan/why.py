@@ -75,6 +75,7 @@ def _changes(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, 
 def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """Yield the parts of a recipe under readable names."""
     yield "version", parts.get("version")
+    yield "stage code", parts.get("code")
     yield from _flat_parameters("", parts.get("parameters") or {})
     for slot, ids in (parts.get("inputs") or {}).items():
         if len(ids) == 1:
@@ -98,7 +99,7 @@ def show_value(name: str, value: Json) -> str:
     """Write a part of a recipe, under its name of `flat_parts`, in a few words."""
     if value is None:
         return "none"
-    if name.startswith("input ") or name.startswith("file "):
+    if name == "stage code" or name.startswith(("input ", "file ")):
         return str(value).removeprefix("recipe:")[:12]
     if name.startswith("inputs "):
         return f"{len(value)} artifacts"

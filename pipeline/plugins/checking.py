@@ -1,0 +1,91 @@
+"""Whether what a plugin calls a stage can be one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from stages import artifacts
+from stages.stage import Parameters, Slot, Stage
+
+__all__ = ["KINDS", "faults_of"]
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+KINDS = tuple(
+    name for name, kind in artifacts.Artifact.kinds.items() if kind.__module__ == artifacts.__name__
+)
+"""The kinds of artifact that there are; a cache is read without the plugins that filled it."""
+
+
+def faults_of(stage: Any) -> list[str]:
+    """Say what is wrong with the declarations of a `Stage`, in plain sentences; empty if nothing is.
+
+    Dataclasses do not check types, so nothing is taken for granted.
+    """
+    if not isinstance(stage.name, str) or not NAME.fullmatch(stage.name):
+        return [f"the name {stage.name!r} has other characters than letters, digits, _ and -"]
+    faults = []
+    if type(stage.version) is not int or stage.version < 1:
+        faults.append(f"`version` is {stage.version!r}, and a whole number from 1 on is expected")
+    if not isinstance(stage.about, str) or not stage.about.strip():
+        faults.append("`about` is empty, and one sentence is expected")
+    if not (isinstance(stage.parameters, type) and issubclass(stage.parameters, Parameters)):
+        faults.append("`parameters` is no subclass of stages.stage.Parameters")
+    else:
+        faults += _parameter_faults(stage)
+    faults += _slot_faults(stage)
+    if not isinstance(stage.outputs, tuple) or not stage.outputs:
+        faults.append(f"`outputs` is {stage.outputs!r:.80}, and a tuple of kinds is expected")
+    else:
+        faults += [f"`outputs` names {kind!r}; {_KINDS}" for kind in stage.outputs if kind not in KINDS]
+    faults += [f for name in ("run", "estimate") for f in _function_faults(name, getattr(stage, name))]
+    return faults
+
+
+_KINDS = f"the kinds of artifact are {', '.join(KINDS)}"
+
+_KEYS = ("stage", "input", "inputs", "keep", "over", "about", "with")
+"""What stands beside a stage's parameters in a workflow, so that no parameter can have these names."""
+
+
+def _parameter_faults(stage: Stage) -> list[str]:
+    fields = stage.parameters.model_fields
+    taken = {*_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}
+    faults = [
+        f"the parameter {name!r} has a name that a workflow reads otherwise"
+        for name in fields
+        if name in taken
+    ]
+    faults += [
+        f"`hidden` names {name!r}, which is no parameter" for name in stage.hidden if name not in fields
+    ]
+    return faults
+
+
+def _slot_faults(stage: Stage) -> list[str]:
+    if not isinstance(stage.inputs, dict) or not all(
+        isinstance(slot, Slot) for slot in stage.inputs.values()
+    ):
+        return [f"`inputs` is {stage.inputs!r:.80}, and a dict of names to Slot is expected"]
+    faults = []
+    for name, slot in stage.inputs.items():
+        if not name.isidentifier():
+            faults.append(f"the slot {name!r} cannot be an argument of `run`")
+        if not isinstance(slot.kinds, tuple) or not slot.kinds:
+            faults.append(f"the slot {name!r} takes {slot.kinds!r:.80}, and a tuple of kinds is expected")
+        else:
+            faults += [
+                f"the slot {name!r} takes {kind!r}; {_KINDS}" for kind in slot.kinds if kind not in KINDS
+            ]
+    return faults
+
+
+def _function_faults(name: str, function: Any) -> list[str]:
+    """Workers find functions by module and name, so lambdas and inner functions cannot travel."""
+    where = getattr(function, "__qualname__", None)
+    if not callable(function) or where is None:
+        return [f"`{name}` is {function!r:.80}, and a function is expected"]
+    if "<" in where:
+        return [f"`{name}` is {where}, which workers cannot find; define it with def at the top of its file"]
+    return []

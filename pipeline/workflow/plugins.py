@@ -1,0 +1,173 @@
+"""The section `plugins:` of a workflow: files, named one by one, whose stages the workflow may use."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.errors import Location, RequestError
+from pipeline.plugins.checking import faults_of
+from pipeline.plugins.files import PluginSource, import_source, read_source
+from pipeline.plugins.installed import known_stages
+from pipeline.workflow.faults import Faults
+from pipeline.workflow.names import nearest
+from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from stages.stage import Origin, Stage
+
+__all__ = ["read_plugin", "stages_for", "with_plugins"]
+
+SECTION = "plugins"
+
+
+def stages_for(path: Path) -> Mapping[str, Stage]:
+    """Return the stages that a workflow file may use; nothing else of the file need be right.
+
+    Raises RequestError if it cannot be read and WorkflowError for faults of its plugins.
+    """
+    from pipeline.workflow.reading import read_workflow_text
+
+    source = read_workflow_text(path)
+    root, _ = parse(source)
+    faults = Faults()
+    node = root.items.get(SECTION) if isinstance(root, MapNode) else None
+    found = with_plugins(node, path.absolute().parent, known_stages(), source, faults)
+    faults.raise_if_any()
+    return found
+
+
+def with_plugins(
+    node: Node | None, folder: Path, stages: Mapping[str, Stage], source: Text, faults: Faults
+) -> Mapping[str, Stage]:
+    """Return the stages with those of the files that the section names; faults are noted.
+
+    `folder` is that of the workflow file, from which paths count. A file is imported once for each content.
+    """
+    if node is None or (isinstance(node, ScalarNode) and node.value is None):
+        return stages
+    if not isinstance(node, ListNode):
+        faults.add("`plugins` is no list", "write it like plugins: [my_stages.py]", source.at(node))
+        return stages
+    added: dict[str, Stage] = {}
+    for item in node.items:
+        place = source.at(item)
+        read = _named(item, folder, place, faults)
+        if read is None:
+            continue
+        before = len(faults)
+        for stage in _stages_in(read, stages, place, faults):
+            if stage.name in stages or stage.name in added:
+                other = added.get(stage.name)
+                owner = other.origin.place if other is not None and other.origin is not None else None
+                told = f"{Path(read.path).name} adds a stage {stage.name!r}, and "
+                told += f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
+                faults.add(told, f"give it another name in {read.path}", place)
+            elif len(faults) == before:
+                added[stage.name] = stage
+    return _Joined(stages, added)
+
+
+class _Joined(Mapping[str, Stage]):
+    """Known stages and added ones; those of packages are still imported only when they are asked for."""
+
+    def __init__(self, known: Mapping[str, Stage], added: Mapping[str, Stage]) -> None:
+        self._known = known
+        self._added = added
+
+    def __getitem__(self, name: str) -> Stage:
+        return self._added[name] if name in self._added else self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._known
+        yield from self._added
+
+    def __len__(self) -> int:
+        return len(self._known) + len(self._added)
+
+
+def read_plugin(path: Path) -> dict[str, Stage]:
+    """Import a plugin file and return its stages; raises RequestError for whatever is wrong with it.
+
+    For notebooks and tests; a workflow's own plugins are read with the workflow.
+    """
+    place, faults = Location(str(path), 1, 1), Faults()
+    text = Text(str(path), "")
+    node = ListNode(1, 1, (ScalarNode(1, 1, str(path.absolute()), str(path.absolute())),), 2)
+    found = with_plugins(node, path.absolute().parent, {}, text, faults)
+    try:
+        faults.raise_if_any()
+    except RequestError as error:
+        problem = error.problems[0]
+        raise RequestError(problem.message, hint=problem.hint, location=place) from None
+    return dict(found)
+
+
+def _named(item: Node, folder: Path, place: Location, faults: Faults) -> PluginSource | None:
+    name = item.value if isinstance(item, ScalarNode) else None
+    if not isinstance(name, str) or not name:
+        faults.add("a plugin is named by the path of its file", "such as my_stages.py", place)
+        return None
+    if "${" in name:
+        faults.add("the name of a plugin cannot refer to parameters", "write the path itself", place)
+        return None
+    path = folder / name
+    if path.suffix != ".py":
+        hint = "name a file that ends in .py; an installed package needs no plugins: its stages are there"
+        faults.add(f"the plugin {name!r:.80} is no Python file", hint, place)
+        return None
+    try:
+        return read_source(path)
+    except FileNotFoundError:
+        there = sorted(each.name for each in path.parent.glob("*.py")) if path.parent.is_dir() else []
+        meant = nearest(path.name, there)
+        hint = f"did you mean {meant!r}?" if meant else f"paths count from the workflow's folder, {folder}"
+        faults.add(f"there is no plugin {name!r:.80}", hint, place)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        faults.add(f"the plugin {name!r:.80} cannot be read: {reason}", None, place)
+    return None
+
+
+def _stages_in(
+    source: PluginSource, stages: Mapping[str, Stage], place: Location, faults: Faults
+) -> list[Stage]:
+    """Import a file and return the stages at its top, each once, without those that it imported."""
+    from pipeline.plugins.code import file_code
+
+    name = Path(source.path).name
+    try:
+        code = file_code(source.text)
+        module = import_source(source)
+    except (Exception, SystemExit) as error:
+        faults.add(f"the plugin {name} cannot be imported: {_told(error)}", _line(error, source), place)
+        return []
+    unique = {id(value): value for value in vars(module).values() if isinstance(value, Stage)}
+    own = [value for value in unique.values() if value.run.__module__ == module.__name__]
+    if not own:
+        hint = "end it with STAGE = Stage(...), whose `run` is a function of the file; see docs/own-stages.md"
+        faults.add(f"the plugin {name} defines no stage", hint, place)
+    for stage in own:
+        for fault in faults_of(stage):
+            faults.add(f"the stage {stage.name!r} of {name}: {fault}", f"mend it in {source.path}", place)
+    return [replace(stage, origin=Origin(source.path, code)) for stage in own]
+
+
+def _told(error: BaseException) -> str:
+    told = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+
+
+def _line(error: BaseException, source: PluginSource) -> str | None:
+    """Say which line of the file is at fault."""
+    if isinstance(error, SyntaxError):
+        line = error.lineno
+    else:
+        name = Path(source.path).name
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == name]
+        line = frames[-1].lineno if frames else None
+    if line is None:
+        return None
+    lines = source.text.decode("utf-8", "replace").splitlines()
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return f"line {line} of {source.path}: {text}"
