@@ -27,7 +27,7 @@ class Recipe:
 
     `parts` has `stage`, `version`, `parameters`, `inputs` (slot -> artifact ids), `files` (location ->
     content digest), `hardware` (None unless the stage measures) and, for a stage that is not gravel's own,
-    `code` (the digest of its code).
+    `code` (the digest of its code); from the second repetition of a measurement on also `repetition`.
     """
 
     digest: str
@@ -89,6 +89,7 @@ def make_recipe(
     inputs: Mapping[str, tuple[str, ...]],
     files: Mapping[str, str],
     hardware: str | None,
+    repetition: int = 1,
 ) -> Recipe:
     """Combine everything that a stage run's result depends on.
 
@@ -98,6 +99,7 @@ def make_recipe(
     inputs : slot -> artifact ids, in declared order.
     files : location -> content digest. Where a file lies is not hashed, only what it holds.
     hardware : the machine's description for a stage that measures time, else None.
+    repetition : of a measurement, from 1; the first has the recipe of one that is not repeated.
 
     """
     plain = parameters.model_dump(mode="json", exclude=set(stage.hidden))
@@ -111,5 +113,7 @@ def make_recipe(
     }
     if stage.origin is not None:
         parts["code"] = stage.origin.code
+    if repetition > 1:
+        parts["repetition"] = repetition
     hashed = {**parts, "files": list(files.values()), "format": RECIPE_FORMAT}
     return Recipe(digest(hashed), parts)

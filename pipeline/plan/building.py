@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipeline.errors import Problem, WorkflowError
 from pipeline.plan.keys import run_key
 from pipeline.plan.model import InputRef, Plan, StageRun
-from pipeline.plan.selection import chosen_values, find_runs, with_ancestors
+from pipeline.plan.selection import Selection, chosen_combinations, select
+from pipeline.workflow.combinations import Combinations, choices
+from pipeline.workflow.entries import REPEAT
 from pipeline.workflow.model import EntryOutput, StageEntry, Workflow
-from pipeline.workflow.variants import MOST_RUNS
+from pipeline.workflow.values import MOST_RUNS
+from stages.artifacts import Json
 from stages.stage import Parameters
 
 __all__ = ["build_plan"]
+
+MEASURED = ("Measurement", "Probe")
+"""Kinds of artifact that say something new when a measurement is repeated; the rest is the same each time."""
 
 
 def build_plan(
@@ -23,6 +28,8 @@ def build_plan(
     where: Mapping[str, Collection[str]] | None = None,
     only: Collection[str] = (),
     force: Collection[str] = (),
+    start: Collection[str] = (),
+    failed: Collection[str] = (),
 ) -> Plan:
     """Expand a workflow.
 
@@ -31,6 +38,8 @@ def build_plan(
     where : values to keep of an axis, as texts of `--where AXIS=VALUE`.
     only : entries (or keys of runs) to plan, with what they need; everything if empty.
     force : entries (or keys) to compute even if they are cached.
+    start : entries (or keys) to compute even if they are cached, and so everything that rests on them.
+    failed : keys to compute again; planned are only they, what rests on them, and what all of these need.
 
     Raises
     ------
@@ -38,18 +47,11 @@ def build_plan(
     WorkflowError : the matrix makes too many runs, or gathers what must be single.
 
     """
-    builder = _Builder(workflow, chosen_values(workflow, where or {}))
+    builder = _Builder(workflow, chosen_combinations(workflow, where or {}))
     for entry in workflow.stages.values():
         builder.expand(entry)
     plan = Plan(workflow, builder.runs, frozenset(builder.runs))
-    forced = find_runs(plan, force)
-    runs = {key: replace(run, forced=True) if key in forced else run for key, run in plan.runs.items()}
-    plan = Plan(workflow, runs, plan.wanted)
-    if not only:
-        return plan
-    wanted = find_runs(plan, only)
-    needed = with_ancestors(plan, wanted)
-    return Plan(workflow, {key: run for key, run in runs.items() if key in needed}, frozenset(wanted))
+    return select(plan, Selection(only, force, start, failed))
 
 
 Place = tuple[int, ...]  # positions of values, one for each axis of the matrix that reaches an entry
@@ -58,10 +60,10 @@ Place = tuple[int, ...]  # positions of values, one for each axis of the matrix 
 @dataclass
 class _Builder:
     workflow: Workflow
-    chosen: Mapping[str, tuple[int, ...]]
+    combinations: tuple[Combinations, ...]
     runs: dict[str, StageRun] = field(default_factory=dict)
     _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _keys: dict[tuple[str, Place], str] = field(default_factory=dict)
+    _keys: dict[tuple[str, Place], list[str]] = field(default_factory=dict)  # of every repetition
     _equal: dict[object, str] = field(default_factory=dict)
     _count: int = 0
 
@@ -70,8 +72,8 @@ class _Builder:
         axes = self._axes(entry)
         self._reach[entry.name] = axes
         texts: dict[Place, str] = {}
-        for place in itertools.product(*(self.chosen[axis] for axis in axes)):
-            self._count += 1
+        for place in choices(self.combinations, axes):
+            self._count += entry.repeat
             if self._count > MOST_RUNS:
                 message = f"the matrix makes more than {MOST_RUNS:,} runs"
                 hint = "give it fewer values, or choose some with --where"
@@ -91,18 +93,8 @@ class _Builder:
             else:
                 text = parameters.model_dump_json()
             coordinates = {axis: self.workflow.matrix[axis][position] for axis, position in at.items()}
-            key = run_key(entry.name, coordinates)
-            same = (entry.stage.name, text, tuple(inputs.items()))
-            first = self._equal.setdefault(same, key)
-            self._keys[entry.name, place] = first
-            if first != key:
-                known = self.runs[first]
-                self.runs[first] = replace(
-                    known, aliases=(*known.aliases, key), keep=known.keep or entry.keep
-                )
-                continue
-            self.runs[key] = StageRun(
-                key=key,
+            run = StageRun(
+                key=run_key(entry.name, coordinates),
                 entry=entry.name,
                 stage=entry.stage,
                 parameters=parameters,
@@ -113,6 +105,21 @@ class _Builder:
                 location=entry.location,
                 files=variant.files,
             )
+            self._keys[entry.name, place] = [
+                self._add(_repeated(run, times), text) for times in range(1, entry.repeat + 1)
+            ]
+
+    def _add(self, run: StageRun, text: str) -> str:
+        """Add a run, or let the equal one that is there stand for it; returns the key of what stays."""
+        same = (run.stage.name, text, tuple(run.inputs.items()), run.repetition)
+        first = self._equal.setdefault(same, run.key)
+        if first == run.key:
+            self.runs[first] = run
+        else:
+            known = self.runs[first]
+            aliases = (*known.aliases, run.key)
+            self.runs[first] = replace(known, aliases=aliases, keep=known.keep or run.keep)
+        return first
 
     def _axes(self, entry: StageEntry) -> tuple[str, ...]:
         reaching = set(entry.axes)
@@ -134,10 +141,27 @@ class _Builder:
         self, entry: StageEntry, slot: str, output: EntryOutput, at: Mapping[str, int]
     ) -> Iterator[InputRef]:
         axes = self._reach[output.entry]
-        free = entry.gathers if entry.stage.inputs[slot].many else frozenset()
-        ranges = [self.chosen[axis] if axis in free else (at[axis],) for axis in axes]
-        for place in itertools.product(*ranges):
-            yield InputRef(self._keys[output.entry, place], output.output)
+        if not entry.stage.inputs[slot].many:
+            # What a measurement labels is the same each time: what reads it reads the first.
+            place = tuple(at[axis] for axis in axes)
+            yield InputRef(self._keys[output.entry, place][0], output.output)
+            return
+        given = self.workflow.stages[output.entry].stage.outputs
+        every = given[output.output] in MEASURED or len(given) == 1
+        fixed = {axis: position for axis, position in at.items() if axis not in entry.gathers}
+        for place in choices(self.combinations, axes, fixed):
+            keys = self._keys[output.entry, place]
+            for key in keys if every else keys[:1]:
+                yield InputRef(key, output.output)
+
+
+def _repeated(run: StageRun, times: int) -> StageRun:
+    """Turn the first repetition of a measurement into another one."""
+    if times == 1:
+        return run
+    coordinates: dict[str, Json] = {**run.coordinates, REPEAT: times}
+    key = run_key(run.entry, coordinates)
+    return replace(run, key=key, coordinates=coordinates, repetition=times, repeats=run.key)
 
 
 def _with_labels(

@@ -13,10 +13,17 @@ MOST_VALUE_TEXT = 40  # characters of one value in a key; longer ones end in the
 
 
 def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
-    """Write the key of the run of an entry at these values of the axes that reach it."""
+    """Write the key of the run of an entry at these values of the axes that reach it.
+
+    An axis of the nested workflow that the entry belongs to goes by its short name where no other has it.
+    """
     if not coordinates:
         return entry
-    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in coordinates.items())}]"
+    nest = entry[: entry.rfind(".") + 1]
+    short = [axis.removeprefix(nest) for axis in coordinates]
+    names = short if len(set(short)) == len(short) else list(coordinates)
+    told = zip(names, coordinates.values(), strict=True)
+    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in told)}]"
 
 
 def _value_text(value: Json) -> str:

@@ -26,6 +26,8 @@ class StageRun:
     `key` reads like `bfs[order=rcm,layout=csr]`, or `edges` when no axis reaches it. `entry` is the name
     in the workflow file. `coordinates` are the axes that reach the run, in the order of the matrix.
     `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for.
+    `forced` says that it is computed even if it is cached, and `because` which option asks for that.
+    `repetition` counts the runs of a measurement that is repeated, from 1; `repeats` is the key of the first.
     """
 
     key: str
@@ -39,6 +41,9 @@ class StageRun:
     location: Location
     files: Mapping[str, Location] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    because: str = ""
+    repetition: int = 1
+    repeats: str | None = None
 
     @property
     def upstream(self) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ class RecipeMaker:
         }
         files = {each.location: self._digest(run, each) for each in run.stage.files(parameters)}
         hardware = self._hardware(run.stage) if run.stage.measures else None
-        return make_recipe(run.stage, parameters, inputs, files, hardware)
+        return make_recipe(run.stage, parameters, inputs, files, hardware, run.repetition)
 
     def _digest(self, run: StageRun, file: FileInput) -> str:
         """Digest a file; its suffixes belong to it, because formats are detected from them too."""

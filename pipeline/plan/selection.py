@@ -1,34 +1,83 @@
-"""What of a plan is asked for: `--where`, `--only` and `--force`."""
+"""What of a plan is asked for: `--where`, `--only`, `--force`, `--from` and `--failed`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from pipeline.errors import RequestError, WorkflowError
 from pipeline.plan.model import Plan
+from pipeline.workflow.combinations import Combinations
 from pipeline.workflow.model import Workflow
 from pipeline.workflow.names import suggest
 from pipeline.workflow.nodes import Text, parse
 from pipeline.workflow.scalars import to_text
 from pipeline.workflow.substitution import fill
 
-__all__ = ["chosen_values", "find_runs", "with_ancestors"]
+__all__ = ["Selection", "chosen_combinations", "find_runs", "select", "with_ancestors", "with_descendants"]
 
 
-def chosen_values(workflow: Workflow, where: Mapping[str, Collection[str]]) -> dict[str, tuple[int, ...]]:
-    """Return the positions of the values to keep of every axis; raises RequestError for unknown ones."""
+@dataclass(frozen=True)
+class Selection:
+    """Names of entries, or keys, by the option that names them; see `build_plan`."""
+
+    only: Collection[str] = ()
+    force: Collection[str] = ()
+    start: Collection[str] = ()
+    failed: Collection[str] = ()
+
+
+def select(plan: Plan, asked: Selection) -> Plan:
+    """Mark what is computed even if it is cached, and keep what is asked for with what it needs.
+
+    Raises RequestError for unknown names, and for one to compute that `only` leaves out.
+    """
+    wanted = find_runs(plan, asked.only) if asked.only else set(plan.runs)
+    if asked.failed:
+        again = with_descendants(plan, find_runs(plan, asked.failed))
+        wanted = wanted & again if asked.only else again
+    kept = with_ancestors(plan, wanted) if asked.only or asked.failed else wanted
+    forced: dict[str, str] = {}
+    for option, names in (("--force", asked.force), ("--from", asked.start)):
+        for name in names:
+            keys = find_runs(plan, [name])
+            if not keys & kept:
+                hint = "name it in --only too, or leave one of the two out" if asked.only else None
+                raise RequestError(f"{option} {name}: it is not part of this run", hint=hint)
+            named = with_descendants(plan, keys) if option == "--from" else keys
+            forced.update((key, f"{option} asks for it") for key in named if key not in forced)
+    for key in find_runs(plan, asked.failed):
+        forced.setdefault(key, "it failed in the last run")
+    runs = {
+        key: replace(run, forced=True, because=forced[key]) if key in forced else run
+        for key, run in plan.runs.items()
+        if key in kept
+    }
+    return Plan(plan.workflow, runs, frozenset(wanted))
+
+
+def chosen_combinations(workflow: Workflow, where: Mapping[str, Collection[str]]) -> tuple[Combinations, ...]:
+    """Return the combinations of the matrix that are asked for; raises RequestError for unknown values."""
     for axis in where:
         if axis not in workflow.matrix:
             hint = suggest(axis, workflow.matrix, "matrix axis")
             if axis in workflow.parameters:
                 hint = f"{axis!r} is a parameter; use --set {axis}=VALUE"
             raise RequestError(f"--where {axis}: there is no matrix axis {axis!r}", hint=hint)
-    chosen = {}
+    if not where:
+        return workflow.combinations
+    chosen: dict[str, set[int]] = {}
     for axis, values in workflow.matrix.items():
         texts = [to_text(value) for value in values]
         wanted = {_position(axis, text, texts) for text in where.get(axis, ())}
-        chosen[axis] = tuple(at for at in range(len(values)) if not where.get(axis) or at in wanted)
-    return chosen
+        chosen[axis] = wanted or set(range(len(values)))
+    kept = tuple(group.kept(chosen) for group in workflow.combinations)
+    for group in kept:
+        if not group.places:
+            told = " ".join(f"{axis}={text}" for axis in group.axes for text in where.get(axis, ()))
+            hint = "`exclude` or `include` of the matrix says which values go together"
+            raise RequestError(f"--where: the matrix has no combination with {told}", hint=hint)
+    return kept
 
 
 def _position(axis: str, text: str, texts: list[str]) -> int:
@@ -47,33 +96,52 @@ def _position(axis: str, text: str, texts: list[str]) -> int:
 
 
 def find_runs(plan: Plan, names: Collection[str]) -> set[str]:
-    """Return the keys that names of entries, or keys, stand for; raises RequestError for unknown ones."""
+    """Return the keys that names stand for; raises RequestError for unknown ones.
+
+    A name is that of an entry, of a nested workflow (all of its entries), or a key.
+    """
+    if not names:
+        return set()
     found: set[str] = set()
-    entries: dict[str, set[str]] = {}
+    groups: dict[str, set[str]] = {}
+    keys: dict[str, str] = {}
     for run in plan.runs.values():
         for key in (run.key, *run.aliases):
-            entries.setdefault(key.split("[")[0], set()).add(run.key)
+            keys[key] = run.key
+            entry = key.split("[")[0]
+            groups.setdefault(entry, set()).add(run.key)
+            while "." in entry:
+                entry = entry.rpartition(".")[0]
+                groups.setdefault(entry, set()).add(run.key)
     for name in names:
-        run_of_key = plan.find(name)
-        if name in entries:
-            found |= entries[name]
-        elif run_of_key is not None:
-            found.add(run_of_key.key)
+        if name in groups:
+            found |= groups[name]
+        elif name in keys:
+            found.add(keys[name])
         else:
             same = [each for each, entry in plan.workflow.stages.items() if entry.stage.name == name]
             hint = f"entries of that stage: {', '.join(same)}" if same else None
-            known = [*entries, *plan.runs] if "[" in name else list(entries)
+            known = [*groups, *plan.runs] if "[" in name else list(groups)
             raise RequestError(f"there is no entry {name!r}", hint=hint or suggest(name, known, "entry"))
     return found
 
 
-def with_ancestors(plan: Plan, keys: Collection[str]) -> set[str]:
+def with_ancestors(plan: Plan, keys: Iterable[str]) -> set[str]:
     """Return the keys and those of everything that they rest on."""
     found = set(keys)
-    waiting = list(keys)
+    waiting = list(found)
     while waiting:
         for upstream in plan.runs[waiting.pop()].upstream:
             if upstream not in found:
                 found.add(upstream)
                 waiting.append(upstream)
+    return found
+
+
+def with_descendants(plan: Plan, keys: Iterable[str]) -> set[str]:
+    """Return the keys and those of everything that rests on them."""
+    found = set(keys)
+    for key, run in plan.runs.items():
+        if not found.isdisjoint(run.upstream):
+            found.add(key)
     return found

@@ -75,10 +75,10 @@ def _status(
     except StageError as error:
         return RunStatus(run.key, CANNOT_RUN, (str(error),))
     if not run.keep:
-        unkept = ("--force asks for it" if run.forced else "its result is not kept (keep: false)",)
+        unkept = (run.because if run.forced else "its result is not kept (keep: false)",)
         return RunStatus(run.key, WILL_RUN, unkept, (), recipe.digest, pseudo_ids(run, recipe.digest))
     if run.forced:
-        return RunStatus(run.key, WILL_RUN, ("--force asks for it",), (), recipe.digest)
+        return RunStatus(run.key, WILL_RUN, (run.because,), (), recipe.digest)
     record = cache.recall(recipe.digest)
     if record is None:
         reasons, only_hardware = history.explain(run, recipe)

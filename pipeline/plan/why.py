@@ -85,6 +85,7 @@ def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     for location, content in (parts.get("files") or {}).items():
         yield f"file {location}", content
     yield "hardware", parts.get("hardware")
+    yield "repetition", parts.get("repetition", 1)
 
 
 def _flat_parameters(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:

@@ -15,17 +15,21 @@ from pipeline.workflow.values import NAME, Values, malformed
 from stages.artifacts import Json
 from stages.stage import Stage
 
-__all__ = ["RESERVED", "Draft", "Named", "read_entry"]
+__all__ = ["REPEAT", "RESERVED", "Draft", "EntryReader", "Named", "read_entry"]
 
 RESERVED = {
     "stage": "the stage that this entry runs",
     "input": "the entry that feeds the stage's one slot, or its slot `input`",
     "inputs": "a list for a slot that takes several, or a mapping slot -> entry",
     "keep": "false: the result stays in memory and is not stored",
+    "repeat": "how often a stage that measures does so; every repetition is kept",
     "over": "`matrix`, or a list of axes: gather their combinations in one run; `none`: one run each",
     "about": "what the entry is for",
 }
 """Keys of an entry that are not parameters of its stage."""
+
+REPEAT = "repeat"
+MOST_REPETITIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,10 @@ class Named:
 
 @dataclass(frozen=True)
 class Draft:
-    """An entry whose own parts are read, before inputs are followed and parameters checked."""
+    """An entry whose own parts are read, before inputs are followed and parameters checked.
+
+    `values` and `source` are those of the file that it stands in; `name` and `slots` hold full names.
+    """
 
     name: str
     stage: Stage
@@ -49,6 +56,9 @@ class Draft:
     parameters: MapNode
     location: Location
     sound: bool  # False: its inputs have faults, which are noted already
+    values: Values
+    source: Text
+    repeat: int = 1
 
 
 def read_entry(
@@ -59,8 +69,12 @@ def read_entry(
     stages: Mapping[str, Stage],
     source: Text,
     faults: Faults,
+    prefix: str = "",
 ) -> Draft | None:
-    """Read one entry; returns None if not even its stage is known. Faults are noted."""
+    """Read one entry; returns None if not even its stage is known. Faults are noted.
+
+    `prefix` stands before the names of entries in a file that another one uses.
+    """
     if not NAME.fullmatch(name):
         faults.add(
             f"{name!r} cannot be a name", "use letters, digits, _ and -, beginning with a letter", place
@@ -71,7 +85,7 @@ def read_entry(
             f"the entry {name!r} is no mapping", f"write it like {name}: {{stage: ingest, ...}}", place
         )
         return None
-    reader = _Reader(name, node, place, values, source, faults)
+    reader = EntryReader(name, node, place, values, source, faults, prefix)
     stage = reader.stage(stages)
     if stage is None:
         return None
@@ -90,18 +104,24 @@ def read_entry(
     if not isinstance(keep, bool):
         faults.add(f"`keep` is {to_text(keep)!r:.60}, and true or false is expected", None, reader.at("keep"))
         keep = True
-    about = node.items.get("about")
-    text = about.text if isinstance(about, ScalarNode) else ""
-    if about is not None and not isinstance(about, ScalarNode):
-        faults.add("`about` is a text", None, source.at(about))
-    return Draft(name, stage, text, slots, keep, gathers, parameters, place, sound)
+    text, repeat = reader.about(), reader.repeat(stage)
+    return Draft(
+        prefix + name, stage, text, slots, keep, gathers, parameters, place, sound, values, source, repeat
+    )
 
 
-class _Reader:
+class EntryReader:
     """Reads the keys of one entry that are not parameters."""
 
     def __init__(
-        self, name: str, node: MapNode, place: Location, values: Values, source: Text, faults: Faults
+        self,
+        name: str,
+        node: MapNode,
+        place: Location,
+        values: Values,
+        source: Text,
+        faults: Faults,
+        prefix: str,
     ) -> None:
         self.name = name
         self.node = node
@@ -109,8 +129,10 @@ class _Reader:
         self.values = values
         self.source = source
         self.faults = faults
+        self.prefix = prefix
 
     def at(self, key: str) -> Location:
+        """Return the place of a key's value, or of the entry."""
         return self.source.at(self.node.items[key]) if key in self.node.items else self.place
 
     def filled(self, node: Node) -> Json:
@@ -122,8 +144,8 @@ class _Reader:
                 return None
             if wanted in self.values.broken:
                 return None
-            if wanted in self.values.matrix:
-                message = f"the matrix axis {wanted!r} cannot decide this; it can only set parameters"
+            if wanted in self.values.varying:
+                message = f"{self.values.told_axis(wanted)} cannot decide this; it can only set parameters"
                 self.faults.add(message, "write one entry for each case", reference.location)
                 return None
             if wanted not in self.values.parameters:
@@ -138,13 +160,41 @@ class _Reader:
             return None
 
     def plain(self, key: str, default: Json) -> Json:
+        """Return the value of a key; the default after a fault."""
         if key not in self.node.items:
             return default
         before = len(self.faults)
         value = self.filled(self.node.items[key])
         return default if value is None and len(self.faults) > before else value
 
+    def about(self) -> str:
+        """Return what the entry is for."""
+        about = self.node.items.get("about")
+        if about is not None and not isinstance(about, ScalarNode):
+            self.faults.add("`about` is a text", None, self.source.at(about))
+        return about.text if isinstance(about, ScalarNode) else ""
+
+    def repeat(self, stage: Stage) -> int:
+        """Return how often a measuring stage runs."""
+        if REPEAT not in self.node.items:
+            return 1
+        times, place = self.plain(REPEAT, 1), self.at(REPEAT)
+        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_REPETITIONS:
+            told = (
+                f"`repeat` is {to_text(times)!r:.60}, and a number from 1 to {MOST_REPETITIONS} is expected"
+            )
+            self.faults.add(told, None, place)
+            return 1
+        if not stage.measures:
+            message = f"stage {stage.name} measures nothing, so that repeating it gives the same result"
+            self.faults.add(message, "repeat a stage such as traverse", place)
+        if REPEAT in (axis.rpartition(".")[2] for axis in self.values.axes.coordinates):
+            message = "`repeat` counts repetitions in keys, and the matrix has an axis of that name"
+            self.faults.add(message, "rename the axis", place)
+        return times
+
     def stage(self, stages: Mapping[str, Stage]) -> Stage | None:
+        """Return the stage that the entry runs; None after a fault."""
         if "stage" not in self.node.items:
             close = nearest("stage", [key for key in self.node.items if key not in RESERVED])
             hint = f"write stage instead of {close}" if close else f"add stage: NAME; {', '.join(stages)}"
@@ -164,6 +214,7 @@ class _Reader:
         return stages[wanted]
 
     def slots(self, stage: Stage) -> dict[str, tuple[Named, ...]]:
+        """Return the entries that feed each slot."""
         found: dict[str, tuple[Named, ...]] = {}
         items = self.node.items
         if "input" in items and "input" not in stage.inputs:
@@ -222,7 +273,7 @@ class _Reader:
         for position, each in enumerate(wanted):
             place = self.source.at(nodes[position] if position < len(nodes) else node)
             if isinstance(each, str):
-                names.append(Named(each, place))
+                names.append(Named(self.prefix + each, place))
             else:
                 self.faults.add(f"{to_text(each)!r:.60} is no name of an entry", None, place)
         if not wanted:
@@ -230,6 +281,7 @@ class _Reader:
         return names
 
     def missing(self, stage: Stage, slots: list[str]) -> None:
+        """Note that nothing feeds these slots."""
         lone = len(stage.inputs) == 1
         for slot in slots:
             kinds = stage.inputs[slot].kinds
@@ -242,8 +294,9 @@ class _Reader:
             )
 
     def gathers(self, stage: Stage) -> frozenset[str]:
+        """Return the full names of the axes that `over` gathers."""
         over = self.plain("over", "none")
-        axes = self.values.matrix
+        axes = self.values.own_axes
         if over in ("none", None):
             return frozenset()
         place = self.at("over")
@@ -255,7 +308,7 @@ class _Reader:
             )
             return frozenset()
         if over == "matrix":
-            return frozenset(axes)
+            return frozenset(axes.values())
         if not isinstance(over, list):
             message = f"`over` is {to_text(over)!r:.60}, and matrix, none or a list of axes is expected"
             self.faults.add(
@@ -266,4 +319,4 @@ class _Reader:
             if to_text(axis) not in (*axes, *self.values.broken):
                 hint = suggest(to_text(axis), axes, "matrix axis")
                 self.faults.add(f"there is no matrix axis {to_text(axis)!r:.60}", hint, place)
-        return frozenset(axis for axis in over if isinstance(axis, str) and axis in axes)
+        return frozenset(axes[axis] for axis in over if isinstance(axis, str) and axis in axes)

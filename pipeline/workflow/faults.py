@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pipeline.errors import Location, Problem, WorkflowError
@@ -9,10 +10,11 @@ from pipeline.workflow.nodes import MOST_PROBLEMS
 
 
 class Faults:
-    """A list of problems without repetitions, in the order of the file when raised."""
+    """A list of problems without repetitions, in the order of the files when raised."""
 
-    def __init__(self) -> None:
+    def __init__(self, main: str = "") -> None:
         self._problems: dict[Problem, None] = {}
+        self._main = main  # the file that was asked for; those of workflows that it uses come after it
 
     def __len__(self) -> int:
         return len(self._problems)
@@ -29,7 +31,9 @@ class Faults:
         """Raise WorkflowError with everything that was found, the first `MOST_PROBLEMS` in full."""
         if not self._problems:
             return
-        ordered = sorted(self._problems, key=_place)
+        files = [self._main, *(each.location.file for each in self._problems if each.location is not None)]
+        order = {file: place for place, file in enumerate(dict.fromkeys(files))}
+        ordered = sorted(self._problems, key=lambda problem: _place(problem, order))
         shown = ordered[:MOST_PROBLEMS]
         if len(ordered) > len(shown):
             more = f"{len(ordered) - len(shown)} more faults are not shown"
@@ -37,6 +41,6 @@ class Faults:
         raise WorkflowError(shown)
 
 
-def _place(problem: Problem) -> tuple[int, int]:
+def _place(problem: Problem, files: Mapping[str, int]) -> tuple[int, int, int]:
     place = problem.location
-    return (place.line, place.column) if place is not None else (0, 0)
+    return (files[place.file], place.line, place.column) if place is not None else (0, 0, 0)

@@ -4,54 +4,61 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.errors import Location
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from pipeline.workflow.entries import Draft
+from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
+from pipeline.workflow.substitution import references
 from stages.artifacts import Json
-from stages.stage import Parameters, Stage
+from stages.stage import Parameters
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)  # fsspec's forms
 
 
 def place_files(
-    stage: Stage,
-    parameters: Parameters,
-    data: dict[str, Json],
-    folder: Path,
-    node: Node,
-    source: Text,
-    entry: Location,
+    draft: Draft, parameters: Parameters, data: dict[str, Json]
 ) -> tuple[Parameters, dict[str, Location]]:
     """Make the paths that the parameters name absolute, and say where the workflow names them.
 
-    A relative path means the file beside the workflow if there is one, else the one in the current
-    directory; URLs stay as they are.
+    A relative path means the file beside the workflow that names it if there is one, else beside another one
+    that uses it or is used by it, else the one in the current directory; URLs stay as they are.
     """
+    stage, values = draft.stage, draft.values
     named = [each.location for each in stage.files(parameters)]
     if not named:
         return parameters, {}
-    places = {location: _place_file(location, folder) for location in named}
-    where = {
-        places[location]: source.at(found) if (found := _find(node, location)) else entry
-        for location in named
-    }
+    places: dict[str, str] = {}
+    where: dict[str, Location] = {}
+    for location in named:
+        found = _find(draft.parameters, location)
+        names = [each.name for each in references(found, draft.source)] if found is not None else []
+        given = next((values.origins[name] for name in names if name in values.origins), None)
+        folders = values.folders if given is None else values.folders[::-1]
+        places[location] = _place_file(location, folders)
+        own = draft.source.at(found) if found is not None else draft.location
+        where[places[location]] = own if given is None else given
     if all(location == placed for location, placed in places.items()):
         return parameters, where
     moved = stage.parameters.model_validate(_replace(data, places))
     return moved, where
 
 
-def _place_file(location: str, folder: Path) -> str:
+def _place_file(location: str, folders: Sequence[Path]) -> str:
     if _URL.match(location):
         return location
     path = Path(os.path.expanduser(location))  # noqa: PTH111 (an unknown user's is left as it is)
     if path.is_absolute():
         return str(path)
-    beside, here = (folder / path).absolute(), path.absolute()
-    # Where neither is there, the one whose folder is lets the message name the nearest file.
-    likely = (beside, beside.exists()), (here, here.exists()), (beside, beside.parent.exists()), (here, True)
-    return str(next(path for path, there in likely if there))
+    here = path.absolute()
+    beside = [(folder / path).absolute() for folder in folders]
+    # Where none is there, the one whose folder is lets the message name the nearest file.
+    likely = [
+        *((each, each.exists()) for each in (*beside, here)),
+        *((each, each.parent.exists()) for each in beside),
+    ]
+    return str(next((each for each, there in likely if there), here))
 
 
 def _replace(data: Json, places: dict[str, str]) -> Json:

@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.entries import Draft, read_entry
+from pipeline.plugins.installed import known_stages
+from pipeline.workflow.entries import Draft
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.model import StageEntry, Workflow
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from pipeline.workflow.nodes import MapNode, ScalarNode, Text
 from pipeline.workflow.reading import read_workflow_text
-from pipeline.workflow.values import Values, read_values
+from pipeline.workflow.scopes import Reading, top_of
 from pipeline.workflow.variants import axes_of, make_variants
 from pipeline.workflow.wiring import in_order, wire
-from stages.stage import Stage, all_stages
-
-SECTIONS = {
-    "workflow": "the workflow's name",
-    "about": "what it is for",
-    "parameters": "names with default values, for ${name} and --set",
-    "matrix": "axes with their values, listed or named; every combination is an experiment",
-    "stages": "the entries: which stage, from which inputs, with which parameters",
-}
-"""The keys of a workflow file."""
+from stages.stage import Stage
 
 
 def load_workflow(
     path: str | Path, overrides: Mapping[str, str] | None = None, *, stages: Mapping[str, Stage] | None = None
 ) -> Workflow:
-    """Read a workflow file.
+    """Read a workflow file and those that it uses.
 
     Parameters
     ----------
     path : the file.
     overrides : texts of `--set NAME=VALUE`, each read as a YAML value.
-    stages : the stages that may be named; all registered ones if left out.
+    stages : the stages that may be named; gravel's and those of installed packages if left out.
 
     Raises
     ------
-    WorkflowError : the file, or a value of `overrides`, has faults; all that could be found are told.
+    WorkflowError : a file, or a value of `overrides`, has faults; all that could be found are told.
     RequestError : there is no such file, or it is no text of sane size.
 
     """
     path = Path(path)
-    known = all_stages() if stages is None else stages
+    known = known_stages() if stages is None else stages
     return read_workflow(read_workflow_text(path), path, overrides or {}, known)
 
 
@@ -53,40 +43,24 @@ def read_workflow(
     source: Text, path: Path, overrides: Mapping[str, str], stages: Mapping[str, Stage]
 ) -> Workflow:
     """Read a workflow from its text; `path` gives the name and the folder of relative paths."""
-    root, problems = parse(source)
-    faults = Faults()
-    for problem in problems:
-        faults.add_problem(problem)
-    top = _top(root, source, faults)
-    values = read_values(top.items.get("parameters"), top.items.get("matrix"), overrides, source, faults)
-    entries = _entries(top, values, path.absolute().parent, stages, source, faults)
+    faults = Faults(source.name)
+    top = top_of(source, faults)
+    reading = Reading(stages, faults)
+    scope, drafts = reading.main(source, path, top, overrides)
+    entries = _entries(drafts, reading.names, faults)
     name = _text(top, "workflow", path.stem, source, faults)
     about = _text(top, "about", "", source, faults)
     faults.raise_if_any()
+    values = scope.values
     return Workflow(
         name=name,
         about=about,
         path=path,
         parameters={name: filled.value for name, filled in values.parameters.items()},
-        matrix=values.coordinates,
+        matrix=values.axes.coordinates,
         stages=entries,
+        combinations=tuple(values.axes.combinations),
     )
-
-
-def _top(root: Node | None, source: Text, faults: Faults) -> MapNode:
-    if isinstance(root, MapNode):
-        for key, node in root.keys.items():
-            if key not in SECTIONS:
-                faults.add(
-                    f"a workflow has no section {key!r}", suggest(key, SECTIONS, "section"), source.at(node)
-                )
-        return root
-    hint = "a workflow begins with `stages:`; see workflows/quickstart.yaml"
-    if root is None or (isinstance(root, ScalarNode) and root.value is None):
-        message = f"{source.name} is empty" if not source.text.strip() else f"{source.name} says nothing"
-        raise WorkflowError([Problem(message, hint, Location(source.name, 1, 1))])
-    what = "a list" if isinstance(root, ListNode) else "a text"
-    raise WorkflowError([Problem(f"this is {what}, and a workflow is a mapping", hint, source.at(root))])
 
 
 def _text(top: MapNode, key: str, default: str, source: Text, faults: Faults) -> str:
@@ -101,37 +75,14 @@ def _text(top: MapNode, key: str, default: str, source: Text, faults: Faults) ->
     return default
 
 
-def _entries(
-    top: MapNode, values: Values, folder: Path, stages: Mapping[str, Stage], source: Text, faults: Faults
-) -> dict[str, StageEntry]:
-    section = top.items.get("stages")
-    if section is None:
-        faults.add(
-            "there is no section `stages`, so there is nothing to run",
-            "add stages: {edges: {stage: ingest, ...}}",
-            source.at(top),
-        )
-        return {}
-    if not isinstance(section, MapNode) or not section.items:
-        faults.add(
-            "`stages` has no entries, and names of entries are expected",
-            "write it like stages: {edges: {stage: ingest, ...}}",
-            source.at(section),
-        )
-        return {}
-    drafts: dict[str, Draft] = {}
-    for name, node in section.items.items():
-        draft = read_entry(name, node, source.at(section.keys[name]), values, stages, source, faults)
-        if draft is not None:
-            drafts[name] = draft
-    wires = wire(drafts, list(section.items), faults)
-    order = in_order(drafts, faults)
+def _entries(found: Sequence[Draft], names: list[str], faults: Faults) -> dict[str, StageEntry]:
+    drafts = {draft.name: draft for draft in found}
+    wires = wire(drafts, names, faults)
     entries = {}
-    for name in order:
+    for name in in_order(drafts, faults):
         draft = drafts[name]
-        axes = axes_of(draft, values, source, faults)
+        axes = axes_of(draft, faults)
         if axes is not None:
-            variants = make_variants(draft, axes, values, folder, source, faults)
             entries[name] = StageEntry(
                 name=name,
                 stage=draft.stage,
@@ -140,7 +91,8 @@ def _entries(
                 keep=draft.keep,
                 gathers=draft.gathers,
                 axes=axes,
-                variants=variants,
+                variants=make_variants(draft, axes, faults),
                 location=draft.location,
+                repeat=draft.repeat,
             )
     return entries

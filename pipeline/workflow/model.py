@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import Location
+from pipeline.workflow.combinations import Combinations
 from stages.artifacts import Json
 from stages.stage import Parameters, Stage
 
@@ -32,11 +33,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class StageEntry:
-    """One entry of `stages:`.
+    """One entry of `stages:`; one of a nested workflow is called `nest.entry`.
 
     `axes` are the matrix axes that its own parameters name, in the order of the matrix; `variants` leads
     from a choice of them (positions of the values, in that order) to the validated parameters. `gathers`
-    are the axes whose combinations meet in this entry, so that they do not reach beyond it.
+    are the axes whose combinations meet in this entry, so that they do not reach beyond it. `repeat` is how
+    often a stage that measures does so.
     """
 
     name: str
@@ -48,6 +50,7 @@ class StageEntry:
     axes: tuple[str, ...]
     variants: Mapping[tuple[int, ...], Variant]
     location: Location
+    repeat: int = 1
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Workflow:
     """A workflow: parameters with their final values, matrix axes with theirs, entries in order of need.
 
     An axis that is a mapping of names to values has the names here; its values are in the entries' variants.
+    An axis of a nested workflow is called `nest.axis`. `combinations` says which values go together; each
+    axis is in exactly one of them.
     """
 
     name: str
@@ -63,3 +68,4 @@ class Workflow:
     parameters: Mapping[str, Json]
     matrix: Mapping[str, tuple[Json, ...]]
     stages: Mapping[str, StageEntry]
+    combinations: tuple[Combinations, ...] = ()

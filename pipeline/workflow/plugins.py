@@ -10,10 +10,10 @@ from pathlib import Path
 from pipeline.errors import Location, RequestError
 from pipeline.plugins.checking import faults_of
 from pipeline.plugins.files import PluginSource, import_source, read_source
-from pipeline.plugins.installed import known_stages
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.names import nearest
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from pipeline.workflow.reading import read_workflow_text
 from stages.stage import Origin, Stage
 
 __all__ = ["read_plugin", "stages_for", "with_plugins"]
@@ -21,18 +21,16 @@ __all__ = ["read_plugin", "stages_for", "with_plugins"]
 SECTION = "plugins"
 
 
-def stages_for(path: Path) -> Mapping[str, Stage]:
-    """Return the stages that a workflow file may use; nothing else of the file need be right.
+def stages_for(path: Path, known: Mapping[str, Stage]) -> Mapping[str, Stage]:
+    """Add to known stages those of a workflow file's plugins; nothing else of the file need be right.
 
     Raises RequestError if it cannot be read and WorkflowError for faults of its plugins.
     """
-    from pipeline.workflow.reading import read_workflow_text
-
     source = read_workflow_text(path)
     root, _ = parse(source)
     faults = Faults()
     node = root.items.get(SECTION) if isinstance(root, MapNode) else None
-    found = with_plugins(node, path.absolute().parent, known_stages(), source, faults)
+    found = with_plugins(node, path.absolute().parent, known, source, faults)
     faults.raise_if_any()
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.workflow.entries import RESERVED
-from pipeline.workflow.loading import SECTIONS
+from pipeline.workflow.scopes import SECTIONS
 from pipeline.workflow.substitution import MERGE
 from pipeline.workflow.values import NAME
 from stages.stage import Slot, Stage
@@ -51,6 +51,7 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
             },
             **names,
         },
+        "plugins": {"type": ["array", "null"], "items": {"type": "string", "pattern": "\\.py$"}},
         "stages": {
             "type": "object",
             "minProperties": 1,

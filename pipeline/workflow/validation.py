@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -35,12 +35,19 @@ class _Step:
 
 
 def validate(
-    stage: Stage, data: dict[str, Json], node: MapNode, place: Location, source: Text, also: Iterable[str]
+    stage: Stage,
+    data: dict[str, Json],
+    node: MapNode,
+    place: Location,
+    source: Text,
+    also: Iterable[str],
+    origins: Mapping[str, Location] | None = None,
 ) -> Parameters | list[Problem]:
     """Validate filled-in parameters against the stage's model.
 
     `node` is the tree that `data` was filled from, `place` the entry's own, and `also` the other keys that
-    an entry of this stage may have, for hints. Returns the parameters, or what is wrong with them.
+    an entry of this stage may have, for hints. `origins` says where the values of parameters stand that a
+    workflow gave to this one. Returns the parameters, or what is wrong with them.
     """
     try:
         parameters = stage.parameters.model_validate(data)
@@ -54,7 +61,25 @@ def validate(
         steps = list(_switches(data, parameters, ()))
         if not steps:
             return parameters
-    return [_problem(step, stage, node, place, source, also) for step in steps]
+    problems = []
+    for step in steps:
+        found, reference = _find(node, step.path)
+        here = place if found is node else source.at(found)
+        origin = (
+            next((origins[name] for name in _names(reference) if name in origins), None) if origins else None
+        )
+        if origin is None:
+            problems.append(_problem(step, stage, found, reference, here, source, also))
+            continue
+        # The value is at fault, and it stands in the file that gave it.
+        problem = _problem(step, stage, found, None, here, source, also)
+        used = f"it is used in {here.file}, line {here.line}"
+        problems.append(Problem(problem.message, "; ".join(filter(None, (problem.hint, used))), origin))
+    return problems
+
+
+def _names(reference: str | None) -> list[str]:
+    return [name.strip() for name in re.findall(r"\$\{([^{}]*)\}", reference or "")]
 
 
 def _follow(detail: Any, data: Json) -> _Step:
@@ -187,10 +212,14 @@ _NUMERAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 
 
 def _problem(
-    step: _Step, stage: Stage, node: MapNode, place: Location, source: Text, also: Iterable[str]
+    step: _Step,
+    stage: Stage,
+    found: Node,
+    reference: str | None,
+    where: Location,
+    source: Text,
+    also: Iterable[str],
 ) -> Problem:
-    found, reference = _find(node, step.path)
-    where = place if found is node else source.at(found)
     dotted = ".".join(str(part) for part in step.path)
     if step.kind == "extra_forbidden" and step.name is not None:
         known = [*fields_at(stage.parameters, step.path), *(also if not step.path else ())]

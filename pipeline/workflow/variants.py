@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -14,35 +12,33 @@ from pipeline.workflow.faults import Faults
 from pipeline.workflow.files import place_files
 from pipeline.workflow.model import Variant
 from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import Text
 from pipeline.workflow.substitution import fill, references
 from pipeline.workflow.validation import validate
-from pipeline.workflow.values import Values, malformed
+from pipeline.workflow.values import MOST_RUNS, MOST_VALUES, malformed
 
-__all__ = ["MOST_RUNS", "axes_of", "make_variants"]
-
-MOST_RUNS = 20_000  # of one workflow; planning takes about a millisecond each
-MOST_VALUES = 1_000_000  # filled in over all variants of one entry
+__all__ = ["axes_of", "make_variants"]
 
 
-def axes_of(draft: Draft, values: Values, source: Text, faults: Faults) -> tuple[str, ...] | None:
-    """Return the axes that an entry's parameters name, in the order of the matrix; None after a fault."""
-    wanted: set[str] = set()
+def axes_of(draft: Draft, faults: Faults) -> tuple[str, ...] | None:
+    """Return the axes on which an entry's parameters depend, in the matrix's order; None after a fault."""
+    values = draft.values
+    wanted: list[str] = []
     sound = True
-    for reference in references(draft.parameters, source):
+    for reference in references(draft.parameters, draft.source):
         name = reference.name
         if name is None:
             faults.add(*malformed(reference.text), reference.location)
         elif name in values.broken:
             pass
-        elif name in values.matrix:
-            if name in draft.gathers:
-                message = f"`over` gathers the axis {name!r}, so no one value of it is known here"
+        elif name in values.varying:
+            gathered = [axis for axis in values.varying[name].axes if axis in draft.gathers]
+            if gathered:
+                message = f"`over` gathers the axis {gathered[0]!r}, so no one value of it is known here"
                 faults.add(
                     message, "leave the reference out, or leave the axis out of `over`", reference.location
                 )
             else:
-                wanted.add(name)
+                wanted.append(name)
                 continue
         elif name not in values.parameters:
             hint = suggest(name, values.names, "parameter or matrix axis")
@@ -50,27 +46,26 @@ def axes_of(draft: Draft, values: Values, source: Text, faults: Faults) -> tuple
         else:
             continue
         sound = False
-    return tuple(axis for axis in values.matrix if axis in wanted) if sound else None
+    return values.axes_behind(wanted) if sound else None
 
 
-def make_variants(
-    draft: Draft, axes: tuple[str, ...], values: Values, folder: Path, source: Text, faults: Faults
-) -> dict[tuple[int, ...], Variant]:
+def make_variants(draft: Draft, axes: tuple[str, ...], faults: Faults) -> dict[tuple[int, ...], Variant]:
     """Fill in and validate the parameters for each choice; faults are noted and leave their variant out."""
     found: dict[tuple[int, ...], Variant] = {}
+    values = draft.values
     also = [*RESERVED, *draft.stage.inputs]
-    count = 1
-    for axis in axes:
-        count *= len(values.matrix[axis])
+    count = values.axes.count(axes)
     if count > MOST_RUNS:
         message = f"{draft.name!r} would run {count:,} times, and a workflow has at most {MOST_RUNS:,} runs"
         faults.add(message, "give the matrix fewer values", draft.location)
         return found
+    named = [each.name for each in references(draft.parameters, draft.source) if each.name in values.varying]
+    varying = [name for name in dict.fromkeys(named) if name is not None]
     filled_in = 0
-    for choice in itertools.product(*(range(len(values.matrix[axis])) for axis in axes)):
-        chosen = {axis: values.matrix[axis][at] for axis, at in zip(axes, choice, strict=True)}
+    for choice in values.axes.choices(axes):
         try:
-            filled = fill(draft.parameters, {**values.parameters, **chosen}, source)
+            chosen = {**values.parameters, **values.at(varying, axes, choice)}
+            filled = fill(draft.parameters, chosen, draft.source)
         except WorkflowError as error:
             for problem in error.problems:
                 faults.add_problem(problem)
@@ -81,25 +76,22 @@ def make_variants(
                 f"the variants of {draft.name!r} have more than {MOST_VALUES:,} values", None, draft.location
             )
             return found
-        variant = _variant(draft, filled.value, folder, source, faults, also)
+        variant = _variant(draft, filled.value, faults, also)
         if variant is not None:
             found[choice] = variant
     return found
 
 
-def _variant(
-    draft: Draft, data: Mapping[str, object], folder: Path, source: Text, faults: Faults, also: list[str]
-) -> Variant | None:
+def _variant(draft: Draft, data: Mapping[str, object], faults: Faults, also: list[str]) -> Variant | None:
     plain = dict(data)
-    checked = validate(draft.stage, plain, draft.parameters, draft.location, source, also)
+    origins = draft.values.origins
+    checked = validate(draft.stage, plain, draft.parameters, draft.location, draft.source, also, origins)
     if isinstance(checked, list):
         for problem in checked:
             faults.add_problem(problem)
         return None
     try:
-        return Variant(
-            *place_files(draft.stage, checked, plain, folder, draft.parameters, source, draft.location)
-        )
+        return Variant(*place_files(draft, checked, plain))
     except (ValidationError, ValueError, OSError) as error:
         faults.add(f"a file of {draft.name!r} cannot be named: {error}", None, draft.location)
         return None

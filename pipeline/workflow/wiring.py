@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.workflow.entries import Draft
+from pipeline.workflow.entries import Draft, Named
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.model import EntryOutput
 from pipeline.workflow.names import either, suggest
@@ -34,10 +34,7 @@ def _wire_slot(
         giver = drafts.get(named.name)
         if giver is None:
             if named.name not in all_names:
-                others = [name for name in all_names if name != draft.name]
-                faults.add(
-                    f"there is no entry {named.name!r}", suggest(named.name, others, "entry"), named.location
-                )
+                _tell_unknown(draft, named, all_names, faults)
             continue
         fitting = [
             EntryOutput(named.name, position)
@@ -59,6 +56,19 @@ def _wire_slot(
             )
         found += fitting if declared.many else fitting[:1]
     return tuple(found)
+
+
+def _tell_unknown(draft: Draft, named: Named, all_names: list[str], faults: Faults) -> None:
+    """Tell that an entry is not there, in the words of the file that names it."""
+    prefix = draft.name[: draft.name.rfind(".") + 1]
+    here = [name.removeprefix(prefix) for name in all_names if name.startswith(prefix) and name != draft.name]
+    written = named.name.removeprefix(prefix)
+    inside = [name for name in here if name.startswith(f"{written}.")]
+    if inside:
+        told = f"{written!r} is a whole workflow, and an entry is expected"
+        faults.add(told, f"name one of its entries: {', '.join(inside)}", named.location)
+    else:
+        faults.add(f"there is no entry {written!r}", suggest(written, here, "entry"), named.location)
 
 
 def in_order(drafts: Mapping[str, Draft], faults: Faults) -> list[str]:

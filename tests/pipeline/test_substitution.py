@@ -11,7 +11,8 @@ from pipeline.workflow.faults import Faults
 from pipeline.workflow.nodes import MapNode, Text, parse
 from pipeline.workflow.scalars import plain_value, to_text
 from pipeline.workflow.substitution import Filled, fill, references
-from pipeline.workflow.values import Values, read_values
+from pipeline.workflow.parameters import read_values
+from pipeline.workflow.values import Values
 
 
 def values_of(text: str, **overrides: str) -> Values:
@@ -89,17 +90,17 @@ def test_references_that_lead_nowhere(text: str, message: str) -> None:
 
 def test_matrix_values_may_come_from_parameters() -> None:
     values = values_of("parameters: {a: 3, all: [x, y]}\nmatrix: {n: [1, '${a}'], m: '${all}'}")
-    assert [each.value for each in values.matrix["n"]] == [1, 3]
-    assert [each.value for each in values.matrix["m"]] == ["x", "y"]
+    assert [each.value for each in values.varying["n"].table.values()] == [1, 3]
+    assert [each.value for each in values.varying["m"].table.values()] == ["x", "y"]
 
 
 def test_an_axis_may_name_its_values() -> None:
     values = values_of("parameters: {a: 3}\nmatrix: {n: {one: {k: 1}, other: {k: '${a}'}}}")
-    assert [each.value for each in values.matrix["n"]] == [{"k": 1}, {"k": 3}]
-    assert values.coordinates["n"] == ("one", "other")
+    assert [each.value for each in values.varying["n"].table.values()] == [{"k": 1}, {"k": 3}]
+    assert values.axes.coordinates["n"] == ("one", "other")
     values = values_of("parameters: {more: {x: 1, y: 2}}\nmatrix: {n: {with: '${more}', y: 3, z: 4}}")
-    assert values.coordinates["n"] == ("x", "y", "z")
-    assert [each.value for each in values.matrix["n"]] == [1, 3, 4]
+    assert values.axes.coordinates["n"] == ("x", "y", "z")
+    assert [each.value for each in values.varying["n"].table.values()] == [1, 3, 4]
 
 
 def test_the_place_of_each_reference() -> None:

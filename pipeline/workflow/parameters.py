@@ -1,0 +1,156 @@
+"""The section `parameters` of a workflow, with overrides put in and references resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipeline.errors import Location, WorkflowError
+from pipeline.workflow.faults import Faults
+from pipeline.workflow.matrix import named_items, read_matrix
+from pipeline.workflow.names import suggest
+from pipeline.workflow.nodes import MapNode, Node, ScalarNode, Text, parse
+from pipeline.workflow.substitution import Filled, references
+from pipeline.workflow.values import Values, Varying, malformed
+
+__all__ = ["read_values"]
+
+MOST_CHAIN = 100  # references from parameter to parameter
+
+
+def read_values(
+    parameters: Node | None,
+    matrix: Node | None,
+    overrides: Mapping[str, str],
+    source: Text,
+    faults: Faults,
+    *,
+    given: Mapping[str, Filled | Varying | None] | None = None,
+    values: Values | None = None,
+    prefix: str = "",
+) -> Values:
+    """Read the sections `parameters` and `matrix`; faults are noted, what is left is returned.
+
+    `given` holds the values that a workflow gives to one that it uses (None for one that has a fault),
+    `values` what is known before, and `prefix` what the names of axes begin with.
+    """
+    values = Values() if values is None else values
+    defaults = named_items(parameters, "parameters", source, faults)
+    axes = named_items(matrix, "matrix", source, faults)
+    for name in axes.keys() & defaults.keys():
+        faults.add(
+            f"{name!r} is a parameter and a matrix axis",
+            "rename one of the two",
+            source.at(matrix.keys[name]) if isinstance(matrix, MapNode) else None,
+        )
+        values.broken.add(name)
+    texts = {name: (node, source) for name, node in defaults.items()}
+    for name, text in overrides.items():
+        _override(name, text, texts, list(axes), values, faults)
+    for name, value in (given or {}).items():
+        if isinstance(value, Varying):
+            values.varying[name] = value
+        elif value is not None:
+            values.parameters[name] = value
+        else:
+            values.broken.add(name)
+    resolver = _Resolver(texts, frozenset(axes), values, faults)
+    for name in texts:
+        resolver.resolve(name, ())
+    read_matrix(matrix, axes, values, source, faults, prefix)
+    return values
+
+
+def _override(
+    name: str,
+    text: str,
+    texts: dict[str, tuple[Node, Text]],
+    axes: list[str],
+    values: Values,
+    faults: Faults,
+) -> None:
+    if name not in texts:
+        if name in axes:
+            hint = f"--where {name}={text} chooses among its values"
+            faults.add(f"--set {name}: {name!r} is a matrix axis, not a parameter", hint)
+        else:
+            faults.add(f"--set {name}: there is no parameter {name!r}", suggest(name, texts, "parameter"))
+        return
+    given = Text(f"--set {name}", text)
+    try:
+        node, problems = parse(given)
+    except WorkflowError as error:
+        problems, node = list(error.problems), None
+    for problem in problems:
+        faults.add_problem(problem)
+    if problems:
+        values.broken.add(name)
+    texts[name] = (node if node is not None else ScalarNode(1, 1, "", None), given)
+
+
+class _Resolver:
+    """Resolves references among parameters, depth first, so that a cycle is met as a path."""
+
+    def __init__(
+        self,
+        texts: dict[str, tuple[Node, Text]],
+        axes: frozenset[str],
+        values: Values,
+        faults: Faults,
+    ) -> None:
+        self.texts = texts
+        self.axes = axes
+        self.values = values
+        self.faults = faults
+
+    def resolve(self, name: str, path: tuple[str, ...]) -> None:
+        if self.values.known(name) or name in self.values.broken:
+            return
+        node, source = self.texts[name]
+        good = True
+        for reference in references(node, source):
+            wanted = reference.name
+            if wanted in (*path, name):
+                circle = [*path, name][[*path, name].index(wanted) :]
+                told = " -> ".join([*circle, wanted])
+                self.faults.add(
+                    f"parameters refer to each other in a circle: {told}", None, reference.location
+                )
+                self.values.broken.update(circle)
+                good = False
+            elif wanted is None or wanted not in self.texts:
+                self._unknown(wanted, reference.text, reference.location)
+                good = False
+            elif len(path) >= MOST_CHAIN:
+                message = f"a chain of more than {MOST_CHAIN} parameters that refer to each other"
+                self.faults.add(message, None, reference.location)
+                good = False
+            else:
+                self.resolve(wanted, (*path, name))
+                good = good and wanted not in self.values.broken
+        if good and name not in self.values.broken:
+            try:
+                value = self.values.evaluate(node, source)
+            except WorkflowError as error:
+                for problem in error.problems:
+                    self.faults.add_problem(problem)
+            else:
+                if isinstance(value, Varying):
+                    self.values.varying[name] = value
+                else:
+                    self.values.parameters[name] = value
+                return
+        self.values.broken.add(name)
+
+    def _unknown(self, wanted: str | None, text: str, place: Location) -> None:
+        if wanted is None:
+            self.faults.add(*malformed(text), place)
+        elif wanted in self.axes:
+            self.faults.add(
+                f"a parameter cannot refer to the matrix axis {wanted!r}",
+                "refer to the axis in a stage instead",
+                place,
+            )
+        else:
+            self.faults.add(
+                f"there is no parameter {wanted!r}", suggest(wanted, self.texts, "parameter"), place
+            )

@@ -1,0 +1,163 @@
+"""A workflow file and those that it uses, read to entries that are not yet wired to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import Location, Problem, WorkflowError
+from pipeline.workflow.entries import Draft, read_entry
+from pipeline.workflow.faults import Faults
+from pipeline.workflow.names import suggest
+from pipeline.workflow.nesting import MOST_NESTED, MOST_USES, is_use, read_use
+from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from pipeline.workflow.parameters import read_values
+from pipeline.workflow.plugins import with_plugins
+from pipeline.workflow.reading import read_workflow_text
+from pipeline.workflow.substitution import Filled
+from pipeline.workflow.values import Values, Varying
+from stages.stage import Stage
+
+__all__ = ["SECTIONS", "Reading", "Scope"]
+
+SECTIONS = {
+    "workflow": "the workflow's name",
+    "about": "what it is for",
+    "parameters": "names with default values, for ${name} and --set",
+    "matrix": "axes with their values, listed or named; every combination is an experiment",
+    "plugins": "Python files with stages of your own, by their paths from this file's folder",
+    "stages": "the entries: which stage, from which inputs, with which parameters",
+}
+"""The keys of a workflow file."""
+
+
+@dataclass
+class Scope:
+    """One file being read; `chain` holds the files that use each other, this one last."""
+
+    source: Text
+    path: Path
+    top: MapNode
+    prefix: str = ""
+    chain: tuple[Path, ...] = ()
+    values: Values = field(default_factory=Values)
+
+
+class Reading:
+    """Reads a workflow with everything that it uses; `names` are all entries met, also unreadable ones."""
+
+    def __init__(self, stages: Mapping[str, Stage], faults: Faults) -> None:
+        self.faults = faults
+        self.names: list[str] = []
+        self._stages = stages
+        self._trees: dict[Path, tuple[Text, MapNode]] = {}
+        self._uses = 0
+
+    def main(
+        self, source: Text, path: Path, top: MapNode, overrides: Mapping[str, str]
+    ) -> tuple[Scope, list[Draft]]:
+        """Read the file that was asked for."""
+        scope = Scope(source, path, top, chain=(path.resolve(),))
+        values = Values(folders=(path.absolute().parent,))
+        return scope, self.read(scope, values, {}, overrides)
+
+    def open(self, path: Path, user: Scope, prefix: str, where: Location) -> Scope | None:
+        """Open a file that another one uses; None after a fault. Raises GravelError if it cannot be read."""
+        real = path.resolve()
+        if real in user.chain:
+            circle = [*user.chain[user.chain.index(real) :], real]
+            told = " uses ".join(each.name for each in circle)
+            self.faults.add(f"the workflows use each other in a circle: {told}", None, where)
+            return None
+        self._uses += 1
+        if len(user.chain) >= MOST_NESTED or self._uses > MOST_USES:
+            limit = f"{MOST_NESTED} files deep" if len(user.chain) >= MOST_NESTED else f"{MOST_USES} in all"
+            if self._uses <= MOST_USES + 1:
+                self.faults.add(f"too many workflows use each other; the limit is {limit}", None, where)
+            return None
+        if real not in self._trees:
+            source = read_workflow_text(path)
+            self._trees[real] = source, top_of(source, self.faults)
+        source, top = self._trees[real]
+        return Scope(source, path, top, prefix, (*user.chain, real))
+
+    def read(
+        self,
+        scope: Scope,
+        values: Values,
+        given: Mapping[str, Filled | Varying | None],
+        overrides: Mapping[str, str] | None = None,
+    ) -> list[Draft]:
+        """Read the sections of a file into `values` and drafts of its entries; faults are noted."""
+        top, source = scope.top, scope.source
+        folder = scope.path.absolute().parent
+        stages = with_plugins(top.items.get("plugins"), folder, self._stages, source, self.faults)
+        scope.values = values
+        read_values(
+            top.items.get("parameters"),
+            top.items.get("matrix"),
+            overrides or {},
+            source,
+            self.faults,
+            given=given,
+            values=values,
+            prefix=scope.prefix,
+        )
+        section = top.items.get("stages")
+        if section is None:
+            self.faults.add(
+                "there is no section `stages`, so there is nothing to run",
+                "add stages: {edges: {stage: ingest, ...}}",
+                source.at(top),
+            )
+            return []
+        if not isinstance(section, MapNode) or not section.items:
+            self.faults.add(
+                "`stages` has no entries, and names of entries are expected",
+                "write it like stages: {edges: {stage: ingest, ...}}",
+                source.at(section),
+            )
+            return []
+        # Workflows that are used come first: their axes are among those that `over` may name.
+        nested: dict[str, list[Draft]] = {}
+        for name, node in section.items.items():
+            if is_use(node) and isinstance(node, MapNode):
+                nested[name] = read_use(name, node, source.at(section.keys[name]), scope, self)
+        drafts: list[Draft] = []
+        for name, node in section.items.items():
+            if nested.get(name):
+                drafts += nested[name]
+                continue
+            self.names.append(scope.prefix + name)
+            if name in nested:
+                continue
+            place = source.at(section.keys[name])
+            draft = read_entry(name, node, place, values, stages, source, self.faults, scope.prefix)
+            if draft is not None:
+                drafts.append(draft)
+        return drafts
+
+
+def top_of(source: Text, faults: Faults) -> MapNode:
+    """Parse a file and return its top; raises WorkflowError for what is no mapping."""
+    root, problems = parse(source)
+    for problem in problems:
+        faults.add_problem(problem)
+    if isinstance(root, MapNode):
+        for key, node in root.keys.items():
+            if key not in SECTIONS:
+                faults.add(
+                    f"a workflow has no section {key!r}", suggest(key, SECTIONS, "section"), source.at(node)
+                )
+        return root
+    raise WorkflowError([_no_mapping(root, source)])
+
+
+def _no_mapping(root: Node | None, source: Text) -> Problem:
+    hint = "a workflow begins with `stages:`; see workflows/quickstart.yaml"
+    if root is None or (isinstance(root, ScalarNode) and root.value is None):
+        message = f"{source.name} is empty" if not source.text.strip() else f"{source.name} says nothing"
+        return Problem(message, hint, Location(source.name, 1, 1))
+    what = "a list" if isinstance(root, ListNode) else "a text"
+    return Problem(f"this is {what}, and a workflow is a mapping", hint, source.at(root))
