@@ -7,7 +7,7 @@ synccheck barriers that not all threads reach. racecheck sees shared memory alon
 another through device memory is for the conformance suite, which compares results, to find.
 
 Every array has an allocation of its own here, so that memcheck sees where one ends, and grids are small,
-since a tool slows every block down and the blocks of one kernel do the same. Prints each reported function
+since a tool slows every block down and the blocks of one kernel do the same. Prints each reported place
 once, with the reason where `BENIGN` has one; exit status 1 if a report is left. The name of a tool instead of
 a strategy runs a kernel with a fault that it must find.
 """
@@ -15,6 +15,7 @@ a strategy runs a kernel with a fault that it must find.
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import shutil
 import subprocess
@@ -27,17 +28,44 @@ GRAPHS = ("one_loop", "two_parts", "star_300", "many_duplicates", "lattice_9x6x5
 GRID = 8
 MARK = "## strategy "
 REPORT = re.compile(r"^========= +(Error|Warning|Invalid|Uninitialized|Barrier error|Program hit)\b")
-PLACE = re.compile(r"\bat (\w+)[(+]")
+PLACE = re.compile(r"\bat (\w+)[(+](?:.*\.cu:(\d+))?")
 ENDED = re.compile(r"^========= .*SUMMARY: (.*)")
 SECONDS = 300
 
+_HISTORY = (
+    "the block's threads overwrite one another's cell by intent, and a vertex that is overwritten is a duplicate"
+    " that is kept (Merrill et al., PPoPP 2012, section 4.2)"
+)
+
 BENIGN: dict[tuple[str, str], str] = {
-    ("racecheck", "culled_by_warp"): "lanes overwrite one another's cell by intent, and whichever stays culls"
-    " the others' duplicates (Merrill et al., PPoPP 2012, section 4.2)",
-    ("racecheck", "culled_by_history"): "the block's threads overwrite one another's cell by intent; a vertex"
-    " that is overwritten is a duplicate that is kept (the same section)",
+    (
+        "racecheck",
+        "winners[vertex % WARP_HASH] =",
+    ): "lanes overwrite one another's cell by intent, and whichever"
+    " stays culls the others' duplicates (Merrill et al., PPoPP 2012, section 4.2)",
+    ("racecheck", "u64 known = *cell;"): _HISTORY,
+    ("racecheck", "*cell = mine;"): _HISTORY,
 }
-"""Reports that are meant to be: the tool and the function that both accesses are in, and the reason."""
+"""Reports that are meant to be: the tool and a piece of the reported line, and the reason. All lines of a
+report, both sides of a race, must be here."""
+
+_MERRILL: list[dict[str, object]] = [
+    {},
+    {"claim": "racing", "tiles": "stealing"},
+    {"gather": "warp", "warp_culling": True, "history_culling": True},
+]
+
+WAYS: dict[str, list[dict[str, object]]] = {
+    "two_phase": _MERRILL,
+    "expand_contract": _MERRILL,
+    "contract_expand": _MERRILL,
+    "hybrid": _MERRILL,
+    "quadratic": [{}, {"mapping": "warp"}],
+    "flex": [{}, {"configuration": "baseline"}, {"configuration": "config1"}],
+    "direction_optimizing": [{}, {"alpha": 1e18, "beta": 1e18}],
+    "multi_source": [{}, {"alpha": 1e18, "beta": 1e18}],
+}
+"""Settings that lead through other code, by strategy."""
 
 SEEDED = r"""
 extern "C" __global__ void memcheck(int* array) { array[threadIdx.x] = 1; }
@@ -56,20 +84,36 @@ extern "C" __global__ void synccheck(int* array) {
 
 @dataclass(frozen=True, order=True)
 class Report:
-    """What a tool says about a strategy: the kind of fault, and the device functions it is in."""
+    """What a tool says about a strategy: the kind of fault, and the functions and lines it is in."""
 
     tool: str
     strategy: str
     kind: str
-    functions: tuple[str, ...]
+    places: tuple[tuple[str, str], ...]
 
     def reason(self) -> str | None:
         """Why this report is no fault, if it is none."""
-        reasons = [BENIGN.get((self.tool, function)) for function in self.functions]
+        reasons = [
+            next((BENIGN[tool, piece] for tool, piece in BENIGN if tool == self.tool and piece in text), None)
+            for text in self.lines()
+        ]
         return reasons[0] if reasons and None not in reasons else None
 
+    def lines(self) -> list[str]:
+        """Texts of the lines it is in, as far as they are known."""
+        from kernels.cuda.source import read_source
+
+        if self.strategy in TOOLS:
+            return [f"line {line}" for _, line in self.places]
+        text = read_source(f"kernels/bfs/{self.strategy}.cu").splitlines()
+        return [
+            text[int(line) - 1].strip() if line and int(line) <= len(text) else f"line {line}"
+            for _, line in self.places
+        ]
+
     def __str__(self) -> str:
-        return f"{self.tool} {self.strategy}: {self.kind} in {', '.join(self.functions) or 'no function'}"
+        where = [f"{name}, {text}" for (name, _), text in zip(self.places, self.lines(), strict=True)]
+        return f"{self.tool} {self.strategy}: {self.kind} in {' and '.join(where) or 'no function'}"
 
 
 def sanitizer() -> str | None:
@@ -105,8 +149,8 @@ def search_all(strategies: list[str]) -> None:
             symmetric = not known[name].directed or graph != "many_duplicates"
             csr = csr_of(graph, symmetric, raw=True)
             placed = place("cuda", *csr)
-            for output in ("distance", "both"):
-                search = prepare(*placed, strategy=name, symmetric=symmetric, output=output)
+            for output, way in itertools.product(("distance", "both"), WAYS.get(name, [{}])):
+                search = prepare(*placed, strategy=name, symmetric=symmetric, output=output, **way)
                 check(search.run(len(csr[0]) // 3), csr, len(csr[0]) // 3, output)
     cupy.cuda.Device().synchronize()
     print(f"{MARK}none", flush=True)
@@ -136,11 +180,11 @@ def run(tool: str, strategies: list[str]) -> tuple[list[Report], list[str]]:
         elif ENDED.match(line):
             ended = True
         elif open_report and line.startswith("=========  "):
-            if len(found[-1].functions) < (2 if tool == "racecheck" else 1):
-                found[-1] = replace(found[-1], functions=(*found[-1].functions, *PLACE.findall(line)))
+            if len(found[-1].places) < (2 if tool == "racecheck" else 1):
+                found[-1] = replace(found[-1], places=(*found[-1].places, *PLACE.findall(line)))
         else:
             open_report = False
-    found = [replace(report, functions=tuple(sorted(set(report.functions)))) for report in found]
+    found = [replace(report, places=tuple(sorted(set(report.places)))) for report in found]
     whole = ended and now == "none" and not (done.returncode and not found)
     return sorted(set(found)), [] if whole else [
         *done.stdout.splitlines()[-20:],
