@@ -33,8 +33,8 @@ ENDED = re.compile(r"^========= .*SUMMARY: (.*)")
 SECONDS = 300
 
 _HISTORY = (
-    "the block's threads overwrite one another's cell by intent, and a vertex that is overwritten is a duplicate"
-    " that is kept (Merrill et al., PPoPP 2012, section 4.2)"
+    "the block's threads overwrite one another's cell by intent, and a vertex that is overwritten is a"
+    " duplicate that is kept (Merrill et al., PPoPP 2012, section 4.2)"
 )
 
 BENIGN: dict[tuple[str, str], str] = {
