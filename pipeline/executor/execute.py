@@ -58,6 +58,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
             report.end(state)
             record.report = _report(plan, record, driver, cache, report)
             report.write()
+        cache.settle(record.run, wait=state != "interrupted")
     finally:
         shutil.rmtree(cache.root / "scratch" / record.run, ignore_errors=True)
         reporter_end = None if record.state == "running" else record.state

@@ -2,7 +2,8 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`. A record is created atomically and
-after everything that it points to, so whatever dies, a record never leads to half an artifact.
+after everything that it points to, so whatever dies, a record never leads to half an artifact. With
+`remote.json` the folder is the local tier of a store elsewhere (`pipeline.store.remote`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pipeline.store.collect import Collection
     from pipeline.store.damage import Verified
     from pipeline.store.listing import Entry
+    from pipeline.store.remote import Remote
     from pipeline.store.writer import ArtifactWriter
     from stages.artifacts import Artifact
 
@@ -51,7 +54,23 @@ class Cache:
     def __reduce__(self) -> tuple[type[Cache], tuple[Path]]:
         return (Cache, (self.root,))
 
+    @cached_property
+    def remote(self) -> Remote | None:
+        """The store that this folder is the local tier of, or None."""
+        found = self.files.read("remote.json")
+        if found is None:
+            return None
+        from pipeline.store.remote import Remote, tied_to
+
+        url = tied_to(found)
+        return None if url is None else Remote(self, url)
+
     def recall(self, recipe_digest: str) -> RecipeRecord | None:
+        """Return what a recipe led to, here or in the store behind, or None."""
+        here = self.recall_here(recipe_digest)
+        return here if self.remote is None else self.remote.complete(recipe_digest, here)
+
+    def recall_here(self, recipe_digest: str) -> RecipeRecord | None:
         """Return what a recipe led to, or None. A damaged record is set aside, said and forgotten."""
         name = f"recipes/{recipe_digest}.json"
         found = self.files.read(name)
@@ -74,6 +93,8 @@ class Cache:
         record = self.find(artifact_id)
         if record is None:
             return "it has no record in the cache"
+        if self.remote is not None and not self.is_here(artifact_id):
+            return None  # it is copied here, and checked, when it is opened
         for file in record.files:
             try:
                 size = os.stat(f"{record.path}/{file.path}").st_size  # noqa: PTH116 (hundreds of files)
@@ -96,7 +117,7 @@ class Cache:
         name = f"artifacts/{artifact_id}.json"
         found = self.files.read(name)
         if found is None:
-            return None
+            return None if self.remote is None else self.remote.record(artifact_id)
         try:
             record = ArtifactRecord.from_json(unseal(found[0]), self.root / "data", found[1])
             if record.id != artifact_id:
@@ -106,6 +127,10 @@ class Cache:
             return None
         return record
 
+    def is_here(self, artifact_id: str) -> bool:
+        """Say whether an artifact has a record in this folder; else only a store may hold it."""
+        return os.path.exists(f"{self.root}/artifacts/{artifact_id}.json")  # noqa: PTH110
+
     def _set_aside(self, name: str, problem: str) -> None:
         self.say(f"{problem}; what it stands for is computed again")
         self.files.move(name, f"quarantine/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
@@ -113,8 +138,21 @@ class Cache:
     def remember(self, recipe: Recipe, outputs: Sequence[str], provenance: Mapping[str, Any]) -> RecipeRecord:
         """Record what a recipe led to; call it after the outputs are published. The newest answer wins."""
         record = RecipeRecord(recipe.digest, tuple(outputs), dict(provenance), recipe.parts, time.time())
+        if self.remote is not None:
+            self.remote.mark(recipe.digest)
         self.files.replace(f"recipes/{recipe.digest}.json", seal(record.to_json()))
+        if self.remote is not None:
+            self.remote.offer(recipe.digest)
         return record
+
+    def settle(self, run: str | None = None, *, wait: bool = True) -> None:
+        """At the end of a run, have everything in the store behind, or say what is not; `wait` for it."""
+        if self.remote is None:
+            return
+        if wait:
+            self.remote.settle(run)
+        else:
+            self.remote.tell_pending("the run was interrupted")
 
     @contextmanager
     def lock(self, recipe_digest: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
@@ -144,6 +182,8 @@ class Cache:
         """
         from pipeline.store.reader import open_artifact
 
+        if self.remote is not None:
+            self.remote.bring(artifact_id)
         return open_artifact(self.describe(artifact_id))
 
     def writer(self) -> AbstractContextManager[ArtifactWriter]:
@@ -156,6 +196,8 @@ class Cache:
         """Move a damaged artifact aside with the reason, so that it is computed again."""
         from pipeline.store.damage import quarantine
 
+        if self.remote is not None and not self.is_here(artifact_id):
+            self.remote.forget(artifact_id)
         quarantine(self, artifact_id, reason)
 
     def sweep(self) -> int:

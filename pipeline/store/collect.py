@@ -36,7 +36,7 @@ class Collection:
     leavings: int = 0  # bytes of dead writers and of quarantine that go
     kept: int = 0
     kept_bytes: int = 0
-    spared: int = 0  # unreached, but leased by a live run
+    spared: int = 0  # unreached, but leased by a live run, or not yet in the store behind
 
 
 def sweep(cache: Cache, *, delete: bool = True, orphans: bool = False) -> int:
@@ -84,6 +84,7 @@ def collect(cache: Cache, *, delete: bool, max_size: int | None, older_than: flo
     outcome.leavings = sweep(cache, delete=delete, orphans=True) + size_of(cache.root / "quarantine")
     known = recipes(cache)
     stored = artifacts(cache)
+    unsent, away = _behind(cache, known)
     since = _spared_since(cache)
     oldest = None if older_than is None else now - older_than
     reached = _reached(known, *_roots(cache, oldest))
@@ -92,7 +93,7 @@ def collect(cache: Cache, *, delete: bool, max_size: int | None, older_than: flo
     for record in stored:
         if record.id in reached:
             kept.append(record)
-        elif record.used >= since:
+        elif record.used >= since or record.id in unsent:
             outcome.spared += 1
             kept.append(record)
         elif oldest is not None and record.used >= oldest:
@@ -104,7 +105,7 @@ def collect(cache: Cache, *, delete: bool, max_size: int | None, older_than: flo
         for record in sorted(kept, key=lambda record: record.used):
             if size <= max_size:
                 break
-            if record.used < since:
+            if record.used < since and record.id not in unsent:
                 outcome.removed[record.id] = "the cache is over its size and this was not used for longest"
                 size -= record.bytes_on_disk
 
@@ -112,11 +113,21 @@ def collect(cache: Cache, *, delete: bool, max_size: int | None, older_than: flo
     outcome.bytes = sum(record.bytes_on_disk for record in outcome.records)
     outcome.kept = len(stored) - len(outcome.records)
     outcome.kept_bytes = sum(record.bytes_on_disk for record in stored) - outcome.bytes
-    there = {record.id for record in stored} - outcome.removed.keys()
+    there = {record.id for record in stored} - outcome.removed.keys() | away
     outcome.recipes = [recipe.digest for recipe in known if _leads_nowhere(recipe, there, since)]
     if delete:
         _remove(cache, outcome)
     return outcome
+
+
+def _behind(cache: Cache, known: list[RecipeRecord]) -> tuple[set[str], set[str]]:
+    """Return the artifacts that the store behind still lacks, and those that are known to lie there."""
+    if cache.remote is None:
+        return set(), set()
+    pending = set(cache.remote.pending())
+    unsent = {output for recipe in known if recipe.digest in pending for output in recipe.outputs}
+    away = {name.removesuffix(".json") for name in cache.files.names("away/artifacts", ".json")}
+    return unsent, away
 
 
 def _leads_nowhere(recipe: RecipeRecord, there: set[str], since: float) -> bool:

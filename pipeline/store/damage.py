@@ -84,7 +84,7 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
             records.append(record)
     for name in cache.files.names("recipes", ".json"):
         outcome.recipes += 1
-        if cache.recall(name.removesuffix(".json")) is None:
+        if cache.recall_here(name.removesuffix(".json")) is None:
             outcome.damaged[name.removesuffix(".json")] = "the recipe's record cannot be read"
 
     total = sum(record.bytes_on_disk for record in records)

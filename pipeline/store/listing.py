@@ -21,7 +21,7 @@ class Entry:
 def recipes(cache: Cache) -> list[RecipeRecord]:
     """Return every recipe's record, the oldest first; damaged ones are set aside."""
     names = cache.files.names("recipes", ".json")
-    found = [cache.recall(name.removesuffix(".json")) for name in names]
+    found = [cache.recall_here(name.removesuffix(".json")) for name in names]
     return sorted((record for record in found if record is not None), key=lambda record: record.created)
 
 

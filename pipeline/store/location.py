@@ -15,18 +15,39 @@ def find_cache(option: str | None = None) -> Path:
 
     The project is the nearest ancestor of the current directory that holds `.gravel`, `pyproject.toml` or
     `.git`; without one it is the current directory. The folder need not exist yet. Raises `RequestError`
-    for a URL and for a path that is not a folder or cannot be read.
+    for a path that is not a folder or cannot be read, and for a URL that names no remote cache.
+
+    For the URL of a remote cache (`s3://bucket/prefix`) it is the folder of its local tier, which is made and
+    tied to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
     """
     named = option or os.environ.get("GRAVEL_CACHE")
     if named and "://" in named:
-        raise RequestError(
-            f"the cache is given as the URL {named}, and only local folders are served",
-            hint="give --cache a local folder; caches in object stores come with a later version",
-        )
+        from pipeline.store.objects import check_url
+        from pipeline.store.remote import tie
+
+        url = check_url(named)
+        return tie(_usable(_tier(url)), url)
     # An unknown user's ~name is left as it is.
     root = Path(os.path.expanduser(named)) if named else _project() / ".gravel"  # noqa: PTH111
     if not root.is_absolute():
         root = Path.cwd() / root
+    return _usable(root)
+
+
+def _tier(url: str) -> Path:
+    """Return the folder of a remote cache's local tier; the same URL at another endpoint has another."""
+    from blake3 import blake3
+
+    base = os.environ.get("GRAVEL_LOCAL_TIER")
+    if not base:
+        base = f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/gravel"
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    words = url.removeprefix("s3://").replace("/", "-")[:80]
+    name = f"{words}-{blake3(f'{endpoint} {url}'.encode()).hexdigest()[:8]}"
+    return Path.cwd() / Path(base).expanduser() / name
+
+
+def _usable(root: Path) -> Path:
     for folder in (root, *root.parents):
         if folder.exists() and not folder.is_dir():
             raise RequestError(

@@ -103,7 +103,7 @@ class ArtifactWriter:
             sinks[name] = self._sink_of(array, taken=list(sinks.values()))
         contents = {name: sink.content for name, sink in sinks.items() if sink.content is not None}
         identity = artifact_id(kind, attributes, contents)
-        if self._cache.check(identity) is None:
+        if self._cache.is_here(identity) and self._cache.check(identity) is None:
             stored = self._cache.describe(identity)
             # Whoever computes again may do so because of damage: good data must not give way to it.
             fault = find_fault(stored)

@@ -310,8 +310,15 @@ def test_where_the_cache_lies(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAVEL_CACHE", str(tmp_path / "elsewhere"))
     assert find_cache() == tmp_path / "elsewhere"
     assert find_cache("here") == inner / "here"
-    with pytest.raises(RequestError, match="only local folders"):
-        find_cache("s3://bucket/cache")
+    monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "tiers"))
+    tier = find_cache("s3://bucket/some//cache/")
+    assert tier.parent == tmp_path / "tiers"
+    assert find_cache("s3://bucket/some/cache") == tier != find_cache("s3://bucket/other")
+    assert Cache(tier).remote.url == "s3://bucket/some/cache"
+    with pytest.raises(RequestError, match="ftp:// is not served"):
+        find_cache("ftp://bucket/cache")
+    with pytest.raises(RequestError, match="no bucket"):
+        find_cache("s3:///cache")
     (tmp_path / "file").touch()
     with pytest.raises(RequestError, match="is a file"):
         find_cache(str(tmp_path / "file"))

@@ -1,0 +1,193 @@
+"""Copying results between caches and object stores: data first, the record last, the recipe after it.
+
+What arrives is digested against the manifest of its record while it is written; what leaves is digested
+before it is sent. Nothing that is there already is sent again, and a copy that was cut short goes on.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from shutil import rmtree
+from typing import TYPE_CHECKING, TypeVar
+
+from blake3 import blake3
+
+from pipeline.errors import DamagedArtifact, GravelError
+from pipeline.store.files import storage_errors, sync_file, sync_folder
+from pipeline.store.leases import Lease
+from pipeline.store.records import ArtifactRecord, BrokenRecord, StoredFile, seal, unseal
+
+if TYPE_CHECKING:
+    from pipeline.store.cache import Cache
+    from pipeline.store.objects import Source, Target
+
+T = TypeVar("T")
+R = TypeVar("R")
+Told = Callable[[int], None]
+
+MOVE_THREADS = 4
+"""Objects under way at once; each holds up to 64 MiB when sent, and four fill a line of 10 Gbit/s."""
+
+
+class FaultySource(GravelError):
+    """An artifact that the place it is copied from does not hold whole."""
+
+
+def read_artifact_record(text: bytes, artifact_id: str, data: Path) -> ArtifactRecord:
+    """Read a record that came from elsewhere; raises `BrokenRecord`, also for names that lead outside."""
+    try:
+        record = ArtifactRecord.from_json(unseal(text), data, time.time())
+        check_name(record.path.relative_to(data).as_posix())
+        for file in record.files:
+            if PurePosixPath(file.path).as_posix() != file.path:
+                raise BrokenRecord(f"it names {file.path!r}, which is no path")
+            for part in file.path.split("/"):
+                check_name(part)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenRecord(str(error)) from error
+    if record.id != artifact_id:
+        raise BrokenRecord("it is the record of another artifact")
+    return record
+
+
+def check_name(name: str) -> str:
+    """Return a single name that came from elsewhere; raises `BrokenRecord` if it may lead outside."""
+    if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
+        raise BrokenRecord(f"it names {name!r}, which is no name of a file")
+    return name
+
+
+def arrive(
+    cache: Cache, artifact_id: str, text: bytes, source: Source, told: Told | None = None
+) -> ArtifactRecord:
+    """Copy an artifact into a cache and return its record there; `told` hears of bytes as they come.
+
+    `text` is its record at the source. Raises `FaultySource` if the data there are not what the record
+    says, `RemoteError` for a source that fails, `GravelError` for a full disk; nothing is left behind then.
+    """
+    try:
+        incoming = read_artifact_record(text, artifact_id, Path("data"))
+    except BrokenRecord as error:
+        raise FaultySource(
+            f"the record of artifact {artifact_id[:12]} at {source.where} is damaged ({error})"
+        ) from error
+    folder = cache.root / "data" / uuid.uuid4().hex
+    with storage_errors(cache.root, incoming.bytes_on_disk):
+        # The lock comes first and goes last: a folder without one is a published artifact.
+        lease = Lease(folder.with_suffix(".lock"), f"arrival of artifact {incoming.id[:12]}")
+        kept = False
+        try:
+            folder.mkdir()
+            each(lambda file: _take(incoming, file, folder, source, told), incoming.files)
+            for place in {path.parent for path in folder.rglob("*")} | {folder, folder.parent}:
+                sync_folder(place)
+            record = replace(incoming, path=folder)
+            kept = _record(cache, record)
+        finally:
+            if not kept:
+                rmtree(folder, ignore_errors=True)
+            lease.end()
+    return cache.describe(incoming.id)
+
+
+def _record(cache: Cache, record: ArtifactRecord) -> bool:
+    text = seal(record.to_json())
+    while not cache.files.create(f"artifacts/{record.id}.json", text):
+        damage = cache.check(record.id)
+        if damage is None:
+            return False
+        cache.quarantine(record.id, damage)
+    return True
+
+
+def _take(record: ArtifactRecord, file: StoredFile, folder: Path, source: Source, told: Told | None) -> None:
+    name = f"data/{record.path.name}/{file.path}"
+    target = folder / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    pieces = source.read(name)
+    if pieces is None:
+        raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
+    digest = blake3()
+    with target.open("wb") as handle:
+        for piece in pieces:
+            digest.update(piece)
+            handle.write(piece)
+            if told is not None:
+                told(len(piece))
+        sync_file(handle)
+    if digest.hexdigest() != file.blake3:
+        raise FaultySource(f"{name} at {source.where} is not what was written (artifact {record.id[:12]})")
+
+
+def depart(
+    cache: Cache,
+    artifact_id: str,
+    target: Target,
+    told: Told | None = None,
+    *,
+    is_bad: Callable[[str], bool] = lambda place: False,
+) -> int:
+    """Copy an artifact to an object store; returns the bytes sent, 0 if it was there.
+
+    `is_bad` says of data there whether they proved damaged and have to give way. Raises
+    `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that fails.
+    """
+    name = f"artifacts/{artifact_id}.json"
+    there = _whole_there(target.get(name), artifact_id, is_bad)
+    if there is not None:
+        return 0
+    found = cache.files.read(name)
+    if found is None:
+        raise DamagedArtifact(artifact_id, "it has no record in the cache")
+    record = cache.describe(artifact_id)
+    folder = f"data/{record.path.name}"
+    # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
+    held = {} if is_bad(record.path.name) else target.below(folder)
+    missing = [file for file in record.files if held.get(file.path) != file.size]
+    each(lambda file: _send(record, file, target, told), missing)
+    if not target.create(name, found[0]):
+        other = _whole_there(target.get(name), artifact_id, is_bad)
+        if other is None:
+            target.put(name, found[0])
+        elif other != record.path.name:
+            target.remove([f"{folder}/{file.path}" for file in record.files])
+            return 0
+    return sum(file.size for file in missing)
+
+
+def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str], bool]) -> str | None:
+    """Return where a record of the store says that the data lie, unless it cannot be relied on."""
+    if text is None:
+        return None
+    try:
+        place = read_artifact_record(text, artifact_id, Path("data")).path.name
+    except BrokenRecord:
+        return None
+    return None if is_bad(place) else place
+
+
+def _send(record: ArtifactRecord, file: StoredFile, target: Target, told: Told | None) -> None:
+    try:
+        data = (record.path / file.path).read_bytes()
+    except OSError as error:
+        raise DamagedArtifact(record.id, f"{file.path} cannot be read ({error.strerror})") from error
+    if blake3(data).hexdigest() != file.blake3:
+        raise DamagedArtifact(record.id, f"{file.path} is not what was written")
+    target.put(f"data/{record.path.name}/{file.path}", data)
+    if told is not None:
+        told(len(data))
+
+
+def each(action: Callable[[T], R], items: list[T] | tuple[T, ...]) -> list[R]:
+    """Do something for each item on a few threads; the first error ends it."""
+    with ThreadPoolExecutor(MOVE_THREADS) as pool:
+        try:
+            return list(pool.map(action, items))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

@@ -1,0 +1,298 @@
+"""A cache folder that is the local tier of a remote cache.
+
+`remote.json` in the folder names the store. What a run looks up is sought here first, then there: of a
+recipe found there only the records come at once (below `away/`), the data when something opens them, and
+from then on they are here. What a run makes is published here and copied there by a thread, the record after
+the data and the recipe after the records; until it is there a file in `pending/` says so, so that a run
+that was cut off leaves that to the next. A store that fails costs a run nothing but the reuse.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord
+
+if TYPE_CHECKING:
+    from pipeline.store.cache import Cache
+    from pipeline.store.objects import Target
+
+TIE = "remote.json"
+
+PAUSE_SECONDS = 15.0
+"""After a failure; a store that is down must not delay each of hundreds of stage runs."""
+
+UNWRITTEN_SECONDS = 3600.0
+"""From when a pending recipe that has no record belongs to no living run."""
+
+
+def tie(root: Path, url: str) -> Path:
+    """Make a folder the local tier of a remote cache, and return it."""
+    from pipeline.store.files import LocalFiles
+
+    files = LocalFiles(root)
+    if tied_to(files.read(TIE)) != url:
+        files.replace(TIE, json.dumps({"format": 1, "url": url}).encode())
+    return root
+
+
+def tied_to(found: tuple[bytes, float] | None) -> str | None:
+    """Return the URL that the text of a `remote.json` names, or None."""
+    try:
+        url = json.loads(found[0])["url"] if found is not None else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return url if isinstance(url, str) else None
+
+
+class Remote:
+    """The store behind one cache folder; safe to use from many threads."""
+
+    def __init__(self, cache: Cache, url: str) -> None:
+        self.url = url
+        self._cache = cache
+        self._target: Target | None = None
+        self._opening = threading.Lock()
+        self._quiet_until = 0.0
+        self._said: set[str] = set()
+        self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._pusher: threading.Thread | None = None
+        self.pushed = 0  # recipes
+        self.pushed_bytes = 0
+
+    def complete(self, digest: str, here: RecipeRecord | None) -> RecipeRecord | None:
+        """Return a recipe's record with all its outputs known, from the store if it is not so here."""
+        if here is not None and all(self._cache.find(output) is not None for output in here.outputs):
+            return here
+        from pipeline.store.selecting import read_recipe
+
+        try:
+            target = self._reach()
+            text = None if target is None else target.get(f"recipes/{digest}.json")
+            if target is None or text is None:
+                return here
+            found = read_recipe(text, digest)
+            if not all(self._know(output, target) for output in found.outputs):
+                return here
+        except BrokenRecord as error:
+            self._cache.say(f"a record of recipe {digest[:12]} in {self.url} is damaged ({error})")
+            return here
+        except GravelError as error:
+            self.failed(error)
+            return here
+        self._cache.files.replace(f"recipes/{digest}.json", text, durable=False)
+        return found
+
+    def _know(self, artifact_id: str, target: Target) -> bool:
+        """Say whether an artifact is here, or its record and attributes could be had from the store."""
+        from pipeline.store.metadata import METADATA
+        from pipeline.store.moving import read_artifact_record
+
+        if self._cache.find(artifact_id) is not None:
+            return True
+        text = target.get(f"artifacts/{artifact_id}.json")
+        if text is None:
+            return False
+        record = read_artifact_record(text, artifact_id, self._away("data"))
+        if self._is_bad(record.path.name):
+            return False
+        attributes = target.get(f"data/{record.path.name}/{METADATA}")
+        if attributes is None:
+            return False
+        self._cache.files.replace(f"away/data/{record.path.name}/{METADATA}", attributes, durable=False)
+        self._cache.files.replace(f"away/artifacts/{artifact_id}.json", text, durable=False)
+        return True
+
+    def _away(self, folder: str) -> Path:
+        return self._cache.root / "away" / folder
+
+    def _is_bad(self, place: str) -> bool:
+        return self._cache.files.read(f"away/bad/{place}") is not None
+
+    def record(self, artifact_id: str) -> ArtifactRecord | None:
+        """Return the record of an artifact that is known to lie in the store, without asking it."""
+        from pipeline.store.moving import read_artifact_record
+
+        found = self._cache.files.read(f"away/artifacts/{artifact_id}.json")
+        if found is None:
+            return None
+        try:
+            return read_artifact_record(found[0], artifact_id, self._away("data"))
+        except BrokenRecord:
+            self.forget(artifact_id)
+            return None
+
+    def bring(self, artifact_id: str) -> None:
+        """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
+        from pipeline.store.moving import FaultySource, arrive
+        from pipeline.store.objects import RemoteError
+
+        known = self.record(artifact_id)
+        if known is None or self._cache.is_here(artifact_id):
+            return
+        # The lock only keeps two workers from copying the same.
+        with self._cache.lock(f"bring-{artifact_id}"):
+            found = self._cache.files.read(f"away/artifacts/{artifact_id}.json")
+            if found is None or self._cache.is_here(artifact_id):
+                return
+            try:
+                target = self._reach(patient=True)
+                assert target is not None
+                try:
+                    arrive(self._cache, artifact_id, found[0], target)
+                except FaultySource:
+                    # A line may lie once.
+                    arrive(self._cache, artifact_id, found[0], target)
+            except FaultySource as error:
+                self._set_aside(artifact_id, known.path.name)
+                raise DamagedArtifact(artifact_id, str(error)) from error
+            except RemoteError as error:
+                self.failed(error)
+                raise DamagedArtifact(artifact_id, f"it is not here, and {error}") from error
+
+    def _set_aside(self, artifact_id: str, place: str) -> None:
+        """Take a damaged artifact's record out of everybody's way, as `quarantine` does here."""
+        self._cache.files.replace(f"away/bad/{place}", b"")
+        self.forget(artifact_id)
+        name = f"artifacts/{artifact_id}.json"
+        try:
+            target = self._reach()
+            text = None if target is None else target.get(name)
+            if target is not None and text is not None and f'"{place}"'.encode() in text:
+                target.put(f"quarantine/{artifact_id}-{time.time_ns()}/record.json", text)
+                target.remove([name])
+        except GravelError as error:
+            # A key that may only read: the mark made above does for this machine.
+            self._cache.say(f"{self.url} keeps the record of a damaged artifact: {error}")
+
+    def forget(self, artifact_id: str) -> None:
+        """Drop what is known here of an artifact that lies in the store."""
+        found = self._cache.files.read(f"away/artifacts/{artifact_id}.json")
+        self._cache.files.remove(f"away/artifacts/{artifact_id}.json")
+        try:
+            place = json.loads(found[0])["data"] if found is not None else None
+        except (ValueError, KeyError):
+            return
+        if isinstance(place, str) and "/" not in place:
+            rmtree(self._away("data") / place, ignore_errors=True)
+
+    def mark(self, digest: str) -> None:
+        """Say on disk that a recipe is to be pushed; called before it is recorded."""
+        self._cache.files.replace(f"pending/{digest}", b"", durable=False)
+
+    def offer(self, digest: str) -> None:
+        """Have a recorded recipe and its outputs pushed while the run goes on."""
+        if self._pusher is None:
+            self._pusher = threading.Thread(target=self._push_offered, name="push", daemon=True)
+            self._pusher.start()
+        self._queue.put(digest)
+
+    def _push_offered(self) -> None:
+        while (digest := self._queue.get()) is not None:
+            self._push(digest)
+
+    def _push(self, digest: str) -> GravelError | None:
+        """Push one recipe; returns why it could not be, after saying so. Its mark stays then."""
+        from pipeline.store.transfer import send_recipe
+
+        try:
+            target = self._reach()
+            if target is None:
+                return RequestError(f"{self.url} failed a moment ago")
+            self.pushed_bytes += send_recipe(self._cache, digest, target, self._is_bad)
+        except DamagedArtifact as error:
+            self._cache.say(f"recipe {digest[:12]} is not pushed to {self.url}: {error}")
+        except GravelError as error:
+            self.failed(error)
+            return error
+        else:
+            self.pushed += 1
+        self._cache.files.remove(f"pending/{digest}")
+        return None
+
+    def pending(self) -> list[str]:
+        """List the recipes that are recorded here and not yet in the store."""
+        waiting = []
+        for digest in self._cache.files.names("pending"):
+            if self._cache.files.read(f"recipes/{digest}.json") is not None:
+                waiting.append(digest)
+                continue
+            marked = self._cache.files.read(f"pending/{digest}")
+            if marked is not None and marked[1] < time.time() - UNWRITTEN_SECONDS:
+                self._cache.files.remove(f"pending/{digest}")
+        return waiting
+
+    def settle(self, run: str | None = None) -> None:
+        """Wait until everything is in the store, what earlier runs left included; say what could not be.
+
+        The record of `run` follows if anything was pushed.
+        """
+        if self._pusher is not None:
+            self._queue.put(None)
+            self._pusher.join()
+            self._pusher = None
+        waiting = self.pending()
+        self._quiet_until = 0.0
+        problem = None
+        for digest in waiting:
+            problem = self._push(digest)
+            if problem is not None:
+                break
+        if problem is None and self.pushed and run is not None:
+            problem = self._push_run(run)
+        if problem is not None:
+            self.tell_pending(str(problem))
+
+    def _push_run(self, run: str) -> GravelError | None:
+        from pipeline.store.transfer import send_run
+
+        try:
+            target = self._reach()
+            assert target is not None
+            send_run(self._cache, run, target)
+        except GravelError as error:
+            return error
+        except OSError as error:
+            return GravelError(f"the record of run {run} cannot be read: {error.strerror}")
+        return None
+
+    def tell_pending(self, reason: str) -> None:
+        """Say how much is not in the store, if anything is."""
+        waiting = self.pending()
+        if waiting:
+            self._cache.say(
+                f"{len(waiting)} results are kept here and are not in {self.url} yet ({reason}); "
+                f"the next run or `gravel cache push --cache {self.url}` pushes them"
+            )
+
+    def failed(self, error: GravelError) -> None:
+        """Leave the store alone for a while, and say why, once for each reason."""
+        self._quiet_until = time.monotonic() + PAUSE_SECONDS
+        text = str(error)
+        if text not in self._said:
+            self._said.add(text)
+            hint = error.problems[0].hint
+            self._cache.say(
+                f"{text}; the run goes on with what is here" + (f" ({hint})" if hint is not None else "")
+            )
+
+    def _reach(self, *, patient: bool = False) -> Target | None:
+        """Return the store, or None while it is left alone; `patient` asks it in any case."""
+        if not patient and time.monotonic() < self._quiet_until:
+            return None
+        with self._opening:
+            if self._target is None:
+                from pipeline.store.objects import RemoteError, open_remote
+
+                try:
+                    self._target = open_remote(self.url)
+                except RequestError as error:
+                    raise RemoteError(str(error), hint=error.problems[0].hint) from error
+        return self._target

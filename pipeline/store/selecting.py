@@ -1,0 +1,160 @@
+"""Which results to copy: all, or those of runs, workflows or single recipes with what they were made from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import RequestError
+from pipeline.store.moving import check_name
+from pipeline.store.records import BrokenRecord, RecipeRecord, unseal
+
+if TYPE_CHECKING:
+    from pipeline.store.objects import Source
+
+LOOK_THREADS = 16
+"""Records asked for at once; each is one round trip to a store."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is asked for. Without runs, workflows and recipes: everything.
+
+    `runs` are ids or unique parts of them, `workflows` names, `recipes` beginnings of digests. `alone` leaves
+    out what a chosen recipe's results were made from.
+    """
+
+    runs: Collection[str] = ()
+    workflows: Collection[str] = ()
+    recipes: Collection[str] = ()
+    alone: bool = False
+
+    @property
+    def everything(self) -> bool:
+        """Say whether nothing narrows it."""
+        return not (self.runs or self.workflows or self.recipes)
+
+
+@dataclass
+class Chosen:
+    """The recipes to copy, the oldest first, the runs, and artifacts that no recipe there leads to."""
+
+    recipes: list[RecipeRecord] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    artifacts: list[str] = field(default_factory=list)
+    damaged: dict[str, str] = field(default_factory=dict)  # recipe -> what is wrong with its record
+
+
+def read_recipe(text: bytes, digest: str) -> RecipeRecord:
+    """Read a recipe's record that came from elsewhere; raises `BrokenRecord`."""
+    try:
+        record = RecipeRecord.from_json(unseal(text))
+        for output in record.outputs:
+            check_name(output)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenRecord(str(error)) from error
+    if record.digest != digest:
+        raise BrokenRecord("it is the record of another recipe")
+    return record
+
+
+def choose(source: Source, selection: Selection) -> Chosen:
+    """Find what a selection means at a source; raises `RequestError` for a name that fits nothing there."""
+    chosen = Chosen()
+    known = _recipes(source, chosen)
+    runs = _runs(source)
+    if selection.everything:
+        chosen.recipes = sorted(known.values(), key=lambda recipe: recipe.created)
+        chosen.runs = sorted(runs)
+        return chosen
+
+    digests: set[str] = set()
+    ids: set[str] = set()
+    for name in selection.runs:
+        run = _only(name, runs, "run", source, str.__contains__)
+        chosen.runs.append(run)
+        digests |= set(runs[run].get("recipes", ())) & known.keys()
+        ids |= {name for name in runs[run].get("artifacts", ()) if not name.startswith("recipe:")}
+    for name in selection.workflows:
+        fitting = [digest for digest, recipe in known.items() if recipe.provenance.get("workflow") == name]
+        if not fitting:
+            names = sorted({str(recipe.provenance.get("workflow")) for recipe in known.values()})
+            raise RequestError(
+                f"{source.where} holds no result of a workflow {name!r}",
+                hint=f"it holds results of: {', '.join(names) or 'none'}",
+            )
+        digests |= set(fitting)
+        chosen.runs += [run for run, record in runs.items() if record.get("workflow", {}).get("name") == name]
+    for name in selection.recipes:
+        digests.add(_only(name, known, "recipe", source, str.startswith))
+
+    reached = digests if selection.alone else _closure(digests, known)
+    chosen.recipes = sorted((known[digest] for digest in reached), key=lambda recipe: recipe.created)
+    made = {output for recipe in chosen.recipes for output in recipe.outputs}
+    chosen.artifacts = sorted(ids - made)
+    chosen.runs = sorted(set(chosen.runs))
+    return chosen
+
+
+def _only(
+    name: str, among: Collection[str], what: str, source: Source, fits: Callable[[str, str], bool]
+) -> str:
+    fitting = [name] if name in among else [each for each in sorted(among) if fits(each, name)]
+    if len(fitting) != 1:
+        found = f"{len(fitting)} {what}s fit {name!r}" if fitting else f"there is no {what} {name!r}"
+        shown = ", ".join(each[:24] for each in (fitting or sorted(among))[:5])
+        raise RequestError(f"{found} in {source.where}", hint=f"for example: {shown}" if shown else None)
+    return fitting[0]
+
+
+def _recipes(source: Source, chosen: Chosen) -> dict[str, RecipeRecord]:
+    digests = [name.removesuffix(".json") for name in source.names("recipes") if name.endswith(".json")]
+    with ThreadPoolExecutor(LOOK_THREADS) as pool:
+        texts = list(pool.map(lambda digest: source.get(f"recipes/{digest}.json"), digests))
+    known = {}
+    for digest, text in zip(digests, texts, strict=True):
+        if text is None:
+            continue  # it went meanwhile
+        try:
+            known[digest] = read_recipe(text, digest)
+        except BrokenRecord as error:
+            chosen.damaged[digest] = f"the record of the recipe is damaged ({error})"
+    return known
+
+
+def _runs(source: Source) -> dict[str, dict[str, Any]]:
+    """Return the records of the runs that have ended."""
+    names = [name for name in source.names("runs") if not name.startswith(".")]
+    with ThreadPoolExecutor(LOOK_THREADS) as pool:
+        texts = list(pool.map(lambda name: source.get(f"runs/{name}/run.json"), names))
+    runs = {}
+    for name, text in zip(names, texts, strict=True):
+        try:
+            record = json.loads(text) if text is not None else None
+        except ValueError:
+            continue
+        if isinstance(record, dict) and record.get("state") not in (None, "running"):
+            runs[name] = record
+    return runs
+
+
+def _closure(digests: set[str], known: dict[str, RecipeRecord]) -> set[str]:
+    """Add the recipes that made the inputs of these, and theirs."""
+    makers: dict[str, str] = {}
+    for recipe in sorted(known.values(), key=lambda recipe: recipe.created):
+        for position, output in enumerate(recipe.outputs):
+            makers.setdefault(output, recipe.digest)
+            makers.setdefault(f"recipe:{recipe.digest}:{position}", recipe.digest)
+    reached: set[str] = set()
+    waiting = list(digests)
+    while waiting:
+        digest = waiting.pop()
+        if digest in reached:
+            continue
+        reached.add(digest)
+        slots = known[digest].parts.get("inputs", {})
+        waiting += [makers[name] for names in slots.values() for name in names if name in makers]
+    return reached

@@ -1,0 +1,210 @@
+"""`gravel cache push` and `pull`: whole recipes and runs, to and from a folder or an object store."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from pipeline.store.files import storage_errors
+from pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
+from pipeline.store.objects import Folder, Source, Target, is_url, open_remote
+from pipeline.store.selecting import Chosen, Selection, choose
+
+if TYPE_CHECKING:
+    from pipeline.store.cache import Cache
+    from pipeline.store.records import RecipeRecord
+
+
+@dataclass
+class Moved:
+    """What a push or pull did: counts of what was copied, and of artifacts that were there."""
+
+    where: str
+    recipes: int = 0
+    artifacts: int = 0
+    bytes: int = 0
+    runs: int = 0
+    present: int = 0
+    damaged: dict[str, str] = field(default_factory=dict)  # artifact or recipe -> what is wrong with it
+
+
+def push(cache: Cache, remote: str, selection: Selection, told: Told | None = None) -> Moved:
+    """Copy what is missing from a cache to another one: a folder, or an `s3://` URL.
+
+    Raises `RemoteError` for a store that fails; what was copied until then stays and is whole.
+    """
+    chosen = choose(Folder(cache.root), selection)
+    _bring(cache, chosen)
+    if not is_url(remote):
+        return _into(_other(cache, remote), Folder(cache.root), chosen, told)
+    target = open_remote(remote)
+    moved = Moved(target.where, damaged=chosen.damaged)
+    there = {name.removesuffix(".json") for name in target.names("artifacts")}
+    recipes = {name.removesuffix(".json") for name in target.names("recipes")}
+
+    def send(artifact_id: str) -> None:
+        if artifact_id in there:
+            moved.present += 1
+            return
+        moved.bytes += depart(cache, artifact_id, target, told)
+        moved.artifacts += 1
+        there.add(artifact_id)
+
+    def remember(recipe: RecipeRecord) -> None:
+        if recipe.digest not in recipes:
+            text = cache.files.read(f"recipes/{recipe.digest}.json")
+            if text is not None:
+                target.put(f"recipes/{recipe.digest}.json", text[0])
+                moved.recipes += 1
+        if cache.remote is not None and cache.remote.url == target.where:
+            cache.files.remove(f"pending/{recipe.digest}")
+
+    _go(chosen, moved, send, remember)
+    there_runs = set(target.names("runs"))
+    for run in chosen.runs:
+        if run not in there_runs or target.get(f"runs/{run}/run.json") is None:
+            send_run(cache, run, target)
+            moved.runs += 1
+    return moved
+
+
+def pull(cache: Cache, remote: str, selection: Selection, told: Told | None = None) -> Moved:
+    """Copy what is missing here from another cache, digesting every file as it arrives.
+
+    Raises `RemoteError` for a store that fails; what arrived until then stays and is whole.
+    """
+    source: Source = open_remote(remote) if is_url(remote) else Folder(_other(cache, remote).root)
+    if isinstance(source, Folder) and not source.root.is_dir():
+        raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
+    return _into(cache, source, choose(source, selection), told)
+
+
+def _into(cache: Cache, source: Source, chosen: Chosen, told: Told | None) -> Moved:
+    moved = Moved(source.where, damaged=chosen.damaged)
+
+    def take(artifact_id: str) -> None:
+        if cache.is_here(artifact_id) and cache.check(artifact_id) is None:
+            moved.present += 1
+            return
+        if cache.is_here(artifact_id):
+            cache.quarantine(artifact_id, cache.check(artifact_id) or "it was damaged")
+        text = source.get(f"artifacts/{artifact_id}.json")
+        if text is None:
+            raise FaultySource(f"{source.where} does not hold artifact {artifact_id[:12]}")
+        moved.bytes += arrive(cache, artifact_id, text, source, told).bytes_on_disk
+        moved.artifacts += 1
+
+    def remember(recipe: RecipeRecord) -> None:
+        here = cache.recall_here(recipe.digest)
+        if here is not None and all(cache.is_here(output) for output in here.outputs):
+            return
+        text = source.get(f"recipes/{recipe.digest}.json")
+        if text is not None:
+            cache.files.replace(f"recipes/{recipe.digest}.json", text)
+            moved.recipes += 1
+
+    _go(chosen, moved, take, remember)
+    for run in chosen.runs:
+        moved.runs += take_run(cache, run, source)
+    return moved
+
+
+def _go(
+    chosen: Chosen,
+    moved: Moved,
+    copy: Callable[[str], None],
+    remember: Callable[[RecipeRecord], None],
+) -> None:
+    """Copy the outputs of each recipe, then the recipe; what is damaged is noted and the rest goes on."""
+
+    def one(artifact_id: str) -> None:
+        try:
+            copy(artifact_id)
+        except (FaultySource, DamagedArtifact) as error:
+            moved.damaged[artifact_id] = str(error)
+
+    seen: set[str] = set()
+    for recipe in chosen.recipes:
+        for output in recipe.outputs:
+            if output not in seen:
+                one(output)
+        seen.update(recipe.outputs)
+        if not moved.damaged.keys() & set(recipe.outputs):
+            remember(recipe)
+    for artifact_id in chosen.artifacts:
+        one(artifact_id)
+
+
+def _bring(cache: Cache, chosen: Chosen) -> None:
+    """Have what lies only in the store behind this cache here, before it is passed on."""
+    if cache.remote is None:
+        return
+    for recipe in chosen.recipes:
+        for output in recipe.outputs:
+            try:
+                cache.remote.bring(output)
+            except DamagedArtifact as error:
+                chosen.damaged[output] = str(error)
+
+
+def _other(cache: Cache, path: str) -> Cache:
+    from pipeline.store.cache import Cache as CacheType
+    from pipeline.store.location import find_cache
+
+    root = find_cache(path)
+    if root.resolve() == cache.root.resolve():
+        raise RequestError(f"{root} is this very cache", hint="name another, or choose this one with --cache")
+    return CacheType(root, cache.say)
+
+
+def send_recipe(cache: Cache, digest: str, target: Target, is_bad: Callable[[str], bool]) -> int:
+    """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
+    found = cache.files.read(f"recipes/{digest}.json")
+    record = cache.recall_here(digest)
+    if found is None or record is None:
+        return 0
+    sent = 0
+    for output in record.outputs:
+        if not cache.is_here(output):
+            continue  # it lies there, and only there
+        sent += depart(cache, output, target, is_bad=is_bad)
+    target.put(f"recipes/{digest}.json", found[0])
+    return sent
+
+
+def send_run(cache: Cache, run: str, target: Target) -> None:
+    """Copy a run's folder to an object store, its record last."""
+    folder = cache.root / "runs" / run
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "run.json"]
+    names = [path.relative_to(folder).as_posix() for path in files]
+    each(lambda name: target.put(f"runs/{run}/{name}", (folder / name).read_bytes()), names)
+    target.put(f"runs/{run}/run.json", (folder / "run.json").read_bytes())
+
+
+def take_run(cache: Cache, run: str, source: Source) -> bool:
+    """Copy a run's folder here, whole or not at all; says whether it was missing."""
+    check_name(run)
+    target = cache.root / "runs" / run
+    if (target / "run.json").exists():
+        return False
+    aside = cache.root / "scratch" / uuid.uuid4().hex  # what is left there goes with the next run
+    with storage_errors(cache.root):
+        try:
+            for name in source.below(f"runs/{run}"):
+                for part in name.split("/"):
+                    check_name(part)
+                data = source.get(f"runs/{run}/{name}")
+                if data is not None:
+                    (aside / name).parent.mkdir(parents=True, exist_ok=True)
+                    (aside / name).write_bytes(data)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            aside.rename(target)
+        except OSError as error:
+            raise GravelError(f"the record of run {run} cannot be copied: {error}") from error
+        finally:
+            rmtree(aside, ignore_errors=True)
+    return True

@@ -1,0 +1,86 @@
+"""A real S3 server of this process, and a line to it that can be cut."""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def s3_server() -> Iterator[str]:
+    """Run moto's server on a free port and yield its address."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
+
+
+def ask(address: str, path: str, data: bytes = b"", method: str = "PUT") -> bytes:
+    headers = {"Content-Type": "text/plain"}
+    request = urllib.request.Request(f"{address}/{path}", data, headers, method=method)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return bytes(answer.read())
+
+
+class Line:
+    """A TCP proxy: it counts the bytes sent through it and, after `budget` of them, is dead until mended."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.removeprefix("http://").partition(":")
+        self._to = (host, int(port))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.sent = 0
+        self.budget: int | None = None
+        self.closed = False
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self, after: int = 0) -> None:
+        """Let so many more bytes through, then close every connection and refuse new ones."""
+        self.budget = self.sent + after
+
+    def mend(self) -> None:
+        self.budget = None
+
+    def close(self) -> None:
+        self.closed = True
+        self._listener.close()
+
+    @property
+    def is_cut(self) -> bool:
+        return self.budget is not None and self.sent >= self.budget
+
+    def _accept(self) -> None:
+        while not self.closed:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(near,), daemon=True).start()
+
+    def _serve(self, near: socket.socket) -> None:
+        with near:
+            if self.is_cut:
+                return
+            with socket.create_connection(self._to) as far:
+                while not self.is_cut and not self.closed:
+                    for ready in select.select([near, far], [], [], 0.05)[0]:
+                        piece = ready.recv(1 << 14)
+                        if not piece:
+                            return
+                        if ready is near:
+                            self.sent += len(piece)
+                            if self.is_cut:
+                                return
+                        (far if ready is near else near).sendall(piece)

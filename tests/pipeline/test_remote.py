@@ -1,0 +1,328 @@
+"""A cache in an object store: a real server, lines that are cut, objects that are damaged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import pipeline.store.remote
+import pipeline.store.s3
+from pipeline.errors import DamagedArtifact, RequestError
+from pipeline.executor import RunOptions, RunOutcome, execute
+from pipeline.store import Cache, find_cache
+from pipeline.store.objects import RemoteError, open_remote
+from pipeline.store.writer import ArtifactWriter
+from tests.pipeline.s3_server import Line, ask, s3_server
+from tests.pipeline.samples import equal, graph, provenance, recipe
+from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
+
+URL = "s3://bucket/caches/one"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with s3_server() as address:
+        yield address
+
+
+@pytest.fixture
+def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
+    ask(server, "moto-api/reset", method="POST")
+    ask(server, "bucket")
+    line = Line(server)
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "GRAVEL_CACHE", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", line.address)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr(pipeline.store.s3, "RETRIES", 1)
+    monkeypatch.setattr(pipeline.store.remote, "PAUSE_SECONDS", 0.0)
+    yield line
+    line.close()
+
+
+class Place:
+    """One machine's tier of the remote cache, and what it was told."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(folder))
+        self.root = find_cache(URL)
+        self.told: list[str] = []
+        self.cache = Cache(self.root, self.told.append)
+
+
+@pytest.fixture
+def places(line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    return lambda name: Place(tmp_path / name, monkeypatch)
+
+
+def put_graph(place: Place, name: str = "one", vertices: int = 4000) -> Any:
+    # Small shards, so that there are many objects.
+    with ArtifactWriter(place.cache, chunk_bytes=4096, shard_bytes=16384) as writer:
+        record = writer.publish(graph(vertices))
+    place.cache.remember(recipe(name), (record.id,), provenance())
+    place.cache.settle()
+    return record
+
+
+def objects() -> list[str]:
+    return sorted(
+        f"{folder}/{name}"
+        for folder in ("recipes", "artifacts", "data")
+        for name in open_remote(URL).below(folder)
+    )
+
+
+def assert_whole(line: Line) -> None:
+    """Every record in the store leads to whole data, and every recipe to records."""
+    target = open_remote(URL)
+    from pipeline.store.moving import read_artifact_record
+    from pipeline.store.selecting import read_recipe
+
+    ids = set()
+    for name in target.names("artifacts"):
+        text = target.get(f"artifacts/{name}")
+        assert text is not None
+        record = read_artifact_record(text, name.removesuffix(".json"), Path("data"))
+        sizes = target.below(f"data/{record.path.name}")
+        assert all(sizes.get(file.path) == file.size for file in record.files)
+        ids.add(record.id)
+    for name in target.names("recipes"):
+        text = target.get(f"recipes/{name}")
+        assert text is not None
+        assert set(read_recipe(text, name.removesuffix(".json")).outputs) <= ids
+
+
+def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
+    one = places("one")
+    record = put_graph(one)
+    assert one.told == []
+    assert one.cache.remote.pending() == []
+    assert objects() == sorted(
+        [f"recipes/{recipe('one').digest}.json", f"artifacts/{record.id}.json"]
+        + [f"data/{record.path.name}/{file.path}" for file in record.files]
+    )
+
+    two = places("two")
+    found = two.cache.recall(recipe("one").digest)
+    assert found is not None
+    assert found.outputs == (record.id,)
+    assert two.cache.check(record.id) is None
+    assert two.cache.describe(record.id).attributes == record.attributes
+    assert not two.cache.is_here(record.id)  # the records are here, the data are not
+    assert equal(two.cache.open(record.id), graph(4000))
+    assert two.cache.is_here(record.id)
+    assert two.cache.verify().damaged == {}
+
+    line.cut()
+    again = Cache(two.root, two.told.append)
+    assert again.recall(recipe("one").digest).outputs == (record.id,)
+    assert equal(again.open(record.id), graph(4000))
+    assert two.told == []  # what was read once needs no network
+
+
+def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, line):
+    one = places("one")
+    put_graph(one, "first", 50)
+    before = line.sent
+    record = put_graph(one, "second", 30_000)
+    whole = line.sent - before
+    assert whole > record.bytes_on_disk
+
+    for part in (0.02, 0.3, 0.6, 0.9, 0.98):
+        name = f"cut at {part}"
+        vertices = 30_000 + int(1000 * part)
+        line.cut(after=int(part * whole))
+        cut = put_graph(one, name, vertices)
+        line.mend()
+        assert_whole(line)
+        assert open_remote(URL).get(f"recipes/{recipe(name).digest}.json") is None
+        assert one.cache.remote.pending() == [recipe(name).digest]
+        assert "1 results are kept here and are not in s3://bucket/caches/one yet" in one.told[-1]
+        assert one.cache.check(cut.id) is None
+
+        # Another process, as after a crash: the next run's end pushes what is missing, and only that.
+        before = line.sent
+        Cache(one.root, one.told.append).settle()
+        assert one.cache.remote.pending() == []
+        if part == 0.98:
+            assert line.sent - before < whole / 2
+        assert_whole(line)
+    two = places("two")
+    assert two.cache.recall(recipe(name).digest) is not None
+    assert equal(two.cache.open(cut.id), graph(vertices))
+
+
+def test_a_server_killed_while_a_process_pushes(places, line, tmp_path):
+    one = places("one")
+    script = (
+        "import sys; from pipeline.store import Cache; from tests.pipeline.samples import graph, publish\n"
+        "import pipeline.store.s3; pipeline.store.s3.RETRIES = 50\n"
+        "cache = Cache(sys.argv[1]); publish(cache, graph(30_000), 'killed'); print('made', flush=True)\n"
+        "cache.settle()"
+    )
+    line.cut(after=50_000)
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(one.root)], cwd=Path(__file__).parents[2], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"made\n"
+        process.kill()
+    line.mend()
+    assert_whole(line)
+    assert one.cache.remote.pending() == [recipe("killed").digest]
+    one.cache.settle()
+    assert_whole(line)
+    assert places("two").cache.recall(recipe("killed").digest) is not None
+
+
+def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
+    one = places("one")
+    record = put_graph(one)
+    target = open_remote(URL)
+    shard = max(record.files, key=lambda file: file.size)
+    name = f"data/{record.path.name}/{shard.path}"
+    target.put(name, b"x" * shard.size)
+
+    two = places("two")
+    assert two.cache.recall(recipe("one").digest) is not None
+    with pytest.raises(DamagedArtifact, match="is not what was written"):
+        two.cache.open(record.id)
+    two.cache.quarantine(record.id, "as the driver does")
+    assert two.cache.check(record.id) == "it has no record in the cache"
+    assert len(target.names("quarantine")) == 1
+    assert list((two.root / "data").iterdir()) == []
+
+    with two.cache.writer() as writer:
+        made = writer.publish(graph(4000))
+    two.cache.remember(recipe("one"), (made.id,), provenance())
+    two.cache.settle()
+    three = places("three")
+    assert three.cache.recall(recipe("one").digest) is not None
+    assert equal(three.cache.open(record.id), graph(4000))
+
+
+def test_a_recipe_whose_artifact_is_gone_from_the_store_is_computed_again(places):
+    one = places("one")
+    record = put_graph(one)
+    open_remote(URL).remove([f"artifacts/{record.id}.json"])
+    two = places("two")
+    assert two.cache.recall(recipe("one").digest) is None
+    assert two.told == []
+
+
+def test_local_damage_is_mended_from_the_store(places):
+    one = places("one")
+    record = put_graph(one)
+    one.cache.quarantine(record.id, "a test says so")
+    assert one.cache.recall(recipe("one").digest).outputs == (record.id,)
+    assert equal(one.cache.open(record.id), graph(4000))
+
+
+def test_gc_keeps_what_the_store_lacks(places, line):
+    one = places("one")
+    line.cut()
+    record = put_graph(one)
+    line.mend()
+    outcome = one.cache.gc(delete=True, max_size=0)
+    assert outcome.removed == {}
+    one.cache.settle()
+    assert one.cache.gc(delete=True).removed.keys() == {record.id}
+    assert one.cache.recall(recipe("one").digest).outputs == (record.id,)
+    assert equal(one.cache.open(record.id), graph(4000))
+
+
+def test_names_that_lead_outside_are_refused(places):
+    from pipeline.store.records import seal, unseal
+
+    one = places("one")
+    record = put_graph(one)
+    target = open_remote(URL)
+    body = unseal(target.get(f"artifacts/{record.id}.json") or b"")
+    body.pop("seal", None)
+    body["files"][0][0] = "../../../outside"
+    target.put(f"artifacts/{record.id}.json", seal(body))
+    two = places("two")
+    assert two.cache.recall(recipe("one").digest) is None
+    assert "names '..'" in two.told[0]
+
+
+def run(marks: Path, root: Path, **options: Any) -> RunOutcome:
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("b", ADD, "a", value=10, marks=str(marks)),
+    )
+    return execute(plan, RunOptions(cache_root=root, cluster="inline", backend="cpu", **options))
+
+
+def test_runs_share_results_through_the_store(places, tmp_path, line):
+    marks = tmp_path / "marks"
+    one = places("one")
+    assert run(marks, one.root).record["state"] == "done"
+    two = places("two")
+    outcome = run(marks, two.root)
+    assert {stage["state"] for stage in outcome.record["stages"]} == {"cached"}
+    assert count(marks, 1) == count(marks, 10) == 1
+    artifact: Any = Cache(two.root).open(outcome.outputs("b")[0])
+    assert int(numpy.asarray(artifact.row_offsets)[1]) == 16
+
+    # The line is dead: the run goes on here, says so, and nothing is lost.
+    line.cut()
+    three = places("three")
+    outcome = run(marks, three.root)
+    assert outcome.record["state"] == "done"
+    assert count(marks, 10) == 2
+    assert len(three.cache.remote.pending()) == 2
+    line.mend()
+    assert run(marks, three.root).record["state"] == "done"
+    assert three.cache.remote.pending() == []
+    assert count(marks, 10) == 2
+
+
+def test_a_line_that_dies_before_the_data_came_costs_a_computation_only(places, tmp_path, line):
+    marks = tmp_path / "marks"
+    run(marks, places("one").root)
+    two = places("two")
+    run(marks, two.root)
+    line.cut()
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("b", ADD, "a", value=99, marks=str(marks)),
+    )
+    outcome = execute(plan, RunOptions(cache_root=two.root, cluster="inline", backend="cpu"))
+    assert outcome.record["state"] == "done"
+    assert count(marks, 1) == 2
+
+
+def test_what_is_wrong_with_a_store_is_said(places, line, server, monkeypatch):
+    with pytest.raises(RemoteError, match="there is no bucket 'elsewhere' at"):
+        open_remote("s3://elsewhere/x").get("a")
+    with pytest.raises(RemoteError, match="there is no bucket 'elsewhere' at"):
+        open_remote("s3://elsewhere/x").names("recipes")
+    ask(server, "moto-api/reset-auth", b"0", "POST")
+    try:
+        with pytest.raises(RemoteError, match="refuses: InvalidAccessKeyId") as refused:
+            open_remote(URL).put("a", b"1")
+        assert "AWS_ACCESS_KEY_ID" in (refused.value.problems[0].hint or "")
+    finally:
+        ask(server, "moto-api/reset-auth", b"inf", "POST")
+    line.cut()
+    with pytest.raises(RemoteError, match="cannot be reached: ") as cut:
+        open_remote(URL).get("a")
+    assert "Debug" not in str(cut.value)
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    with pytest.raises(RequestError, match="no credentials are known"):
+        open_remote(URL)
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    with pytest.raises(RequestError, match="needs the package obstore"):
+        open_remote(URL)
