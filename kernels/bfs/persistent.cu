@@ -52,14 +52,14 @@ __device__ __forceinline__ void finish(const Graph& g, u32& deepest, i64* predec
 extern "C" __global__ void __launch_bounds__(512, 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
            const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
-           u64 width, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
+           u64 huge, u64 width, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
            double uneven, u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ Crew crew;
     __shared__ u32 deepest;
     Graph g{row_offsets,    columns,    records,        distance,       keys,         log,
             vertices,       logged,     u32(max_depth), u32(ahead), u32(row_limit), u32(capacity)};
     Meeting meeting{slots, notice, dealt, room, u32(hops), u32(calm_hops), u32(target), u32(share), u32(wide_limit), uneven};
-    Wide wide{queue, listed, control, arrivals, 0, 0, 1};
+    Wide wide{queue, listed, huge, control, arrivals, 0, 0, 1};
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         if (TREE)
             keys[v] = v == source ? make_key(0, NO_PREDECESSOR) : UNREACHED;
@@ -84,10 +84,8 @@ extern "C" __global__ void __launch_bounds__(512, 1)
             parts = parts < 1 ? 1 : parts < gridDim.x ? parts : gridDim.x;
             const VERTEX* frontier = queue + wide.first;
             u32 count = u32(wide.count);
-            if (logged && global_thread() < WARP)
-                for (u32 i = 0; i < count; ++i)
-                    if (lane_id() == 0) atomicAdd(&log[1 + (depth < logged ? depth : logged - 1)],
-                                                  u64(row_offsets[frontier[i] + 1] - row_offsets[frontier[i]]));
+            for (u32 i = u32(global_thread()); logged && i < (count + WARP - 1) / WARP * WARP; i += u32(global_threads()))
+                count_arcs(g, depth, i < count ? u64(row_offsets[frontier[i] + 1] - row_offsets[frontier[i]]) : 0);
             if (threadIdx.x == 0) crew.depth = depth;
             __syncthreads();
             Outcome outcome = width == 4

@@ -7,13 +7,15 @@
 
 #include "kernels/bfs/hops.cuh"
 
-constexpr u32 LONG_ROW = 1024;  // arcs; longer rows are listed, and the whole grid goes through each
-enum Control : u32 { FOUND = 0, LISTED = 16, CONTROL_WORDS = 32 };
+constexpr u32 LONG_ROW = 1024;     // arcs; longer rows are listed, and a block goes through each,
+constexpr u64 HUGE_ROW = 1 << 17;  // or the whole grid
+enum Control : u32 { FOUND = 0, LISTED = 16, HUGE = 32, CONTROL_WORDS = 48 };
 constexpr u32 SIDES = 4;
 
 struct Wide {
     VERTEX* queue;  // (vertices)
-    VERTEX* listed;
+    VERTEX* listed;  // (arcs / LONG_ROW + 1), and behind them (arcs / HUGE_ROW + 1)
+    u64 huge;        // where those begin
     u64* control;   // (SIDES, CONTROL_WORDS)
     u64* arrivals;
     u32 step;
@@ -24,7 +26,7 @@ __device__ __forceinline__ u64* begin_step(Wide& w) {
     ++w.step;
     if (global_thread() == 0) {
         u64* later = w.control + (w.step + 2) % SIDES * CONTROL_WORDS;
-        later[FOUND] = later[LISTED] = 0;
+        later[FOUND] = later[LISTED] = later[HUGE] = 0;
     }
     return w.control + w.step % SIDES * CONTROL_WORDS;
 }
@@ -70,6 +72,17 @@ __device__ __forceinline__ void restore(const Graph& g, Wide& w, u32 depth) {
     w.count = load_relaxed(&counts[FOUND]);
 }
 
+// Claim what one row leads to, all `threads` together; this one is `thread` of them.
+__device__ __forceinline__ void take_row(const Graph& g, VERTEX owner, u64 thread, u64 threads, VERTEX* found, u64* tail,
+                                         u32 depth) {
+    i64 begin = g.row_offsets[owner], end = g.row_offsets[owner + 1];
+    for (i64 base = begin + i64(thread - lane_id()); base < end; base += i64(threads)) {
+        bool valid = base + lane_id() < end;
+        VERTEX vertex = valid ? g.columns[base + lane_id()] : VERTEX(0);
+        append(found, tail, valid && claim_new(g, vertex, owner, depth), vertex);
+    }
+}
+
 __device__ __forceinline__ void widen(const Graph& g, Wide& w, u32 depth) {
     u64* counts = begin_step(w);
     VERTEX* found = w.queue + w.first + w.count;
@@ -79,7 +92,8 @@ __device__ __forceinline__ void widen(const Graph& g, Wide& w, u32 depth) {
         i64 begin = valid ? g.row_offsets[vertex] : 0;
         u64 degree = valid ? u64(g.row_offsets[vertex + 1] - begin) : 0;
         if (g.logged) count_arcs(g, depth - 1, degree);
-        append(w.listed, &counts[LISTED], degree > LONG_ROW, vertex);
+        append(w.listed, &counts[LISTED], degree > LONG_ROW && degree <= HUGE_ROW, vertex);
+        append(w.listed + w.huge, &counts[HUGE], degree > HUGE_ROW, vertex);
         u32 mine = degree > LONG_ROW ? 0 : u32(degree), upto = warp_inclusive_sum(mine);
         u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
         for (u32 k0 = 0; k0 < total; k0 += WARP) {
@@ -95,17 +109,12 @@ __device__ __forceinline__ void widen(const Graph& g, Wide& w, u32 depth) {
         }
     }
     grid_barrier(w.arrivals);
-    u64 rows = load_relaxed(&counts[LISTED]);
-    for (u64 i = 0; i < rows; ++i) {
-        VERTEX owner = w.listed[i];
-        i64 begin = g.row_offsets[owner], end = g.row_offsets[owner + 1];
-        for (i64 base = begin + i64(global_thread() - lane_id()); base < end; base += i64(global_threads())) {
-            bool valid = base + lane_id() < end;
-            VERTEX vertex = valid ? g.columns[base + lane_id()] : VERTEX(0);
-            append(found, &counts[FOUND], valid && claim_new(g, vertex, owner, depth), vertex);
-        }
-    }
-    if (rows) grid_barrier(w.arrivals);
+    u64 rows = load_relaxed(&counts[LISTED]), huge = load_relaxed(&counts[HUGE]);
+    for (u64 i = blockIdx.x; i < rows; i += gridDim.x)
+        take_row(g, w.listed[i], threadIdx.x, blockDim.x, found, &counts[FOUND], depth);
+    for (u64 i = 0; i < huge; ++i)
+        take_row(g, w.listed[w.huge + i], global_thread(), global_threads(), found, &counts[FOUND], depth);
+    if (rows || huge) grid_barrier(w.arrivals);
     w.first += w.count;
     w.count = load_relaxed(&counts[FOUND]);
 }

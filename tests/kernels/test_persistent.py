@@ -105,6 +105,17 @@ def test_a_lone_warp_does_nothing_twice() -> None:
     assert sum(search.run(5).expanded) == len(columns)
 
 
+@pytest.mark.parametrize("tuning", ["default", "never_narrow"])
+def test_rows_for_a_block_and_for_the_whole_grid(tuning) -> None:
+    hubs = [(0, 300_000), (1, 140_000), (2, 130_000), (3, 20_000), (4, 2_000)]
+    random = numpy.random.default_rng(4)
+    source = numpy.concatenate([numpy.full(degree, hub) for hub, degree in hubs])
+    target = numpy.concatenate([random.choice(400_000, degree, replace=False) for _, degree in hubs])
+    graph = ZooGraph("hubs", 400_000, source.astype(numpy.uint32), target.astype(numpy.uint32))
+    for symmetric in (True, False):
+        check(graph, "persistent", symmetric=symmetric, **TUNINGS[tuning])
+
+
 def test_repeated_searches_agree() -> None:
     offsets, columns = fast_csr(LARGE[1], symmetric=True)
     search = prepare(*on_device(offsets, columns), strategy="persistent", symmetric=True, target=4)
@@ -112,6 +123,14 @@ def test_repeated_searches_agree() -> None:
     for _ in range(5):
         for source, expected in zip((3, 77), first, strict=True):
             numpy.testing.assert_array_equal(search.run(source).predecessor.get(), expected)
+
+
+def test_searches_with_other_settings_live_side_by_side() -> None:
+    offsets, columns = fast_csr(LARGE[1], symmetric=True)
+    arrays = on_device(offsets, columns)
+    large = prepare(*arrays, strategy="persistent", symmetric=True)
+    small = prepare(*arrays, strategy="persistent", symmetric=True, block=64, capacity=32)
+    numpy.testing.assert_array_equal(small.run(3).distance.get(), large.run(3).distance.get())
 
 
 @pytest.mark.parametrize(

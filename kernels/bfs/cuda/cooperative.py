@@ -66,7 +66,9 @@ class CooperativeSearch:
         given = {**(macros or {}), "VERTEX": vertex_macro(columns.dtype), "TREE": self._labels.tree}
         self._kernel = load(path, **given).get_function("search")
         if shared:
-            self._kernel.max_dynamic_shared_size_bytes = shared
+            # The limit belongs to the kernel, which searches with other settings share.
+            most = max(shared, self._kernel.max_dynamic_shared_size_bytes)
+            self._kernel.max_dynamic_shared_size_bytes = most
         grid = resident_blocks(self._kernel, block, shared)
         self._launch = (min(grid, blocks or grid),), (block,), shared
         self._logged = LOGGED_LEVELS if statistics else 0
