@@ -59,7 +59,7 @@ def test_on_the_cpu_the_direction_is_what_counts():
         (True, 325_557, 0.34, (1, 18236) * 8, (18236, 600_000) * 8, False, 5_477_938, "hybrid"),
         (True, 1001, 0.1, (1, 300, 700), (300, 9000, 7000), True, 16_300, "direction_optimizing"),
         (True, 10**6, 0.01, (1,) * 50, (600_000,) * 50, True, 3 * 10**7, "expand_contract"),
-        (True, 10**6, 0.01, (1,) * 50, (100_000,) * 50, True, 5 * 10**6, "direction_optimizing"),
+        (True, 2 * 10**6, 0.01, (1,) * 50, (100_000,) * 50, True, 5 * 10**6, "direction_optimizing"),
         (False, 71_891, 0.22, (1, 2510, 27165), (2510, 90_000, 777_000), True, 870_161, "hybrid"),
         (False, 547_350, 0.41, (1, 39646), (39646, 9_600_000), False, 16_085_936, "hybrid"),
         (False, 10**6, 0.02, (1,) * 36, (200_000,) * 36, True, 7_200_000, "expand_contract"),
