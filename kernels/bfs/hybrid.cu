@@ -32,5 +32,6 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, SLIM ? 2 : 1)
     s.least = u32(least);
     s.count = vertices;
     share_out(s, shared, arena, 0);
-    search_edges<true, true>(s, {source, max_depth, u64(crowd * double(global_threads())), logged, log, arrivals, predecessor}, shared);
+    u64 split_above = u64(crowd * double(global_threads()));
+    search_edges<true, true>(s, {source, max_depth, split_above, logged, log, arrivals, predecessor}, shared);
 }

@@ -29,6 +29,7 @@ OPTIONS = {
     "block_32": {"block": 32},
     "block_64": {"block": 64, "gather": "scan"},
     "block_160": {"block": 160},
+    "block_256": {"block": 256},
     "block_512": {"block": 512},
     "stealing": {"tiles": "stealing"},
     "stealing_few_blocks": {"tiles": "stealing", "block": 32, "blocks_per_processor": 1},

@@ -26,7 +26,7 @@ def prepare(
     history_culling: bool | None = None,
     tiles: str = "even",
     least: int | None = None,
-    block: int = 256,
+    block: int = 512,
     blocks_per_processor: int | None = None,
     narrow: int = NARROW,
 ) -> CooperativeSearch:
@@ -45,7 +45,7 @@ def prepare(
     tiles : "even" shares of a level for all blocks, or "stealing", by which blocks take tiles from a counter.
     least : items of a tile, at least: fewer let a block read fewer of a small level's rows, more let it cull
         more duplicates. None: 1, or `block` if claims race.
-    block : threads of a block, a multiple of 32 up to 512.
+    block : threads of a block, a multiple of 32 up to 512 (Kronecker 22 on an H200: 1.15 ms; with 256, 1.24).
     blocks_per_processor : how many run on one multiprocessor, at most; None for as many as fit.
     narrow : vertices from which predecessors take 64 bits.
 
