@@ -11,17 +11,20 @@ from pipeline.cli.writing import write_text
 
 
 @click.command()
+@click.argument("file", required=False, type=click.Path())
 @click.option("--to", "target", metavar="OUT", help="Write to a file instead of the terminal.")
-def command(target: str | None) -> None:
+def command(file: str | None, target: str | None) -> None:
     """Print the JSON schema (draft 2020-12) of workflow files.
+
+    With a workflow FILE the stages of its plugins are part of it.
 
     Editors use it to complete and check: write it to workflow.schema.json and begin a workflow file with
     `# yaml-language-server: $schema=workflow.schema.json`.
     """
+    from pipeline.cli.stages import usable_stages
     from pipeline.workflow.schema import workflow_schema
-    from stages.stage import all_stages
 
-    text = json.dumps(workflow_schema(all_stages()), indent=2, ensure_ascii=False)
+    text = json.dumps(workflow_schema(usable_stages(file)), indent=2, ensure_ascii=False)
     if target is None:
         echo(text)
         return

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--workflow", "file", type=click.Path(), help="Include the stages of this file's plugins.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-def command(name: str | None, as_json: bool) -> None:
+def command(name: str | None, file: str | None, as_json: bool) -> None:
     """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
     from pipeline.workflow.names import suggest
-    from stages.stage import all_stages
 
-    known = all_stages()
+    known = usable_stages(file)
     if name is not None and name not in known:
         raise RequestError(f"there is no stage {name!r}", hint=suggest(name, known, "stage"))
     shown = [known[name]] if name is not None else list(known.values())
@@ -41,6 +41,23 @@ def command(name: str | None, as_json: bool) -> None:
     else:
         for line in _details(known[name]):
             echo(line)
+
+
+def usable_stages(file: str | None) -> dict[str, Stage]:
+    """Return gravel's stages, those of installed packages and those of a workflow's plugins, if one is named.
+
+    Stages of packages that cannot be used are told on standard error.
+    """
+    from pathlib import Path
+
+    from pipeline.plugins.installed import known_stages
+    from pipeline.workflow.plugins import stages_for
+
+    catalogue = known_stages()
+    for problem in catalogue.problems().values():
+        echo(f"left out: {problem}", err=True)
+    found = catalogue.sound()
+    return found if file is None else dict(stages_for(Path(file), found))
 
 
 def in_pipeline_order(known: dict[str, Stage]) -> list[Stage]:
@@ -63,6 +80,8 @@ def _overview(stages: list[Stage]) -> Iterator[str]:
         slots = ", ".join(f"{slot}: {_kinds(each)}" for slot, each in stage.inputs.items())
         yield f"{click.style(stage.name.ljust(width), bold=True)}  {stage.about}"
         yield f"{' ' * width}  ({slots}) -> {' + '.join(stage.outputs)}"
+        if stage.origin is not None:
+            yield f"{' ' * width}  from {stage.origin.place}"
     yield ""
     yield "gravel stages NAME tells a stage's parameters."
 
@@ -75,6 +94,8 @@ def _kinds(slot: Slot) -> str:
 def _details(stage: Stage) -> Iterator[str]:
     runs_on = "CPU and CUDA" if stage.cuda else "CPU"
     yield f"{click.style(stage.name, bold=True)} (version {stage.version}, {runs_on}): {stage.about}"
+    if stage.origin is not None:
+        yield f"from {stage.origin.place}, code {stage.origin.code[:12]}"
     if stage.inputs:
         yield "\ninputs"
         for slot, each in stage.inputs.items():
@@ -174,6 +195,7 @@ def _to_json(stage: Stage) -> dict[str, Any]:
             for slot, each in stage.inputs.items()
         },
         "outputs": list(stage.outputs),
+        "origin": None if stage.origin is None else vars(stage.origin),
         "measures": stage.measures,
         "cuda": stage.cuda,
         "parameters": stage.parameters.model_json_schema(),

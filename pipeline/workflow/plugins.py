@@ -48,11 +48,16 @@ def with_plugins(
         faults.add("`plugins` is no list", "write it like plugins: [my_stages.py]", source.at(node))
         return stages
     added: dict[str, Stage] = {}
+    seen: set[str] = set()
     for item in node.items:
         place = source.at(item)
         read = _named(item, folder, place, faults)
         if read is None:
             continue
+        if read.path in seen:
+            faults.add(f"the plugin {Path(read.path).name} is named twice", "keep one of the two", place)
+            continue
+        seen.add(read.path)
         before = len(faults)
         for stage in _stages_in(read, stages, place, faults):
             if stage.name in stages or stage.name in added:
@@ -138,7 +143,10 @@ def _stages_in(
         code = file_code(source.text)
         module = import_source(source)
     except (Exception, SystemExit) as error:
-        faults.add(f"the plugin {name} cannot be imported: {_told(error)}", _line(error, source), place)
+        hint = _line(error, source)
+        if isinstance(error, ModuleNotFoundError) and error.name and _beside(source, error.name):
+            hint = f"a plugin is one file: put what {error.name}.py holds into it, or make a package of both"
+        faults.add(f"the plugin {name} cannot be imported: {_told(error)}", hint, place)
         return []
     unique = {id(value): value for value in vars(module).values() if isinstance(value, Stage)}
     own = [value for value in unique.values() if value.run.__module__ == module.__name__]
@@ -149,6 +157,10 @@ def _stages_in(
         for fault in faults_of(stage):
             faults.add(f"the stage {stage.name!r} of {name}: {fault}", f"mend it in {source.path}", place)
     return [replace(stage, origin=Origin(source.path, code)) for stage in own]
+
+
+def _beside(source: PluginSource, module: str) -> bool:
+    return (Path(source.path).parent / f"{module.partition('.')[0]}.py").is_file()
 
 
 def _told(error: BaseException) -> str:

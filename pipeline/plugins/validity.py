@@ -1,0 +1,118 @@
+"""Whether an artifact keeps the promises of its kind, as `stages/artifacts.py` words them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stages.artifacts import Artifact, EdgeList, Graph, Ordering, Traversal, VertexIds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["broken_promises"]
+
+
+def broken_promises(artifact: Artifact) -> list[str]:
+    """Say in plain sentences what an artifact's arrays and flags do not keep; empty if all is well.
+
+    Looks into EdgeList, VertexIds, Graph, Ordering and Traversal; what the other kinds hold is made by
+    gravel's own stages, whose tests look into it. Reads everything into memory.
+    """
+    if isinstance(artifact, Graph):
+        return [*_of_graph(artifact), *(_of_ordering(artifact) if isinstance(artifact, Ordering) else ())]
+    if isinstance(artifact, EdgeList):
+        return list(_of_edges(artifact))
+    if isinstance(artifact, VertexIds):
+        return list(_of_ids(artifact))
+    return list(_of_traversal(artifact)) if isinstance(artifact, Traversal) else []
+
+
+def _of_graph(graph: Graph) -> Iterator[str]:
+    import numpy
+
+    offsets, columns = numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices)
+    n, m = graph.vertex_count, graph.arc_count
+    if offsets.dtype != numpy.int64 or offsets.shape != (n + 1,):
+        yield f"row_offsets is {offsets.dtype} of shape {offsets.shape}, and int64 of ({n + 1},) is expected"
+        return
+    if offsets[0] != 0 or offsets[-1] != m or (numpy.diff(offsets) < 0).any():
+        yield f"row_offsets must rise from 0 to arc_count, which is {m}"
+        return
+    yield from _indices("column_indices", columns, m, n)
+    if columns.shape != (m,) or (m and int(columns.max()) >= n):
+        return
+    rows, columns = numpy.repeat(numpy.arange(n), numpy.diff(offsets)), columns.astype(numpy.int64)
+    order = numpy.lexsort((columns, rows))
+    same = (numpy.diff(rows[order]) == 0) & (numpy.diff(columns[order]) == 0)
+    if graph.sorted and not (order == numpy.arange(m)).all():
+        yield "`sorted` is true, and a row is not ascending"
+    if graph.deduplicated and same.any():
+        yield "`deduplicated` is true, and an arc is there twice"
+    loops = int((rows == columns).sum())
+    if loops != graph.loop_count:
+        yield f"loop_count is {graph.loop_count}, and there are {loops} self-loops"
+    back = numpy.lexsort((rows, columns))
+    if graph.symmetric and not (
+        (rows[order] == columns[back]).all() and (columns[order] == rows[back]).all()
+    ):
+        yield "`symmetric` is true, and an arc lacks its reverse"
+
+
+def _of_ordering(ordering: Ordering) -> Iterator[str]:
+    import numpy
+
+    permutation, n = numpy.asarray(ordering.permutation), ordering.vertex_count
+    yield from _indices("permutation", permutation, n, n)
+    if not (numpy.sort(permutation) == numpy.arange(n)).all():
+        yield "permutation does not name every vertex once"
+
+
+def _of_edges(edges: EdgeList) -> Iterator[str]:
+    import numpy
+
+    source, target = numpy.asarray(edges.source), numpy.asarray(edges.target)
+    yield from _indices("source", source, len(source), edges.vertex_count)
+    yield from _indices("target", target, len(source), edges.vertex_count)
+    if edges.weight is not None:
+        weight = numpy.asarray(edges.weight)
+        if weight.dtype != numpy.float64 or weight.shape != source.shape:
+            yield f"weight is {weight.dtype} of shape {weight.shape}, and float64 like source is expected"
+
+
+def _of_ids(vertices: VertexIds) -> Iterator[str]:
+    import numpy
+
+    if vertices.ids is None:
+        return
+    ids = numpy.asarray(vertices.ids)
+    if ids.dtype != numpy.int64 or ids.shape != (vertices.vertex_count,):
+        yield f"ids is {ids.dtype} of shape {ids.shape}, and int64 of ({vertices.vertex_count},) is expected"
+    if (numpy.diff(ids) <= 0).any() or (len(ids) and ids[0] < 0):
+        yield "ids must be ascending, without repetition, from 0 on"
+
+
+def _of_traversal(traversal: Traversal) -> Iterator[str]:
+    import numpy
+
+    n = traversal.vertex_count
+    if traversal.algorithm not in ("bfs", "components"):
+        yield f"algorithm is {traversal.algorithm!r}, and bfs or components is expected"
+    if traversal.component is not None:
+        yield from _indices("component", numpy.asarray(traversal.component), n, n)
+    searches = 0 if traversal.sources is None else len(traversal.sources)
+    wide = numpy.int32 if n < 1 << 31 else numpy.int64
+    for name, dtype in (("distance", numpy.int32), ("predecessor", wide)):
+        array = getattr(traversal, name)
+        if array is not None and (array.dtype != dtype or array.shape != (searches, n)):
+            wanted = f"{numpy.dtype(dtype)} of {(searches, n)}"
+            yield f"{name} is {array.dtype} of shape {array.shape}, and {wanted} is expected"
+
+
+def _indices(name: str, array: Any, length: int, vertices: int) -> Iterator[str]:
+    import numpy
+
+    dtype = numpy.dtype(numpy.uint32 if vertices < 1 << 32 else numpy.uint64)
+    if array.dtype != dtype or array.shape != (length,):
+        yield f"{name} is {array.dtype} of shape {array.shape}, and {dtype} of ({length},) is expected"
+    elif length and int(array.max()) >= vertices:
+        yield f"{name} names vertex {int(array.max())}, and there are {vertices}"

@@ -1,0 +1,275 @@
+"""Stages from files that a workflow names, and from installed packages."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli import main
+from pipeline.errors import RequestError, WorkflowError
+from pipeline.executor import RunOptions, execute
+from pipeline.plan import build_plan
+from pipeline.plugins.code import file_code
+from pipeline.plugins.conformance import StageConformance
+from pipeline.plugins.installed import Catalogue, find_offers, known_stages
+from pipeline.workflow import load_workflow
+from pipeline.workflow.plugins import read_plugin
+from stages.stage import all_stages
+
+SAMPLE = Path(__file__).with_name("sample_plugin.py")
+
+WORKFLOW = """\
+plugins: [mine.py]
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 7, edge_factor: 4, seed: 1}}}
+  graph: {stage: symmetrize, input: edges}
+  tight: {stage: triangles, input: graph, least: 1}
+  bfs:   {stage: traverse, input: tight, sources: {random: 2, seed: 7}}
+  check: {stage: verify, graph: tight, traversal: bfs}
+"""
+
+
+class TestTriangles(StageConformance):
+    plugin = "sample_plugin.py"
+    stage_name = "triangles"
+    parameters = ({}, {"least": 2})
+
+
+class TestSymmetrize(StageConformance):
+    """Gravel's own stages pass the suite too."""
+
+    stage_name = "symmetrize"
+    parameters = ({}, {"self_loops": "keep", "duplicates": "keep", "direction": "as_given"})
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "mine.py").write_text(SAMPLE.read_text())
+    (tmp_path / "w.yaml").write_text(WORKFLOW)
+    return tmp_path
+
+
+def states(place, cluster="inline", **options):
+    plan = build_plan(load_workflow(place / "w.yaml"))
+    outcome = execute(plan, RunOptions(cache_root=place / "cache", cluster=cluster, backend="cpu", **options))
+    return {each["key"]: each["state"] for each in outcome.record["stages"]}, outcome.record
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_an_edit_runs_the_stage_again_and_a_comment_does_not(place):
+    assert set(states(place)[0].values()) == {"computed"}
+    assert set(states(place)[0].values()) == {"cached"}
+    edit(place / "mine.py", "    import numpy\n", "    import numpy  # the usual\n\n")
+    assert set(states(place)[0].values()) == {"cached"}
+    edit(place / "mine.py", "arcs are kept", "arcs stay")
+    found, _ = states(place)
+    assert found == {
+        "edges": "cached",
+        "graph": "cached",
+        "tight": "computed",
+        "bfs": "cached",
+        "check": "cached",
+    }
+    edit(place / "mine.py", "counts >= parameters.least", "counts > parameters.least")
+    found, _ = states(place)
+    assert [key for key, state in found.items() if state == "computed"] == ["tight", "bfs", "check"]
+
+
+def test_plan_says_that_the_code_changed(place):
+    states(place)
+    edit(place / "mine.py", "arcs are kept", "arcs stay")
+    told = CliRunner().invoke(main, ["plan", str(place / "w.yaml"), "--cache", str(place / "cache")]).output
+    assert "stage code: " in told
+
+
+def test_dask_workers_run_plugins_and_items_of_theirs(place, tmp_path):
+    found, record = states(place, cluster="local", workers=2)
+    assert set(found.values()) == {"computed"}
+    outputs = {each["key"]: each["outputs"] for each in record["stages"]}
+    (tmp_path / "again").mkdir()
+    for name in ("mine.py", "w.yaml"):
+        (tmp_path / "again" / name).write_text((place / name).read_text())
+    _, inline = states(tmp_path / "again")
+    assert {each["key"]: each["outputs"] for each in inline["stages"]}["tight"] == outputs["tight"]
+
+
+def test_a_failure_names_the_plugin_and_its_line(place):
+    edit(place / "mine.py", "    counts = numpy.concatenate(", "    1 / 0\n    counts = numpy.concatenate(")
+    _, record = states(place)
+    tight = next(each for each in record["stages"] if each["key"] == "tight")
+    assert tight["error"].startswith("ZeroDivisionError")
+    line = (place / "mine.py").read_text().splitlines().index("    1 / 0") + 1
+    assert f"{place / 'mine.py'}:{line}" in tight["hint"]
+    assert "defect of gravel" not in tight["hint"]
+
+
+def test_an_estimate_that_fails_is_told(place):
+    edit(place / "mine.py", 'graph = inputs["input"][0]', 'graph = inputs["nothing"][0]')
+    _, record = states(place)
+    tight = next(each for each in record["stages"] if each["key"] == "tight")
+    assert "estimate of stage triangles failed: KeyError" in tight["error"]
+
+
+FAULTY = {
+    "minee.py": ("mine.py", "", "there is no plugin 'minee.py'", "did you mean 'mine.py'?"),
+    "data.txt": ("data.txt", "x", "is no Python file", "ends in .py"),
+    "bad.py": ("bad.py", "x = 1\ny = 1 / 0\n", "ZeroDivisionError: division by zero", "line 2 of "),
+    "broken.py": ("broken.py", "def f(:\n", "SyntaxError", "line 1 of "),
+    "lone.py": ("lone.py", "import mine\n", "No module named 'mine'", "a plugin is one file"),
+    "empty.py": ("empty.py", "x = 1\n", "defines no stage", "docs/own-stages.md"),
+    "taken.py": ("taken.py", ('"triangles"', '"ingest"'), "there is one of that name", "another name"),
+    "kind.py": (
+        "kind.py",
+        ('outputs=("Graph",)', 'outputs=("Grap",)'),
+        "`outputs` names 'Grap'",
+        "mend it in",
+    ),
+    "inner.py": ("inner.py", ("run=triangles", "run=lambda c, p, *, input: input"), "<lambda>", "mend it in"),
+    "key.py": ("key.py", ("    least: int", "    over: int"), "a name that a workflow reads otherwise", ""),
+    "zero.py": ("zero.py", ("version=1", "version=0"), "whole number from 1", "mend it in"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_faults_are_told_at_their_place(place, name):
+    file, text, message, hint = FAULTY[name]
+    if isinstance(text, tuple):
+        (place / file).write_text(SAMPLE.read_text())
+        edit(place / file, *text)
+    elif file != "mine.py":
+        (place / file).write_text(text)
+    listed = f"plugins:\n  - mine.py\n  - {name}\n" if name != "kind.py" else f"plugins:\n  - {name}\n"
+    edit(place / "w.yaml", "plugins: [mine.py]\n", listed)
+    with pytest.raises(WorkflowError) as caught:
+        load_workflow(place / "w.yaml")
+    problem = next(each for each in caught.value.problems if message in each.message)
+    assert hint in (problem.hint or "")
+    assert (problem.location.line, problem.location.column) == (3 if "mine" in listed else 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"), [("mine.py", "no list"), ("[{a: 1}]", "path"), ("[]", "no stage")]
+)
+def test_the_section_is_a_list_of_paths(place, section, message):
+    edit(place / "w.yaml", "plugins: [mine.py]", f"plugins: {section}")
+    with pytest.raises(WorkflowError, match=message):
+        load_workflow(place / "w.yaml")
+
+
+def test_schema_and_stages_know_the_plugins_of_a_file(place):
+    file = str(place / "w.yaml")
+    schema = json.loads(CliRunner().invoke(main, ["schema", file]).output)
+    assert "least" in schema["$defs"]["stage.triangles"]["properties"]
+    told = CliRunner().invoke(main, ["stages", "triangles", "--workflow", file]).output
+    assert "The fewest triangles" in told
+    assert str(place / "mine.py") in told
+    assert CliRunner().invoke(main, ["stages", "triangles"]).exit_code == 2
+
+
+def test_two_versions_of_a_file_live_side_by_side(place):
+    first = read_plugin(place / "mine.py")["triangles"]
+    edit(place / "mine.py", "arcs are kept", "arcs stay")
+    second = read_plugin(place / "mine.py")["triangles"]
+    assert first.run is not second.run
+    assert first.origin.code != second.origin.code
+    assert read_plugin(place / "mine.py")["triangles"].run is second.run
+
+
+def test_code_of_helpers_counts_unless_it_is_installed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    helper = tmp_path / "helper_of_plugins.py"
+    helper.write_text("from helper_below import x\n")
+    (tmp_path / "helper_below.py").write_text("x = 1\n")
+    text = b"import numpy\nfrom helper_of_plugins import x\n"
+    first = file_code(text)
+    assert file_code(text + b"# a comment\n") == first
+    helper.write_text("from helper_below import x\n\ny = 2\n")
+    second = file_code(text)
+    assert second != first
+    (tmp_path / "site-packages").mkdir()
+    helper.rename(tmp_path / "site-packages" / helper.name)
+    monkeypatch.syspath_prepend(str(tmp_path / "site-packages"))
+    importlib.invalidate_caches()
+    installed = file_code(text)
+    (tmp_path / "site-packages" / helper.name).write_text("y = 3\n")
+    assert installed == file_code(text) != second
+
+
+def test_what_a_plugin_takes_from_gravel_counts():
+    alone, with_kernels = file_code(b"import numpy\n"), file_code(b"from kernels.csr import rows\n")
+    assert alone != with_kernels != file_code(b"from kernels.jit import serial\n")
+
+
+def package(folder: Path, name: str, points: dict[str, str]) -> None:
+    info = folder / f"{name}-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+    lines = [f"{key} = {value}" for key, value in points.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[gravel.stages]", *lines, ""]))
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    """An importable folder with a package that adds a good stage, and others that do not."""
+    (tmp_path / "tightness").mkdir()
+    (tmp_path / "tightness" / "__init__.py").touch()
+    (tmp_path / "tightness" / "stage.py").write_text(SAMPLE.read_text())
+    package(tmp_path, "tightness", {"triangles": "tightness.stage:STAGE"})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for name in [each for each in sys.modules if each.partition(".")[0] == "tightness"]:
+        del sys.modules[name]
+
+
+def catalogue(folder: Path) -> Catalogue:
+    return Catalogue(all_stages(), find_offers([str(folder)]))
+
+
+def test_a_package_adds_a_stage(packages):
+    found = catalogue(packages)
+    assert "triangles" in found
+    assert "tightness.stage" not in sys.modules
+    stage = found["triangles"]
+    assert stage.origin.place == "tightness 1.2"
+    before = stage.origin.code
+    edit(packages / "tightness" / "stage.py", "arcs are kept", "arcs stay")
+    assert catalogue(packages)["triangles"].origin.code != before
+    plan = build_plan(load_workflow(write(packages), stages=found))
+    assert plan.runs["tight"].stage is stage
+
+
+def write(folder: Path) -> Path:
+    path = folder / "w.yaml"
+    path.write_text(WORKFLOW.replace("plugins: [mine.py]\n", ""))
+    return path
+
+
+def test_broken_packages_harm_nobody_else(packages):
+    package(packages, "absent", {"nowhere": "not_there_at_all:STAGE"})
+    package(packages, "greedy", {"ingest": "tightness.stage:STAGE"})
+    package(packages, "other", {"renamed": "tightness.stage:STAGE", "text": "tightness.stage:__doc__"})
+    found = catalogue(packages)
+    assert set(found.sound()) == {*all_stages(), "triangles"}
+    problems = found.problems()
+    assert "greedy 1.2 must choose another" in problems["ingest"]
+    assert "cannot be imported: ModuleNotFoundError" in problems["nowhere"]
+    assert "its entry point calls it 'renamed'" in problems["renamed"]
+    assert "is a str" in problems["text"]
+    package(packages, "twice", {"triangles": "tightness.stage:STAGE"})
+    with pytest.raises(RequestError, match=r"comes from tightness 1.2 and twice 1.2"):
+        catalogue(packages)["triangles"]
+
+
+def test_the_catalogue_has_what_gravel_has():
+    assert set(all_stages()) <= set(known_stages())
+    assert all(stage.origin is None for stage in all_stages().values())
