@@ -22,7 +22,7 @@ VERBS = {
     "runs": "List the runs of this cache.",
     "diff": "Compare two runs.",
     "report": "Open or write the report of a run.",
-    "cache": "List, verify or collect what is cached.",
+    "cache": "List, verify, collect or move what is cached.",
     "schedule": "Run workflows at set times.",
     "stages": "List the stages, their slots, parameters and strategies.",
     "schema": "Print the JSON schema of workflow files, for editors.",

@@ -1,4 +1,4 @@
-"""`gravel cache`: what is cached, whether it is whole, and freeing space."""
+"""`gravel cache`: what is cached, whether it is whole, freeing space, and moving results."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.moving import pull, push
 from pipeline.cli.options import cache_option
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ def _when(seconds: float) -> str:
 
 @click.group()
 def command() -> None:
-    """List, verify or collect what is cached."""
+    """List, verify, collect or move what is cached."""
+
+
+command.add_command(push)
+command.add_command(pull)
 
 
 SORTS: dict[str, Callable[[Entry], Any]] = {
