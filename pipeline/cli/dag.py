@@ -36,6 +36,8 @@ def command(
     where: Sequence[str],
     only: Sequence[str],
     force: Sequence[str],
+    start: Sequence[str],
+    repeat: int | None,
     cache_path: str | None,
     **machine: Any,
 ) -> None:
@@ -45,7 +47,7 @@ def command(
     """
     from pipeline.plan.drawing import boxes_of_entries, boxes_of_runs, draw_dot, draw_svg, draw_tree
 
-    plan = load_plan(file, settings=settings, where=where, only=only, force=force)
+    plan = load_plan(file, settings=settings, where=where, only=only, force=force, start=start, repeat=repeat)
     form = form or {".svg": "svg", ".dot": "dot", ".gv": "dot"}.get(Path(target or "").suffix.lower(), "tree")
     try:
         statuses = forecast(plan, cache_path, **machine).statuses

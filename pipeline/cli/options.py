@@ -12,13 +12,18 @@ from pipeline.errors import RequestError
 if TYPE_CHECKING:
     from pipeline.plan import Plan
 
+MOST_REPETITIONS = 1000
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def cache_option(function: Function) -> Function:
     """Add `--cache`, passed as `cache_path`."""
     return click.option(
-        "--cache", "cache_path", metavar="FOLDER", help="Cache folder (else GRAVEL_CACHE, else .gravel)."
+        "--cache",
+        "cache_path",
+        metavar="PLACE",
+        help="Cache folder or s3://bucket/prefix (else GRAVEL_CACHE, else .gravel).",
     )(function)
 
 
@@ -40,12 +45,25 @@ def where_option(function: Function) -> Function:
 
 
 def selection_options(function: Function) -> Function:
-    """Add `--set`, `--where`, `--only` and `--force`, passed as `settings`, `where`, `only`, `force`."""
+    """Add `--set` (passed as `settings`), `--where`, `--only`, `--force`, `--from` (`start`), `--repeat`."""
+    repeat = click.option(
+        "--repeat",
+        type=click.IntRange(1, MOST_REPETITIONS),
+        metavar="TIMES",
+        help="Have every stage that measures do so this often; what is measured already counts.",
+    )
+    start = click.option(
+        "--from",
+        "start",
+        multiple=True,
+        metavar="STAGE",
+        help="Compute this stage, and all that rests on it, even if cached.",
+    )
     force = click.option(
         "--force", multiple=True, metavar="STAGE", help="Compute this stage even if it is cached."
     )
     only = click.option("--only", multiple=True, metavar="STAGE", help="This stage with what it needs, only.")
-    return set_option(where_option(only(force(function))))
+    return set_option(where_option(only(force(start(repeat(function))))))
 
 
 def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
@@ -68,8 +86,11 @@ def load_plan(
     where: Sequence[str] = (),
     only: Collection[str] = (),
     force: Collection[str] = (),
+    start: Collection[str] = (),
+    repeat: int | None = None,
+    failed: Collection[str] = (),
 ) -> Plan:
-    """Read a workflow file and plan it as the shared options say.
+    """Read a workflow file and plan it as the shared options say; `failed` as for `build_plan`.
 
     Raises WorkflowError for faults of the file and RequestError for those of the options.
     """
@@ -80,4 +101,12 @@ def load_plan(
     for axis, value in pairs(where, "--where"):
         selection.setdefault(axis, []).append(value)
     overrides: Mapping[str, str] = dict(pairs(settings, "--set"))
-    return build_plan(load_workflow(file, overrides), where=selection, only=only, force=force)
+    return build_plan(
+        load_workflow(file, overrides),
+        where=selection,
+        only=only,
+        force=force,
+        start=start,
+        failed=failed,
+        repeat=repeat,
+    )

@@ -31,6 +31,8 @@ def command(
     where: Sequence[str],
     only: Sequence[str],
     force: Sequence[str],
+    start: Sequence[str],
+    repeat: int | None,
     cache_path: str | None,
     as_json: bool,
     **machine: Any,
@@ -39,7 +41,7 @@ def command(
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
-    plan = load_plan(file, settings=settings, where=where, only=only, force=force)
+    plan = load_plan(file, settings=settings, where=where, only=only, force=force, start=start, repeat=repeat)
     found = forecast(plan, cache_path, **machine)
     refusal = _refusal(plan, found)
     if as_json:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from pipeline.cli.options import cache_option, selection_options
+
+if TYPE_CHECKING:
+    from pipeline.plan import Plan
+    from pipeline.runs.failed import Failures
 
 
 @click.command()
@@ -31,6 +37,9 @@ from pipeline.cli.options import cache_option, selection_options
 @click.option(
     "--retries", type=click.IntRange(0, 100), default=2, show_default=True, help="For lost workers."
 )
+@click.option(
+    "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what rests on it."
+)
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
@@ -40,6 +49,8 @@ def command(
     where: tuple[str, ...],
     only: tuple[str, ...],
     force: tuple[str, ...],
+    start: tuple[str, ...],
+    repeat: int | None,
     cache_path: str | None,
     cluster: str,
     backend: str,
@@ -47,6 +58,7 @@ def command(
     device_memory: str | None,
     workers: int | None,
     retries: int,
+    failed: bool,
     fail_fast: bool,
     as_json: bool,
     quiet: bool,
@@ -56,14 +68,32 @@ def command(
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
+    from pipeline.cli.errors import echo
     from pipeline.cli.options import load_plan
     from pipeline.executor import RunOptions, execute
     from pipeline.progress import make_reporter
+    from pipeline.runs.failed import last_failures
     from pipeline.store import find_cache
 
-    plan = load_plan(file, settings=settings, where=where, only=only, force=force)
+    root = find_cache(cache_path)
+    failures = last_failures(root, file) if failed else None
+    if failures is not None and not failures.keys:
+        echo(f"nothing failed in the last run of {file} ({failures.run}), so nothing is to do", err=True)
+        return 0
+    plan = load_plan(
+        file,
+        settings=settings,
+        where=where,
+        only=only,
+        force=force,
+        start=start,
+        repeat=repeat,
+        failed=failures.keys if failures is not None else (),
+    )
+    if failures is not None:
+        _say_what_differs(failures, plan)
     options = RunOptions(
-        cache_root=find_cache(cache_path),
+        cache_root=root,
         cluster=cluster,
         backend=backend,
         host_memory=host_memory,
@@ -77,6 +107,19 @@ def command(
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state)
     return outcome.exit_code
+
+
+def _say_what_differs(failures: Failures, plan: Plan) -> None:
+    """Tell where the workflow is no longer what failed."""
+    from pipeline.cli.errors import echo
+
+    gone = [key for key in failures.keys if plan.find(key) is None]
+    if gone:
+        echo(f"note: failed in {failures.run}, and not part of this run: {', '.join(gone)}", err=True)
+    now = plan.workflow.parameters
+    for name, value in failures.parameters.items():
+        if name in now and now[name] != value:
+            echo(f"note: {name} was {value} in {failures.run}, and is {now[name]} now", err=True)
 
 
 def _say_what_went_wrong(record: dict[str, object], state: str) -> None:

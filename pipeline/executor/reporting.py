@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.cluster import Progress
 from pipeline.executor import failures
 from pipeline.executor.nodes import Node
+from pipeline.plan.building import MEASURED
 from pipeline.plan.model import Plan
 from pipeline.plan.why import History
 from pipeline.progress.events import Event, QuietReporter, Reporter
@@ -32,6 +33,10 @@ class RunReport:
         self._history = History(cache, plan.workflow.name)
         self._write_failed = False
         self.failures: list[tuple[str, str, str | None]] = []
+        self._repetitions: dict[str, list[str]] = {}
+        for key, run in plan.runs.items():
+            if run.repeats is not None:
+                self._repetitions.setdefault(run.repeats, [run.repeats]).append(key)
 
     def emit(self, kind: str, **data: Any) -> None:
         """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
@@ -145,7 +150,22 @@ class RunReport:
             bytes=outcome.bytes,
             peak_host_bytes=outcome.peak_host_bytes,
         )
+        self._compare_repetitions(node)
         self.write()
+
+    def _compare_repetitions(self, node: Node) -> None:
+        """Say if repetitions of a measurement differ in what is not measured: only the first is read on."""
+        for key in self._repetitions.get(node.run.repeats or node.key, ()):
+            other, mine = self.record.stages[key].outputs, node.ids or ()
+            if key == node.key or len(other) != len(mine) or not node.run.keep:
+                continue
+            named = zip(node.run.stage.outputs, mine, other, strict=True)
+            kinds = [kind for kind, one, its in named if one != its and kind not in MEASURED]
+            if kinds:
+                told = f"the {kinds[0]} of {node.key} is not that of {key}; only the first one is verified"
+                self.record.stages[node.key].why.append(told)
+                self.emit("note", message=told)
+                return
 
     def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
         """A node has no result."""

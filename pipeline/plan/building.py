@@ -30,6 +30,7 @@ def build_plan(
     force: Collection[str] = (),
     start: Collection[str] = (),
     failed: Collection[str] = (),
+    repeat: int | None = None,
 ) -> Plan:
     """Expand a workflow.
 
@@ -40,6 +41,7 @@ def build_plan(
     force : entries (or keys) to compute even if they are cached.
     start : entries (or keys) to compute even if they are cached, and so everything that rests on them.
     failed : keys to compute again; planned are only they, what rests on them, and what all of these need.
+    repeat : how often every stage that measures does so; what the workflow says if None.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def build_plan(
     WorkflowError : the matrix makes too many runs, or gathers what must be single.
 
     """
-    builder = _Builder(workflow, chosen_combinations(workflow, where or {}))
+    builder = _Builder(workflow, chosen_combinations(workflow, where or {}), repeat)
     for entry in workflow.stages.values():
         builder.expand(entry)
     plan = Plan(workflow, builder.runs, frozenset(builder.runs))
@@ -61,6 +63,7 @@ Place = tuple[int, ...]  # positions of values, one for each axis of the matrix 
 class _Builder:
     workflow: Workflow
     combinations: tuple[Combinations, ...]
+    repeat: int | None = None
     runs: dict[str, StageRun] = field(default_factory=dict)
     _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _keys: dict[tuple[str, Place], list[str]] = field(default_factory=dict)  # of every repetition
@@ -72,8 +75,9 @@ class _Builder:
         axes = self._axes(entry)
         self._reach[entry.name] = axes
         texts: dict[Place, str] = {}
+        repetitions = self.repeat if self.repeat is not None and entry.stage.measures else entry.repeat
         for place in choices(self.combinations, axes):
-            self._count += entry.repeat
+            self._count += repetitions
             if self._count > MOST_RUNS:
                 message = f"the matrix makes more than {MOST_RUNS:,} runs"
                 hint = "give it fewer values, or choose some with --where"
@@ -106,7 +110,7 @@ class _Builder:
                 files=variant.files,
             )
             self._keys[entry.name, place] = [
-                self._add(_repeated(run, times), text) for times in range(1, entry.repeat + 1)
+                self._add(_repeated(run, times), text) for times in range(1, repetitions + 1)
             ]
 
     def _add(self, run: StageRun, text: str) -> str:

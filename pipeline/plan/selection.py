@@ -33,10 +33,11 @@ def select(plan: Plan, asked: Selection) -> Plan:
     Raises RequestError for unknown names, and for one to compute that `only` leaves out.
     """
     wanted = find_runs(plan, asked.only) if asked.only else set(plan.runs)
-    if asked.failed:
-        again = with_descendants(plan, find_runs(plan, asked.failed))
+    failed = _still_there(plan, asked.failed)
+    if failed:
+        again = with_descendants(plan, failed)
         wanted = wanted & again if asked.only else again
-    kept = with_ancestors(plan, wanted) if asked.only or asked.failed else wanted
+    kept = with_ancestors(plan, wanted) if asked.only or failed else wanted
     forced: dict[str, str] = {}
     for option, names in (("--force", asked.force), ("--from", asked.start)):
         for name in names:
@@ -46,7 +47,7 @@ def select(plan: Plan, asked: Selection) -> Plan:
                 raise RequestError(f"{option} {name}: it is not part of this run", hint=hint)
             named = with_descendants(plan, keys) if option == "--from" else keys
             forced.update((key, f"{option} asks for it") for key in named if key not in forced)
-    for key in find_runs(plan, asked.failed):
+    for key in failed:
         forced.setdefault(key, "it failed in the last run")
     runs = {
         key: replace(run, forced=True, because=forced[key]) if key in forced else run
@@ -54,6 +55,17 @@ def select(plan: Plan, asked: Selection) -> Plan:
         if key in kept
     }
     return Plan(plan.workflow, runs, frozenset(wanted))
+
+
+def _still_there(plan: Plan, failed: Collection[str]) -> set[str]:
+    """Return the keys of what failed, without what the workflow no longer has; raises if nothing is left."""
+    runs = [plan.find(key) for key in failed]
+    found = {run.key for run in runs if run is not None}
+    if failed and not found:
+        told = ", ".join(list(failed)[:3]) + (", ..." if len(failed) > 3 else "")
+        hint = "leave --failed out; what is cached is used anyway"
+        raise RequestError(f"nothing that failed is part of this run: {told}", hint=hint)
+    return found
 
 
 def chosen_combinations(workflow: Workflow, where: Mapping[str, Collection[str]]) -> tuple[Combinations, ...]:

@@ -1,9 +1,9 @@
 """The record of one run, rewritten as the run goes.
 
 `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
-and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path, parameters, matrix), `machine`,
-`options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), and for gc the lists `recipes`
-and `artifacts` of everything that the run made or relied on.
+and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
+matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), and for gc
+the lists `recipes` and `artifacts` of everything that the run made or relied on.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class RunRecord:
             "name": plan.workflow.name,
             "about": plan.workflow.about,
             "path": str(plan.workflow.path),
+            "file": str(plan.workflow.path.absolute()),
             "parameters": dict(plan.workflow.parameters),
             "matrix": {axis: list(values) for axis, values in plan.workflow.matrix.items()},
         }

@@ -15,7 +15,7 @@ from pipeline.workflow.values import NAME, Values, malformed
 from stages.artifacts import Json
 from stages.stage import Stage
 
-__all__ = ["REPEAT", "RESERVED", "Draft", "EntryReader", "Named", "read_entry"]
+__all__ = ["MOST_REPETITIONS", "REPEAT", "RESERVED", "Draft", "EntryReader", "Named", "read_entry"]
 
 RESERVED = {
     "stage": "the stage that this entry runs",

@@ -88,11 +88,11 @@ def read_matrix(
     special = (
         {key: node.items[key] for key in SPECIAL if key in node.items} if isinstance(node, MapNode) else {}
     )
-    groups = [Combinations((name,), _plain(axis)) for name, axis in found.items()]
-    if special and len(faults) == before:
-        combined = reader.combine(found, special)
-        if combined is not None:
-            groups = [combined]
+    combined = reader.combine(found, special) if special and len(faults) == before else None
+    for name in [name for name, axis in found.items() if not axis.called]:
+        values.broken.add(name)
+        del found[name]
+    groups = [combined] if combined is not None else [_plain(axis) for axis in found.values()]
     for name, axis in found.items():
         full = prefix + name
         values.own_axes[name] = full
@@ -105,8 +105,8 @@ def read_matrix(
     ]
 
 
-def _plain(axis: _Axis) -> tuple[Choice, ...]:
-    return tuple((at,) for at in range(len(axis.called)))
+def _plain(axis: _Axis) -> Combinations:
+    return Combinations((axis.name,), tuple((at,) for at in range(len(axis.called))))
 
 
 class _Reader:

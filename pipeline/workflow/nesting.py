@@ -67,7 +67,7 @@ def read_use(name: str, node: MapNode, place: Location, scope: Scope, reading: R
     drafts = reading.read(inner, values, given)
     for axis, full in values.own_axes.items():
         scope.values.own_axes[f"{name}.{axis}"] = full
-    kept = nest.chosen(drafts)
+    kept = nest.chosen(drafts, reading.names)
     left_out = {draft.name for draft in drafts} - {draft.name for draft in kept}
     reading.names = [each for each in reading.names if each not in left_out]
     return kept
@@ -148,8 +148,8 @@ class _Nest:
                 self.faults.add_problem(problem)
             return None
 
-    def chosen(self, drafts: list[Draft]) -> list[Draft]:
-        """Keep the entries that `only` names, and what they need."""
+    def chosen(self, drafts: list[Draft], met: list[str]) -> list[Draft]:
+        """Keep the entries that `only` names, and what they need; `met` are all entries, readable or not."""
         if "only" not in self.node.items:
             return drafts
         before = len(self.faults)
@@ -168,7 +168,7 @@ class _Nest:
                 continue
             known = [name.removeprefix(prefix) for name in by_name]
             where = self.scope.source.at(nodes[at] if at < len(nodes) else node)
-            if known:
+            if known and full not in met:
                 message = f"{self.name!r} has no entry {to_text(each)!r:.60}"
                 self.faults.add(message, suggest(to_text(each), known, "entry"), where)
         kept = set(waiting)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.workflow.entries import RESERVED
+from pipeline.workflow.entries import MOST_REPETITIONS, REPEAT, RESERVED
+from pipeline.workflow.matrix import SPECIAL
+from pipeline.workflow.nesting import NEST, USE
 from pipeline.workflow.scopes import SECTIONS
 from pipeline.workflow.substitution import MERGE
 from pipeline.workflow.values import NAME
@@ -21,12 +23,18 @@ _REFERENCE: Schema = {
     "description": "A text with ${name}: the value of a parameter or matrix axis.",
 }
 _NAME = f"^{NAME.pattern}$"
+_DOTTED = rf"^{NAME.pattern}(\.{NAME.pattern})*$"
 
 
 def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
     """Make the schema; a reference `${name}` may stand wherever a parameter's value may."""
-    definitions: Schema = {"reference": _REFERENCE, "name": {"type": "string", "pattern": _NAME}}
-    branches = []
+    definitions: Schema = {
+        "reference": _REFERENCE,
+        "name": {"type": "string", "pattern": _DOTTED},
+        USE: _use(),
+        "combinations": _combinations(),
+    }
+    branches: list[Schema] = [{"if": {"required": [USE]}, "then": {"$ref": f"#/$defs/{USE}"}}]
     for stage in stages.values():
         definitions[f"stage.{stage.name}"] = _entry(stage, definitions)
         branches.append(
@@ -42,6 +50,9 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
         "parameters": {"type": ["object", "null"], **names},
         "matrix": {
             "type": ["object", "null"],
+            "properties": {
+                key: {"$ref": "#/$defs/combinations", "description": about} for key, about in SPECIAL.items()
+            },
             "additionalProperties": {
                 "anyOf": [
                     {"type": "array", "minItems": 1},
@@ -58,7 +69,7 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
             "additionalProperties": {
                 "type": "object",
                 "properties": {"stage": {"enum": list(stages)}},
-                "required": ["stage"],
+                "anyOf": [{"required": ["stage"]}, {"required": [USE]}],
                 "allOf": branches,
             },
             **names,
@@ -76,6 +87,33 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
     }
 
 
+def _combinations() -> Schema:
+    one: Schema = {
+        "anyOf": [
+            {"type": "object", "minProperties": 1, "propertyNames": {"pattern": _NAME}},
+            {"$ref": "#/$defs/reference"},
+        ]
+    }
+    return {"anyOf": [{"type": "array", "items": one}, one]}
+
+
+def _use() -> Schema:
+    one: Schema = {"$ref": "#/$defs/name"}
+    shapes: Schema = {
+        "use": {"type": "string"},
+        "parameters": {"type": ["object", "null"], "propertyNames": {"pattern": _NAME}},
+        "only": {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]},
+        "about": {"type": "string"},
+    }
+    return {
+        "type": "object",
+        "description": "Another workflow, whose entries become entries of this one, called NAME.ENTRY.",
+        "properties": {key: {**shapes[key], "description": about} for key, about in NEST.items()},
+        "required": [USE],
+        "additionalProperties": False,
+    }
+
+
 def _entry(stage: Stage, definitions: Schema) -> Schema:
     model = stage.parameters.model_json_schema(ref_template=f"#/$defs/{stage.name}.{{model}}")
     for name, inner in model.pop("$defs", {}).items():
@@ -86,6 +124,9 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
         "keep": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/reference"}]},
         "about": {"type": "string"},
     }
+    if stage.measures:
+        times: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_REPETITIONS}
+        properties[REPEAT] = {"anyOf": [times, {"$ref": "#/$defs/reference"}]}
     one: Schema = {"$ref": "#/$defs/name"}
     several: Schema = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
     shapes = {slot: several if each.many else one for slot, each in stage.inputs.items()}

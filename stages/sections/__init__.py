@@ -13,8 +13,8 @@ from typing import Any
 from stages.sections.components import component_sections
 from stages.sections.graphs import edge_list_sections, graph_sections, ordering_sections
 from stages.sections.layouts import compressed_sections, partition_sections
-from stages.sections.measurement import measurement_sections
 from stages.sections.probes import probe_sections
+from stages.sections.repetitions import measurement_with_repetitions
 from stages.sections.verification import verification_sections
 
 Section = dict[str, Any]
@@ -25,7 +25,7 @@ SECTIONS: dict[str, Callable[[Sequence[tuple[str, Any]]], list[Section]]] = {
     "Ordering": ordering_sections,
     "Partition": partition_sections,
     "CompressedGraph": compressed_sections,
-    "Measurement": measurement_sections,
+    "Measurement": measurement_with_repetitions,
     "Probe": probe_sections,
     "Traversal": component_sections,
     "Verification": verification_sections,

@@ -1,0 +1,184 @@
+"""Measurements that were repeated: every repetition, their median and spread.
+
+A repetition is a stage run of its own, whose label says `repeat=2` from the second one on. Everything else in
+a report compares the repetition with the median time, so that all of its figures belong together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.rates import harmonic_mean, rates
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+_REPEAT = re.compile(r"[\[,]repeat=(\d+)\]$")
+
+MAX_DRAWN = 40
+"""Repeated runs in one figure; more are in the table alone."""
+
+Members = Sequence[tuple[str, Any]]
+
+
+def first_label(label: str) -> tuple[str, int]:
+    """Split a label into that of the first repetition and the number of this one."""
+    found = _REPEAT.search(label)
+    if found is None:
+        return label, 1
+    start = label[: found.start()]
+    return (f"{start}]" if "[" in start else start), int(found[1])
+
+
+def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Make the sections of measurements from the median repetition of each, then those of the repetitions."""
+    from stages.sections.measurement import measurement_sections
+
+    groups = _grouped(members)
+    chosen = [(label, _middle(group)) for label, group in groups.items()]
+    repeated = {label: group for label, group in groups.items() if len(group) > 1}
+    sections = measurement_sections(chosen)
+    if repeated:
+        sections += [_summary(repeated), _every(repeated)]
+        if len(repeated) <= MAX_DRAWN:
+            sections.append(_figure(repeated))
+    return sections
+
+
+def _grouped(members: Sequence[tuple[str, Measurement]]) -> dict[str, list[tuple[int, Measurement]]]:
+    groups: dict[str, list[tuple[int, Measurement]]] = {}
+    for label, one in members:
+        first, number = first_label(label)
+        groups.setdefault(first, []).append((number, one))
+    return groups
+
+
+def _time(one: Measurement) -> float | None:
+    """Return the median milliseconds of a search."""
+    return float(median(search["milliseconds"] for search in one.searches)) if one.searches else None
+
+
+def _middle(group: Sequence[tuple[int, Measurement]]) -> Measurement:
+    """Return the repetition with the median time, of an even number the faster of the middle two."""
+    timed = sorted((_time(one) or 0.0, number) for number, one in group)
+    number = timed[(len(timed) - 1) // 2][1]
+    return next(one for each, one in group if each == number)
+
+
+def _times(group: Sequence[tuple[int, Measurement]]) -> list[float]:
+    return [time for _, one in group if (time := _time(one)) is not None]
+
+
+def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for label, group in repeated.items():
+        times = _times(group)
+        if not times:
+            continue
+        middle = median(times)
+        spread = 100 * (max(times) - min(times)) / middle if middle else None
+        speeds = [harmonic_mean(each) for _, one in group if (each := rates(one.searches, "edges"))]
+        rows.append(
+            [
+                label,
+                len(times),
+                middle,
+                min(times),
+                max(times),
+                spread,
+                100 * median(abs(time - middle) for time in times) / middle if middle else None,
+                median(speeds) if speeds else None,
+            ]
+        )
+    return {
+        "kind": "table",
+        "title": "Repeated measurements",
+        "about": (
+            "Each repetition is a stage run of its own, which reads the graph and warms up anew; its time is "
+            "the median over its searches. Spread is the slowest less the fastest repetition, deviation the "
+            "median distance from the median, both in per cent of the median. Every other table shows the "
+            "repetition with the median time."
+        ),
+        "columns": [
+            "run",
+            "repetitions",
+            "median ms",
+            "fastest ms",
+            "slowest ms",
+            "spread, %",
+            "deviation, %",
+            "GTEPS, median",
+        ],
+        "rows": rows,
+    }
+
+
+def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for label, group in repeated.items():
+        times = _times(group)
+        middle = median(times) if times else None
+        for number, one in group:
+            time = _time(one)
+            by_edge = rates(one.searches, "edges")
+            searches = [search["milliseconds"] for search in one.searches]
+            rows.append(
+                [
+                    label,
+                    number,
+                    time,
+                    100 * (time / middle - 1) if time is not None and middle else None,
+                    min(searches) if searches else None,
+                    max(searches) if searches else None,
+                    harmonic_mean(by_edge) if by_edge else None,
+                    one.prepare_milliseconds,
+                ]
+            )
+    return {
+        "kind": "table",
+        "title": "Every repetition",
+        "about": "The time of a repetition is the median over its searches.",
+        "columns": [
+            "run",
+            "repetition",
+            "median ms",
+            "from the median, %",
+            "fastest search ms",
+            "slowest search ms",
+            "GTEPS, harmonic mean",
+            "preparation ms",
+        ],
+        "rows": rows,
+    }
+
+
+def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
+    from stages.sections.plot import PALETTE, draw
+
+    data = {label: times for label, group in repeated.items() if (times := _times(group))}
+
+    def paint(axes: Any) -> None:
+        for place, times in enumerate(data.values()):
+            middle = median(times)
+            relative = [100 * (time / middle - 1) if middle else 0.0 for time in times]
+            axes.plot([min(relative), max(relative)], [place, place], color="#888888", lw=1, zorder=1)
+            axes.plot(relative, [place] * len(times), "o", ms=4, alpha=0.7, color=PALETTE[0], zorder=2)
+            axes.plot([0], [place], "|", ms=14, mew=2, color=PALETTE[1], zorder=3)
+        axes.set_yticks(
+            range(len(data)), [f"{label}  {median(times):.3g} ms" for label, times in data.items()]
+        )
+        axes.invert_yaxis()
+        axes.set_xlabel("per cent from the median of the repetitions")
+
+    return {
+        "kind": "figure",
+        "title": "Spread of the repetitions",
+        "about": "Each point is one repetition; the bar marks the median.",
+        "svg": draw(
+            paint, height=min(12.0, 1.0 + 0.35 * len(data)), alt=f"Spread of {len(data)} repeated runs"
+        ),
+        "data": data,
+    }
