@@ -115,7 +115,7 @@ class _Builder:
 
     def _add(self, run: StageRun, text: str) -> str:
         """Add a run, or let the equal one that is there stand for it; returns the key of what stays."""
-        same = (run.stage.name, text, tuple(run.inputs.items()), run.repetition)
+        same = (run.stage.name, run.stage.origin, text, tuple(run.inputs.items()), run.repetition)
         first = self._equal.setdefault(same, run.key)
         if first == run.key:
             self.runs[first] = run

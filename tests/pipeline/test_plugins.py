@@ -273,3 +273,15 @@ def test_broken_packages_harm_nobody_else(packages):
 def test_the_catalogue_has_what_gravel_has():
     assert set(all_stages()) <= set(known_stages())
     assert all(stage.origin is None for stage in all_stages().values())
+
+
+def test_workflows_that_are_used_have_plugins_of_their_own(place):
+    (place / "other").mkdir()
+    (place / "other" / "mine.py").write_text(SAMPLE.read_text())
+    edit(place / "other" / "mine.py", "counts >= parameters.least", "counts > parameters.least")
+    (place / "other" / "w.yaml").write_text(WORKFLOW)
+    (place / "both.yaml").write_text("stages:\n  one: {use: w.yaml}\n  two: {use: other/w.yaml}\n")
+    runs = build_plan(load_workflow(place / "both.yaml")).runs
+    mine = {run.stage.origin.place: key for key, run in runs.items() if run.stage.name == "triangles"}
+    assert set(mine) == {str(place / "mine.py"), str(place / "other" / "mine.py")}
+    assert sum(run.stage.name == "ingest" for run in runs.values()) == 1
