@@ -37,7 +37,7 @@ HEAVY = {
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr("pipeline.workflow.loading.all_stages", lambda: FAKES)
+    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: FAKES)
     found = Bench(tmp_path)
     found.hardware = hardware("cpu")
     return found
@@ -294,7 +294,7 @@ def script(bench: Bench, *arguments: str) -> str:
 import sys
 import pipeline.workflow.loading
 from tests.pipeline.fake_stages import FAKES
-pipeline.workflow.loading.all_stages = lambda: FAKES
+pipeline.workflow.loading.known_stages = lambda: FAKES
 from pipeline.cli import main
 try:
     main(["plan", {str(bench.file)!r}, "--cache", {str(bench.cache.root)!r}, *{arguments!r}])

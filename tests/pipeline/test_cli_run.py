@@ -26,7 +26,7 @@ stages:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = {stage.name: stage for stage in (MAKE, ADD, MEASURE)}
-    monkeypatch.setattr("pipeline.workflow.loading.all_stages", lambda: known)
+    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: known)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "sums.yaml"
     path.write_text(WORKFLOW.replace("MARKS", str(tmp_path / "marks")))
@@ -136,3 +136,38 @@ def test_the_doctor_names_the_cure(file: Path, monkeypatch: pytest.MonkeyPatch) 
     assert result.return_value == 1
     assert "missing: no-such-package" in result.output
     assert "cure: pip install" in result.output
+
+
+def test_what_failed_is_run_again_with_what_rests_on_it(file: Path) -> None:
+    marks = file.parent / "marks"
+    with pytest.raises(RequestError, match="no run of"):
+        run(file, "--failed")
+    axis = "by: {two: {value: 2}, three: {value: 3, fail: stage}}"
+    text = file.read_text().replace("by: [2, 3]", axis)
+    text = text.replace('value: "${by}", fail: "${fail}"', 'with: "${by}"')
+    file.write_text(text)
+    assert run(file, "--quiet").return_value == 1
+    file.write_text(text.replace("fail: stage", "fail: ''"))
+    again = run(file, "--failed", "--set", "value=1")
+    assert again.return_value == 0
+    assert "sum[by=three]: done" in again.stderr
+    assert [count(marks, value) for value in (1, 2, 3, 9)] == [1, 1, 2, 1]
+    quiet = run(file, "--failed")
+    assert quiet.return_value == 0
+    assert "nothing failed in the last run" in quiet.stderr
+    assert len(list((file.parent / "cache" / "runs").iterdir())) == 2
+
+
+def test_a_measurement_is_repeated_without_what_it_rests_on(file: Path) -> None:
+    marks = file.parent / "marks"
+    file.write_text(
+        "stages:\n"
+        f"  edges: {{stage: make, value: 1, marks: {marks}}}\n"
+        f"  time: {{stage: measure, inputs: [edges], value: 5, marks: {marks}}}\n"
+        f"  sum: {{stage: add, inputs: [edges], value: 7, marks: {marks}}}\n"
+    )
+    assert run(file, "--quiet").return_value == 0
+    assert run(file, "--quiet", "--repeat", "3").return_value == 0
+    assert [count(marks, value) for value in (1, 5, 7)] == [1, 3, 1]
+    assert run(file, "--quiet", "--repeat", "3", "--from", "time").return_value == 0
+    assert [count(marks, value) for value in (1, 5, 7)] == [1, 6, 1]
