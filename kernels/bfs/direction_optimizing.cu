@@ -22,6 +22,14 @@ struct Tuning {
     u64 team_limit;
 };
 
+__device__ __forceinline__ void trace(const Progress& p, u64* log, u32 at) {
+    u64* words = log + TRACE + TRACED_WORDS * at;
+    words[0] = u64(p.level) << 8 | p.step;
+    words[1] = p.frontier;
+    words[2] = p.frontier_arcs;
+    words[3] = u64(clock64());
+}
+
 // Read what the last step did and choose the next; every block comes to the same choice.
 __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuning& t, u64* control,
                                         u64* log) {
@@ -80,27 +88,20 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
         ++p.changes;
         p.pulling = pulling;
     }
-    if (blockIdx.x == 0 && p.steps < MOST_TRACED) {
-        u64* trace = log + TRACE + TRACED_WORDS * p.steps;
-        trace[0] = u64(p.level) << 8 | p.step;
-        trace[1] = p.frontier;
-        trace[2] = p.frontier_arcs;
-        trace[3] = u64(clock64());
-    }
     ++p.steps;
+    if (blockIdx.x == 0 && p.steps < MOST_TRACED) trace(p, log, p.steps);
     if (blockIdx.x == 0) {
         u64* next = control + (p.steps + 1) % SIDES * CONTROL_WORDS;
         for (u32 i : {TAIL, HUB_TAIL, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST}) next[i] = 0;
         if (p.step == DONE) {
             log[LOG_LEVELS] = p.level;
             log[LOG_CHANGES] = p.changes;
-            log[LOG_STEPS] = p.steps < MOST_TRACED ? p.steps : MOST_TRACED;
         }
     }
 }
 
 // Set every vertex unvisited but the source, and undo the last search where no pass goes.
-__device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, u64 source, u64 previous) {
+__device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, u64* log, u64 source, u64 previous) {
     u64 inside = s.words * 32;
     for (u64 word = global_thread(); word < s.words; word += global_threads()) {
         u32 bits = s.closed[word];
@@ -124,6 +125,7 @@ __device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, 
     if (threadIdx.x == 0) {
         p = Progress{};
         p.step = START;
+        if (blockIdx.x == 0) trace(p, log, 0);
     }
     if (blockIdx.x == 0 && warp_id() == 0) {
         for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) slots[i] = 0;
@@ -168,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     Search s{row_offsets, columns, heads,  closed, bitmaps, bitmaps + words, distance,
              keys,        queue,   owners, control, 0,       hubs,    0,        vertices, words};
     Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from, team_limit};
-    begin(s, p, slots, source, previous);
+    begin(s, p, slots, log, source, previous);
     while (true) {
         grid_barrier(arrivals);
         if (threadIdx.x == 0) advance(s, p, tuning, control, log);
@@ -189,6 +191,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (step == ENQUEUE) enqueue(s, p, arena);
     }
     finish(s, predecessor);
+    __syncthreads();
+    if (global_thread() == 0) {
+        u32 last = p.steps + 1 < MOST_TRACED ? p.steps + 1 : MOST_TRACED - 1;
+        trace(p, log, last);
+        log[LOG_STEPS] = last + 1;
+    }
 }
 
 // Before any search: the first two neighbours of every vertex below `last`, and the vertices without any.

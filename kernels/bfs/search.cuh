@@ -24,9 +24,9 @@ constexpr u32 LENGTH_BITS = 10;
 constexpr u32 MOST_CUT = 64;       // entries that a warp makes of rows that it claimed at once
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
-// Words of `log`: levels, changes of direction, steps; then level << 1 | bottom-up for each change, and from
-// TRACE on, for the first steps, level << 8 | step, the frontier's vertices and arcs, and the processor's
-// clock when the step began.
+// Words of `log`: levels, changes of direction, traced steps; then level << 1 | bottom-up for each change, and
+// from TRACE on, for the start, the first steps and the end, level << 8 | step, the frontier's vertices and
+// arcs, and the clock of block 0's processor when the step began there.
 constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_STEPS = 2, LOG_FIRST = 3;
 constexpr u32 MOST_CHANGES = 250;
 constexpr u32 TRACE = 256, TRACED_WORDS = 4, MOST_TRACED = 64;

@@ -13,7 +13,7 @@ from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
 CHUNK = 128  # arcs of a queue entry, as in search.cuh
 TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # the layout of the log, as in search.cuh
-STEPS = ("start", "push", "team", "deal", "flood", "pull", "enqueue", "done")
+STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
 HUBS_FIRST, ANY_ORDER = 25.0, 12.0  # alpha, by the order of the vertices
@@ -226,7 +226,8 @@ class DirectionOptimizing:
 
         Each is a name, the level, the frontier's vertices and arcs (arcs are 0 after a bottom-up level) and
         microseconds at the top clock rate. "team" goes through several levels; "deal" and "enqueue" are
-        passes between levels. A flood counts no arcs, so those after it are an estimate.
+        passes between levels; "begin" and "finish" are what the launch does before and after them. A flood
+        counts no arcs, so those after it are an estimate.
         """
         import cupy
 
