@@ -124,14 +124,22 @@ def test_runs_status_and_logs_tell_of_a_run(file: Path) -> None:
 def test_the_doctor_finds_what_matters(file: Path) -> None:
     found = json.loads(look(file, "doctor", "--json"))
     subjects = {finding["subject"] for finding in found}
-    assert {"python", "packages", "processor", "memory", "threading layer", "cache", "cache disk"} <= subjects
+    assert {
+        "python",
+        "packages",
+        "processor",
+        "memory",
+        "threading layer",
+        "cache",
+        "cache speed",
+    } <= subjects
     assert all(finding["state"] != "bad" for finding in found)
     assert "ok python" in look(file, "doctor")
     assert not (file.parent / "cache").exists()
 
 
 def test_the_doctor_names_the_cure(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.doctor.REQUIRED", ("numpy", "no-such-package"))
+    monkeypatch.setattr("pipeline.doctor.software.REQUIRED", ("numpy", "no-such-package"))
     result = gravel("doctor", "--cache", str(file.parent / "cache"))
     assert result.return_value == 1
     assert "missing: no-such-package" in result.output

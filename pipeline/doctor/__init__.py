@@ -1,0 +1,37 @@
+"""The checks behind `gravel doctor`: this machine looked at, each finding with its cure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pipeline.doctor.finding import Finding
+
+__all__ = ["Finding", "findings"]
+
+
+def findings(cache_root: Path) -> list[Finding]:
+    """Look at everything; a check that itself fails is a finding too."""
+    from pipeline.doctor import disk, gpus, machine, software
+
+    checks: list[tuple[str, Callable[[], Iterator[Finding]]]] = [
+        ("python", software.python),
+        ("packages", software.packages),
+        ("own stages", software.own_stages),
+        ("processor", machine.processor),
+        ("memory", machine.memory),
+        ("open files", machine.open_files),
+        ("clock", machine.clock),
+        ("threading layer", software.threading_layer),
+        ("GPUs", gpus.gpus),
+        ("pinned memory", gpus.pinned_memory),
+        ("cache", lambda: disk.cache(cache_root)),
+    ]
+    found: list[Finding] = []
+    for subject, check in checks:
+        try:
+            found += check()
+        except Exception as error:
+            told = f"could not be checked: {type(error).__name__}: {error}"
+            found.append(Finding(subject, "bad", told, "report this to gravel"))
+    return found

@@ -1,0 +1,15 @@
+"""What the doctor says about one thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `state` is good, note (gravel runs, but) or bad (it does not run)."""
+
+    subject: str
+    state: str
+    found: str
+    cure: str | None = None

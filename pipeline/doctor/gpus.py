@@ -1,0 +1,207 @@
+"""GPUs, their driver, CUDA, links between them, and memory that is pinned for them."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import combinations
+from typing import Any
+
+from pipeline.cluster.devices import Device, find_devices
+from pipeline.doctor.finding import Finding
+from pipeline.memory import format_bytes, host_capacity
+
+GPU_PACKAGES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x"), "dask-cuda": ("dask-cuda",)}
+
+LEAST_CAPABILITY = (7, 0)
+"""Cooperative launches and `__syncwarp` as the kernels use them; CUDA 13 itself asks for 7.5."""
+
+PINNED_PROBE = 256 << 20
+"""Bytes pinned and copied to measure the way to the GPU; long enough to reach its rate."""
+
+MOST_LINKS = 18
+
+
+def gpus() -> Iterator[Finding]:
+    """Check every GPU, the driver, CUDA, the packages, and that a kernel compiles and runs."""
+    devices = find_devices()
+    if not devices:
+        yield _none()
+        return
+    for device in devices:
+        memory = f"{format_bytes(device.free_bytes)} free of {format_bytes(device.total_bytes)}"
+        busy = device.free_bytes < device.total_bytes // 2
+        cure = "end what else uses it (nvidia-smi), or cap gravel with --device-memory" if busy else None
+        name = f"{device.mask}: {device.name}, {memory}"
+        yield Finding("GPU", "note" if busy else "good", name, cure)
+    if devices[0].fake:
+        return
+    import pynvml
+
+    pynvml.nvmlInit()
+    try:
+        handles = [(device, _handle(pynvml, device)) for device in devices]
+        for device, handle in handles:
+            yield from health(pynvml, device, handle)
+        yield from links(pynvml, handles)
+        driver, cuda = pynvml.nvmlSystemGetDriverVersion(), pynvml.nvmlSystemGetCudaDriverVersion()
+    finally:
+        pynvml.nvmlShutdown()
+    yield Finding("driver", "good", f"{driver}, made for CUDA up to {cuda // 1000}.{cuda % 1000 // 10}")
+    yield from _software(cuda // 1000)
+
+
+def _none() -> Finding:
+    masked = os.environ.get("CUDA_VISIBLE_DEVICES")
+    found = "none with an NVIDIA driver"
+    cure = "not needed: everything runs on the CPU; see --backend"
+    if masked is not None:
+        found += f" (CUDA_VISIBLE_DEVICES={masked})"
+        cure += "; unset CUDA_VISIBLE_DEVICES to use what there is"
+    return Finding("GPUs", "note", found, cure)
+
+
+def _handle(nvml: Any, device: Device) -> Any:
+    if device.mask.isdigit():
+        return nvml.nvmlDeviceGetHandleByIndex(int(device.mask))
+    for index in range(nvml.nvmlDeviceGetCount()):
+        handle = nvml.nvmlDeviceGetHandleByIndex(index)
+        if str(nvml.nvmlDeviceGetUUID(handle)).startswith(device.mask):
+            return handle
+    raise LookupError(f"no GPU is called {device.mask}")
+
+
+def health(nvml: Any, device: Device, handle: Any) -> Iterator[Finding]:
+    """Check what makes a GPU unusable: its age, its mode, memory errors. What it does not tell is skipped."""
+    with suppress(nvml.NVMLError):
+        capability = tuple(nvml.nvmlDeviceGetCudaComputeCapability(handle))
+        if capability < LEAST_CAPABILITY:
+            told = f"{device.mask}: compute capability {capability[0]}.{capability[1]}, and 7.0 is needed"
+            yield Finding("GPU", "bad", told, "run with --backend cpu, or use a newer GPU")
+    with suppress(nvml.NVMLError):
+        if nvml.nvmlDeviceGetComputeMode(handle) == nvml.NVML_COMPUTEMODE_PROHIBITED:
+            told = f"{device.mask}: its compute mode is prohibited, so that nothing can run on it"
+            yield Finding("GPU", "bad", told, f"as root: nvidia-smi -i {device.mask} -c DEFAULT")
+    with suppress(nvml.NVMLError):
+        errors = nvml.nvmlDeviceGetTotalEccErrors(
+            handle, nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
+        )
+        if errors:
+            told = f"{device.mask}: {errors} uncorrected memory errors since the driver was loaded"
+            yield Finding("GPU", "bad", told, "restart the machine; replace the GPU if they come back")
+
+
+def links(nvml: Any, handles: list[tuple[Device, Any]]) -> Iterator[Finding]:
+    """Say which GPUs reach each other over NVLink, and count the links of each."""
+    active = {device.mask: _active_links(nvml, handle) for device, handle in handles}
+    told = ", ".join(f"{mask}: {count} links" for mask, count in active.items())
+    if len(handles) < 2:
+        yield Finding("NVLink", "good", f"{told}; with a single GPU none is needed")
+        return
+    apart = [
+        f"{one.mask}-{other.mask}"
+        for (one, first), (other, second) in combinations(handles, 2)
+        if not _linked(nvml, first, second)
+    ]
+    if not apart:
+        yield Finding("NVLink", "good", f"between every two of {len(handles)} GPUs ({told})")
+        return
+    pairs = len(handles) * (len(handles) - 1) // 2
+    missing = f"not between {', '.join(apart[:6])}{', ...' if len(apart) > 6 else ''} ({told})"
+    cure = "ranks then exchange over PCIe; on a machine with NVSwitch start nvidia-fabricmanager"
+    yield Finding("NVLink", "note", f"{pairs - len(apart)} of {pairs} pairs, {missing}", cure)
+
+
+def _active_links(nvml: Any, handle: Any) -> int:
+    count = 0
+    for link in range(MOST_LINKS):
+        try:
+            count += nvml.nvmlDeviceGetNvLinkState(handle, link) == nvml.NVML_FEATURE_ENABLED
+        except nvml.NVMLError:
+            break
+    return count
+
+
+def _linked(nvml: Any, one: Any, other: Any) -> bool:
+    try:
+        state = nvml.nvmlDeviceGetP2PStatus(one, other, nvml.NVML_P2P_CAPS_INDEX_NVLINK)
+    except nvml.NVMLError:
+        return False
+    return bool(state == nvml.NVML_P2P_STATUS_OK)
+
+
+def _software(driver_cuda: int) -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    extra = "gpu" if driver_cuda >= 13 else "gpu12"
+    for name, distributions in GPU_PACKAGES.items():
+        for distribution in distributions:
+            try:
+                found = f"{distribution} {version(distribution)}"
+            except PackageNotFoundError:
+                continue
+            if distribution == "cupy-cuda13x" and driver_cuda < 13:
+                cure = f"pip uninstall {distribution}; pip install 'gravel[gpu12]'; or update the driver"
+                yield Finding(name, "bad", f"{found} needs a driver for CUDA 13", cure)
+                return
+            yield Finding(name, "good", found)
+            break
+        else:
+            yield Finding(name, "bad", "not installed", f"pip install 'gravel[{extra}]'")
+            return
+    yield _kernel(extra)
+
+
+def _kernel(extra: str) -> Finding:
+    import cupy
+
+    try:
+        double = cupy.RawKernel('extern "C" __global__ void twice(int* x) { *x *= 2; }', "twice")
+        value = cupy.array([21], dtype=cupy.int32)
+        double((1,), (1,), (value,))
+        good = int(value[0]) == 42
+        made = cupy.cuda.nvrtc.getVersion()
+    except Exception as error:
+        return Finding("CUDA", "bad", f"{type(error).__name__}: {error}", f"pip install 'gravel[{extra}]'")
+    told = f"a kernel compiles (NVRTC {made[0]}.{made[1]}) and runs"
+    return Finding(
+        "CUDA", "good" if good else "bad", told, None if good else "its result is wrong: run nvidia-smi -q"
+    )
+
+
+def pinned_memory() -> Iterator[Finding]:
+    """Check the limit on locked memory and, where there is a GPU, that memory can be pinned, and how fast."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    limit = "no limit" if soft == resource.RLIM_INFINITY else f"limit {format_bytes(soft)} (ulimit -l)"
+    devices = find_devices()
+    if not devices or devices[0].fake:
+        yield Finding("pinned memory", "good", f"{limit}; used with GPUs only")
+        return
+    cure = "raise the limit (ulimit -l unlimited; docker run --ulimit memlock=-1) or free some memory"
+    size = min(PINNED_PROBE, host_capacity()[0] // 8)
+    try:
+        import cupy
+
+        rate = _pinned_rate(cupy, size)
+    except ImportError:
+        yield Finding("pinned memory", "good", f"{limit}; not tried without CuPy")
+    except Exception as error:
+        told = f"{format_bytes(size)} cannot be pinned ({type(error).__name__}: {error}); {limit}"
+        yield Finding("pinned memory", "bad", told, cure)
+    else:
+        yield Finding("pinned memory", "good", f"{limit}; {rate / 1e9:.1f} GB/s to the GPU")
+
+
+def _pinned_rate(cupy: Any, size: int) -> float:
+    memory = cupy.cuda.alloc_pinned_memory(size)
+    target = cupy.cuda.alloc(size)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    for _ in range(2):  # the first copy wakes the GPU up
+        began = time.perf_counter()
+        target.copy_from_host_async(memory.ptr, size, stream)
+        stream.synchronize()
+        seconds = time.perf_counter() - began
+    return size / seconds

@@ -1,0 +1,177 @@
+"""The checks of the doctor, on machines that are pretended where this one is too healthy."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pipeline.cluster.devices import Device
+from pipeline.doctor import disk, findings, gpus, machine, software
+from pipeline.doctor.finding import Finding
+
+
+def one(found) -> Finding:
+    (finding,) = found
+    return finding
+
+
+class NvmlError(Exception):
+    pass
+
+
+def nvml(*, linked=(), active=0, mode=0, errors=0, capability=(9, 0)) -> SimpleNamespace:
+    """A pretended NVML; handles are the GPUs' numbers, `linked` the pairs with NVLink."""
+
+    def link_state(handle, link):
+        if link >= active:
+            raise NvmlError
+        return 1
+
+    return SimpleNamespace(
+        NVMLError=NvmlError,
+        NVML_COMPUTEMODE_PROHIBITED=2,
+        NVML_MEMORY_ERROR_TYPE_UNCORRECTED=1,
+        NVML_VOLATILE_ECC=0,
+        NVML_FEATURE_ENABLED=1,
+        NVML_P2P_CAPS_INDEX_NVLINK=2,
+        NVML_P2P_STATUS_OK=0,
+        nvmlDeviceGetCudaComputeCapability=lambda handle: capability,
+        nvmlDeviceGetComputeMode=lambda handle: mode,
+        nvmlDeviceGetTotalEccErrors=lambda handle, kind, counter: errors,
+        nvmlDeviceGetNvLinkState=link_state,
+        nvmlDeviceGetP2PStatus=lambda a, b, index: 0 if (a, b) in linked else 4,
+    )
+
+
+def handles(count):
+    return [(Device(str(number), "a GPU", 1 << 30, 1 << 30), number) for number in range(count)]
+
+
+def test_the_pretended_nvml_has_the_names_of_the_real_one():
+    import pynvml
+
+    assert all(hasattr(pynvml, name) for name in vars(nvml()))
+
+
+def test_links_between_gpus():
+    assert one(gpus.links(nvml(active=18), handles(1))).state == "good"
+    whole = one(gpus.links(nvml(active=4, linked=[(0, 1), (0, 2), (1, 2)]), handles(3)))
+    assert (whole.state, "every two of 3" in whole.found) == ("good", True)
+    part = one(gpus.links(nvml(linked=[(0, 1)]), handles(3)))
+    assert part.state == "note"
+    assert "1 of 3 pairs, not between 0-2, 1-2" in part.found
+    assert "nvidia-fabricmanager" in (part.cure or "")
+
+
+def test_health_of_a_gpu():
+    ((device, handle),) = handles(1)
+    assert list(gpus.health(nvml(), device, handle)) == []
+    for made, told in [
+        (nvml(mode=2), "prohibited"),
+        (nvml(errors=3), "3 uncorrected"),
+        (nvml(capability=(6, 1)), "6.1"),
+    ]:
+        finding = one(gpus.health(made, device, handle))
+        assert finding.state == "bad"
+        assert told in finding.found
+        assert finding.cure
+
+
+def test_a_machine_without_gpus_is_told_how_to_get_them_back(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(gpus, "find_devices", lambda: ())
+    assert "unset CUDA_VISIBLE_DEVICES" in (one(gpus.gpus()).cure or "")
+    assert "GPUs only" in one(gpus.pinned_memory()).found
+
+
+def test_few_open_files(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 4096))
+    assert one(machine.open_files()) == Finding(
+        "open files", "note", "at most 256", "raise it: ulimit -n 4096"
+    )
+
+
+@pytest.mark.parametrize(("kept", "state"), [(None, "good"), (True, "good"), (False, "note")])
+def test_the_clock(monkeypatch, kept, state):
+    monkeypatch.setattr(machine, "clock_is_kept", lambda: kept)
+    assert one(machine.clock()).state == state
+
+
+def test_a_clock_that_is_behind(monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 86400.0)
+    finding = one(machine.clock())
+    assert finding.state == "bad"
+    assert "1970-01-0" in finding.found
+    assert "set the clock" in (finding.cure or "")
+
+
+def test_the_kernel_answers_about_the_clock():
+    assert machine.clock_is_kept() in (True, False, None)
+
+
+def test_the_kind_of_file_system(tmp_path):
+    mounts = tmp_path / "mounts"
+    inner = tmp_path / "a b"
+    inner.mkdir()
+    point = str(inner.resolve()).replace(" ", "\\040")
+    mounts.write_text(f"overlay / overlay rw 0 0\nserver:/x {point} nfs4 rw 0 0\nbroken\n")
+    assert disk.file_system(inner, mounts) == "nfs4"
+    assert disk.file_system(tmp_path, mounts) == "overlay"
+    assert disk.file_system(tmp_path, tmp_path / "none") is None
+
+
+def test_a_file_server_with_another_clock(tmp_path, monkeypatch):
+    assert list(disk.skew(tmp_path)) == []
+    real = Path.touch
+
+    def late(path, *args):
+        real(path, *args)
+        os.utime(path, (time.time() + 90, time.time() + 90))
+
+    monkeypatch.setattr(Path, "touch", late)
+    assert "90 s away" in one(disk.skew(tmp_path)).found
+
+
+def test_a_disk_without_locks(tmp_path, monkeypatch):
+    import fcntl
+
+    assert list(disk.lock(tmp_path)) == []
+
+    def refuse(file, how):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert one(disk.lock(tmp_path)).state == "note"
+
+
+def test_the_cache_is_measured_and_left_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "PROBE_BYTES", 1 << 20)
+    found = {finding.subject: finding for finding in disk.cache(tmp_path / "deep" / "cache")}
+    assert "small files/s" in found["cache speed"].found
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(disk, "LOW_DISK", 1 << 62)
+    assert "gc" in (next(iter(disk.cache(tmp_path))).cure or "")
+
+
+def test_versions_that_do_not_fit(monkeypatch):
+    assert software.unfit("gravel") == []
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: ["numpy>=99", "x; extra == 'y'"])
+    ((requirement, installed),) = software.unfit("gravel")
+    assert requirement == "numpy>=99"
+    assert installed.startswith("numpy ")
+
+
+def test_a_check_that_fails_is_a_finding(monkeypatch, tmp_path):
+    def breaks():
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr(machine, "clock", breaks)
+    monkeypatch.setattr(disk, "PROBE_BYTES", 1 << 20)
+    found = {finding.subject: finding for finding in findings(tmp_path)}
+    assert found["clock"].found == "could not be checked: RuntimeError: no idea"
+    assert all(finding.cure for finding in found.values() if finding.state != "good")
