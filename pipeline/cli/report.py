@@ -1,27 +1,50 @@
-"""gravel report: where the page of a run lies, made again if it is missing."""
+"""gravel report: where the page of a run lies, made again if it is missing; or its Graph500 block."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.cli.options import cache_option
+from pipeline.errors import RequestError
+
+if TYPE_CHECKING:
+    from pipeline.store import Cache
 
 
 @click.command()
 @click.argument("run", required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "graph500"]),
+    default="html",
+    show_default=True,
+    help="The page, or the benchmark's output block of every measured search, printed.",
+)
+@click.option("--stage", metavar="KEY", help="With graph500: only this stage run, such as bfs[order=rcm].")
 @click.option("--rebuild", is_flag=True, help="Write the page again even if it is there.")
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 @cache_option
-def command(run: str | None, rebuild: bool, show: bool, cache_path: str | None) -> None:
+def command(
+    run: str | None, form: str, stage: str | None, rebuild: bool, show: bool, cache_path: str | None
+) -> int:
     """Print where the report of RUN lies (the last run without one), writing it if it is missing.
 
-    It is made from the run's record and the cache: nothing is computed.
+    It is made from the run's record and the cache: nothing is computed. With --format graph500 the output
+    block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
     from pipeline.runs.reading import find_run
     from pipeline.store import Cache, find_cache
 
     root = find_cache(cache_path)
     folder, record = find_run(root, run)
+    if form == "graph500":
+        return _print_blocks(record, Cache(root), stage)
+    if stage is not None:
+        raise RequestError("--stage chooses a block of --format graph500", hint="add --format graph500")
     page = folder / "report.html"
     if rebuild or not page.exists():
         from pipeline.report import write_run_report
@@ -30,3 +53,12 @@ def command(run: str | None, rebuild: bool, show: bool, cache_path: str | None) 
     click.echo(str(page))
     if show:
         click.launch(str(page))
+    return 0
+
+
+def _print_blocks(record: Mapping[str, Any], cache: Cache, stage: str | None) -> int:
+    from pipeline.report.graph500 import graph500_blocks
+
+    blocks = graph500_blocks(record, cache, stage)
+    click.echo("\n\n".join(block.text for block in blocks))
+    return 0 if all(block.valid for block in blocks) else 1

@@ -1,0 +1,309 @@
+"""The output block of the Graph500 benchmark, made from a run's record and the cache.
+
+Fields, their order and their statistics are those of the reference code 3.0 (`src/main.c`) and of the
+specification 2.0, section 9: quartiles are means of the two nearest order statistics, TEPS have the harmonic
+mean, and its standard error is that of N. Norris (The Annals of Mathematical Statistics 11, 1940, p. 445).
+`nedge` counts by the specification's rule: the edges of the input list with both ends in the component
+searched, multiple edges and self-loops included. Lines that begin with # are gravel's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any, cast
+
+from pipeline.errors import RequestError
+
+if TYPE_CHECKING:
+    from pipeline.store import Cache
+    from stages.artifacts import EdgeList, Traversal
+
+Json = Any
+Counted = dict[tuple[str, str], list[int]]
+"""Edges by search, of the labels of a traversal and an input list: orders and layouts share them."""
+
+KEYS = 64
+"""Searches of an official result."""
+
+EDGE_FACTOR = 16
+KRONECKER = (0.57, 0.19, 0.19)
+
+EDGES_AT_ONCE = 1 << 22
+"""Edges counted at a time: 16 MiB of sources, and as many look-ups."""
+
+INVALID = "No results printed for invalid run."
+"""What the reference code says when a search did not pass its validation."""
+
+
+@dataclass
+class Block:
+    """The block of one measured stage run; `valid` is False if a verification of it failed."""
+
+    key: str
+    valid: bool
+    lines: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The block as it is printed, with gravel's notes after it."""
+        return "\n".join([*self.lines, *(f"# {note}" for note in self.notes)])
+
+
+def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None = None) -> list[Block]:
+    """Make the block of every measured breadth-first search of a run, or of the stage run `only`.
+
+    Raises RequestError if there is none, or if it searched a directed graph.
+    """
+    stages = {run["key"]: run for run in record["stages"]}
+    if only is not None and only not in stages:
+        raise RequestError(
+            f"run {record['run']} has no stage run {only!r}", hint=f"its stage runs are: {', '.join(stages)}"
+        )
+    blocks: list[Block] = []
+    counted: Counted = {}
+    for run in stages.values():
+        if run["stage"] != "traverse" or only not in (None, run["key"]):
+            continue
+        if run["state"] not in ("computed", "cached"):
+            continue
+        traversal, measurement = run["outputs"]
+        if traversal.startswith("recipe:"):
+            raise RequestError(f"{run['key']} was not kept", hint="run it with keep: true")
+        measured = cache.describe(measurement).attributes
+        if measured["algorithm"] == "bfs" and measured["searches"]:
+            blocks.append(_block(run, stages, measured, cache, counted))
+    if not blocks:
+        asked = f"stage run {only!r}" if only else "run"
+        raise RequestError(
+            f"{asked} of {record['run']} measured no breadth-first search",
+            hint="the block is made of a `traverse` stage with algorithm: bfs",
+        )
+    return blocks
+
+
+def _block(
+    run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache, counted: Counted
+) -> Block:
+    if not measured["graph"].get("symmetric", True):
+        raise RequestError(
+            f"{run['key']} searched a directed graph, and Graph500 counts undirected edges",
+            hint="symmetrize with direction: both",
+        )
+    if cache.describe(run["outputs"][0]).attributes["max_depth"] is not None:
+        raise RequestError(
+            f"the searches of {run['key']} end at a depth, and Graph500 searches whole components",
+            hint="leave max_depth out",
+        )
+    key, searches = run["key"], measured["searches"]
+    notes: list[str] = []
+    checks = [other for other in stages.values() if other["stage"] == "verify" and key in other["upstream"]]
+    verified = [other for other in checks if other["state"] in ("computed", "cached")]
+    if any(_failed(other, cache) for other in checks):
+        return Block(key, False, [INVALID])
+
+    above = _ancestors(key, stages)
+    ingest = next((stages[name] for name in above if stages[name]["stage"] == "ingest"), None)
+    built = [stages[name] for name in above if stages[name]["stage"] != "ingest"]
+    scale, factor, generated = _size(ingest, measured, cache, notes)
+    edges = _edge_counts(run, ingest, searches, cache, counted, notes)
+    times = [search["milliseconds"] / 1e3 for search in searches]
+    prepared = measured["prepare_milliseconds"] / 1e3
+    construction = sum(other["seconds"] or 0.0 for other in built) + prepared
+
+    lines = [_line("SCALE", str(scale)), _line("edgefactor", _short(factor)), _line("NBFS", str(len(times)))]
+    if generated is not None:
+        lines.append(_line("graph_generation", _short(generated)))
+    lines.append(_line("construction_time", _short(construction)))
+    lines += _statistics("bfs  ", "time", times)
+    lines += _statistics("", "nedge", edges, digits=11)
+    lines += _rates(times, edges)
+    each = sum(other["seconds"] or 0.0 for other in verified) / len(times) if verified else -1.0
+    lines += [
+        _line(f"bfs  {name}_validate", _short(each if name == "mean" else -1.0))
+        for name in (*ORDERS, "mean", "stddev")
+    ]
+    _say_what_differs(run, measured, verified, built, notes)
+    return Block(key, True, lines, notes)
+
+
+ORDERS = ("min", "firstquartile", "median", "thirdquartile", "max")
+
+
+def _line(name: str, value: str, *, marked: bool = False) -> str:
+    """Lay out a field as the reference code does; it marks the one that ranks."""
+    start = f"{name}:".ljust(32)
+    return f"{start[:29]}!{start[30:]}{value}" if marked else start + value
+
+
+def _short(value: float, digits: int = 6) -> str:
+    return f"{value:.{digits}g}"
+
+
+def order_statistics(values: Sequence[float]) -> list[float]:
+    """Return the least, the quartiles and the greatest of some values, as the reference code takes them."""
+    ordered, last = sorted(values), len(values) - 1
+    return [
+        ordered[0],
+        (ordered[last // 4] + ordered[len(values) // 4]) / 2,
+        (ordered[last // 2] + ordered[len(values) // 2]) / 2,
+        (ordered[last - last // 4] + ordered[last - len(values) // 4]) / 2,
+        ordered[last],
+    ]
+
+
+def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the sample's standard deviation, which is no number for a single value."""
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return mean, math.nan
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def _statistics(label: str, unit: str, values: Sequence[float], digits: int = 6) -> list[str]:
+    mean, deviation = mean_and_deviation(values)
+    named = zip((*ORDERS, "mean", "stddev"), (*order_statistics(values), mean, deviation), strict=True)
+    return [_line(f"{label}{name}_{unit}", _short(value, digits)) for name, value in named]
+
+
+def _rates(times: Sequence[float], edges: Sequence[int]) -> list[str]:
+    """Statistics of TEPS are those of seconds per edge, turned over."""
+    slowness = [time / max(count, 1) for time, count in zip(times, edges, strict=True)]
+    mean, deviation = mean_and_deviation(slowness)
+    error = deviation / (mean**2 * math.sqrt(len(times) - 1)) if len(times) > 1 else math.nan
+    named = zip(ORDERS, reversed(order_statistics(slowness)), strict=True)
+    return [
+        *(_line(f"bfs  {name}_TEPS", _short(1 / value)) for name, value in named),
+        _line("bfs  harmonic_mean_TEPS", _short(1 / mean), marked=True),
+        _line("bfs  harmonic_stddev_TEPS", _short(error)),
+    ]
+
+
+def _failed(run: Mapping[str, Json], cache: Cache) -> bool:
+    """Say whether a verification found a fault; one that ends so fails its stage run, too."""
+    if run["state"] == "failed":
+        return True
+    if run["state"] not in ("computed", "cached"):
+        return False
+    checks = cache.describe(run["outputs"][0]).attributes["checks"]
+    return not all(check["passed"] for check in checks)
+
+
+def _ancestors(key: str, stages: Mapping[str, Json]) -> list[str]:
+    found: list[str] = []
+    waiting = list(stages[key]["upstream"])
+    while waiting:
+        name = waiting.pop()
+        if name in stages and name not in found:
+            found.append(name)
+            waiting += stages[name]["upstream"]
+    return found
+
+
+def _size(
+    ingest: Mapping[str, Json] | None, measured: Json, cache: Cache, notes: list[str]
+) -> tuple[int, float, float | None]:
+    """Return SCALE, the edge factor, and the seconds of the generator if the graph was generated."""
+    recipe = cache.recall(ingest["recipe"]) if ingest is not None and ingest.get("recipe") else None
+    source = (recipe.parts["parameters"].get("source") or {}) if recipe is not None else {}
+    rmat = source.get("rmat")
+    if ingest is not None and rmat is not None:
+        if (rmat["a"], rmat["b"], rmat["c"]) != KRONECKER or rmat["edge_factor"] != EDGE_FACTOR:
+            notes.append(
+                "not the benchmark's generator parameters: it has 0.57, 0.19, 0.19 and edgefactor 16"
+            )
+        return int(rmat["scale"]), float(rmat["edge_factor"]), ingest["seconds"]
+    vertices = measured["graph"]["vertices"]
+    scale = max(0, math.ceil(math.log2(max(1, vertices))))
+    notes.append(
+        f"no graph of the benchmark's generator: SCALE is that of {vertices} vertices, rounded up, and "
+        "edgefactor the distinct edges over 2^SCALE"
+    )
+    return scale, measured["graph"]["arcs"] / 2 / 2**scale, None
+
+
+def _edge_counts(
+    run: Mapping[str, Json],
+    ingest: Mapping[str, Json] | None,
+    searches: Sequence[Json],
+    cache: Cache,
+    counted: Counted,
+    notes: list[str],
+) -> list[int]:
+    """Count the edges of each search by Graph500's rule, or say by which other one."""
+    held = (ingest or {}).get("outputs") or ()
+    record = cache.find(held[0]) if held and not held[0].startswith("recipe:") else None
+    if record is None or record.kind != "EdgeList" or cache.check(record.id) is not None:
+        notes.append(
+            "nedge counts distinct undirected edges, without multiple edges and self-loops that symmetrize "
+            "removed: the input list is not in the cache, so Graph500's count is unknown; it is no smaller"
+        )
+        return [int(search["edges"]) for search in searches]
+    traversal = cast("Traversal", cache.open(run["outputs"][0]))
+    edges = cast("EdgeList", cache.open(record.id))
+    notes.append(
+        "nedge counts the input list's edges in the component, multiple edges and self-loops included"
+    )
+    return _count_in_components(traversal, edges)
+
+
+def _count_in_components(traversal: Traversal, edges: EdgeList) -> list[int]:
+    """Count the edges of the input list within each search's component, passing once over a component."""
+    import numpy
+
+    labels = traversal.distance if traversal.distance is not None else traversal.predecessor
+    assert labels is not None
+    assert traversal.sources is not None
+    sources = [int(source) for source in numpy.asarray(traversal.sources)]
+    first: dict[int, int] = {}  # the first search in a component -> the edges there
+    counts = []
+    for place, source in enumerate(sources):
+        # In an undirected graph two searches reach the same vertices if one reaches the other's source.
+        same = next(
+            (row for row in first if source == sources[row] or int(labels[row, source : source + 1][0]) >= 0),
+            None,
+        )
+        if same is None:
+            reached = numpy.asarray(labels[place, :]) >= 0
+            reached[source] = True
+            first[place] = sum(
+                int(numpy.count_nonzero(reached[numpy.asarray(edges.source[low : low + EDGES_AT_ONCE])]))
+                for low in range(0, len(edges.source), EDGES_AT_ONCE)
+            )
+            same = place
+        counts.append(first[same])
+    return counts
+
+
+def _say_what_differs(
+    run: Mapping[str, Json],
+    measured: Json,
+    verified: Sequence[Mapping[str, Json]],
+    built: Sequence[Mapping[str, Json]],
+    notes: list[str],
+) -> None:
+    """Name what an official result would need, and what the numbers hold."""
+    searches = measured["searches"]
+    names = ", ".join(other["key"] for other in reversed(built)) or "none"
+    notes.append(f"construction_time: the stages {names}, reading and writing included, and the preparation")
+    back = median(search["map_back_milliseconds"] for search in searches)
+    notes.append(
+        f"times end with the labels in the memory that was searched; copying them to the host in the first "
+        f"numbering took {back:.3g} ms more (median)"
+    )
+    if len(searches) != KEYS:
+        notes.append(f"an official result has {KEYS} searches")
+    if any(search["batch"] > 1 for search in searches):
+        notes.append("searches ran several at once, each with its share of their time; officially one by one")
+    if measured["asked"].get("output") == "distance":
+        notes.append("distances alone were made; the benchmark asks for predecessors")
+    if verified:
+        notes.append(
+            "all searches were validated, together: mean_validate is a share, the others are unknown"
+        )
+    else:
+        notes.append("the searches were not validated: let a `verify` stage read them")
+    notes.append(f"{run['key']}: {measured['strategy']} on {measured['hardware']}")
