@@ -111,6 +111,7 @@ class RunRecord:
         self._started = time.time()
         self._ended: float | None = None
         self._written = 0.0
+        self._texts: dict[str, tuple[dict[str, Json], str]] = {}
 
     def log_path(self, key: str) -> Path:
         """Return where a stage run's log lies."""
@@ -127,6 +128,9 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Return the record as plain data."""
+        return {**self._head(), "stages": [asdict(stage) for stage in self.stages.values()]}
+
+    def _head(self) -> dict[str, Json]:
         stages = list(self.stages.values())
         artifacts = {name: None for stage in stages for name in stage.outputs if ":" not in name}
         return {
@@ -144,10 +148,24 @@ class RunRecord:
             "cluster": self.cluster,
             "report": self.report,
             "problem": self.problem,
-            "stages": [asdict(stage) for stage in stages],
             "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
             "artifacts": list(artifacts),
         }
+
+    def _text(self) -> str:
+        """Write the record out; of hundreds of stage runs only those that changed are written anew."""
+        parts = []
+        for key, stage in self.stages.items():
+            now = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in vars(stage).items()
+            }
+            known = self._texts.get(key)
+            if known is None or known[0] != now:
+                known = self._texts[key] = now, json.dumps(now, ensure_ascii=False)
+            parts.append(known[1])
+        head = json.dumps(self._head(), ensure_ascii=False)
+        return f'{head[:-1]}, "stages": [{", ".join(parts)}]}}'
 
     def end(self, state: str) -> None:
         """Settle how the run ended."""
@@ -165,7 +183,7 @@ class RunRecord:
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
-                json.dump(self.to_json(), file, ensure_ascii=False)
+                file.write(self._text())
             unfinished.replace(self.folder / "run.json")
         except OSError:
             unfinished.unlink(missing_ok=True)
