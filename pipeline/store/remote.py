@@ -18,7 +18,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord
+from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
@@ -28,6 +28,9 @@ TIE = "remote.json"
 
 PAUSE_SECONDS = 15.0
 """After a failure; a store that is down must not delay each of hundreds of stage runs."""
+
+SAY_SECONDS = 2.0
+"""Of waiting for the store at the end of a run until it is said."""
 
 UNWRITTEN_SECONDS = 3600.0
 """From when a pending recipe that has no record belongs to no living run."""
@@ -118,14 +121,12 @@ class Remote:
 
     def record(self, artifact_id: str) -> ArtifactRecord | None:
         """Return the record of an artifact that is known to lie in the store, without asking it."""
-        from pipeline.store.moving import read_artifact_record
-
         found = self._cache.files.read(f"away/artifacts/{artifact_id}.json")
         if found is None:
             return None
         try:
-            return read_artifact_record(found[0], artifact_id, self._away("data"))
-        except BrokenRecord:
+            return ArtifactRecord.from_json(unseal(found[0]), self._away("data"), found[1])
+        except (KeyError, TypeError, ValueError):
             self.forget(artifact_id)
             return None
 
@@ -236,8 +237,14 @@ class Remote:
         """
         if self._pusher is not None:
             self._queue.put(None)
+            self._pusher.join(SAY_SECONDS)
+            if self._pusher.is_alive():
+                count = _results(len(self.pending()))
+                self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
             self._pusher.join()
             self._pusher = None
+        from pipeline.memory import format_bytes
+
         waiting = self.pending()
         self._quiet_until = 0.0
         problem = None
@@ -245,6 +252,9 @@ class Remote:
             problem = self._push(digest)
             if problem is not None:
                 break
+        if self.pushed:
+            went = f"{_results(self.pushed)} ({format_bytes(self.pushed_bytes)}) went to {self.url}"
+            self._cache.say(went)
         if problem is None and self.pushed and run is not None:
             problem = self._push_run(run)
         if problem is not None:
@@ -268,8 +278,8 @@ class Remote:
         waiting = self.pending()
         if waiting:
             self._cache.say(
-                f"{len(waiting)} results are kept here and are not in {self.url} yet ({reason}); "
-                f"the next run or `gravel cache push --cache {self.url}` pushes them"
+                f"not in {self.url} yet, but kept here: {_results(len(waiting))} ({reason}); "
+                f"the next run or `gravel cache push --cache {self.url}` goes on"
             )
 
     def failed(self, error: GravelError) -> None:
@@ -280,7 +290,7 @@ class Remote:
             self._said.add(text)
             hint = error.problems[0].hint
             self._cache.say(
-                f"{text}; the run goes on with what is here" + (f" ({hint})" if hint is not None else "")
+                f"{text}; going on with what is here" + (f" ({hint})" if hint is not None else "")
             )
 
     def _reach(self, *, patient: bool = False) -> Target | None:
@@ -296,3 +306,7 @@ class Remote:
                 except RequestError as error:
                     raise RemoteError(str(error), hint=error.problems[0].hint) from error
         return self._target
+
+
+def _results(count: int) -> str:
+    return f"{count} result" if count == 1 else f"{count} results"

@@ -37,17 +37,21 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
 
     Raises `RemoteError` for a store that fails; what was copied until then stays and is whole.
     """
+    other = None if is_url(remote) else _other(cache, remote)
+    target = None if other is not None else open_remote(remote)
     chosen = choose(Folder(cache.root), selection)
-    _bring(cache, chosen)
-    if not is_url(remote):
-        return _into(_other(cache, remote), Folder(cache.root), chosen, told)
-    target = open_remote(remote)
+    own = target is not None and cache.remote is not None and cache.remote.url == target.where
+    if not own:
+        _bring(cache, chosen)
+    if other is not None:
+        return _into(other, Folder(cache.root), chosen, told)
+    assert target is not None
     moved = Moved(target.where, damaged=chosen.damaged)
     there = {name.removesuffix(".json") for name in target.names("artifacts")}
     recipes = {name.removesuffix(".json") for name in target.names("recipes")}
 
     def send(artifact_id: str) -> None:
-        if artifact_id in there:
+        if artifact_id in there or (own and not cache.is_here(artifact_id)):
             moved.present += 1
             return
         moved.bytes += depart(cache, artifact_id, target, told)
@@ -60,7 +64,7 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
             if text is not None:
                 target.put(f"recipes/{recipe.digest}.json", text[0])
                 moved.recipes += 1
-        if cache.remote is not None and cache.remote.url == target.where:
+        if own:
             cache.files.remove(f"pending/{recipe.digest}")
 
     _go(chosen, moved, send, remember)

@@ -34,21 +34,21 @@ def ask(address: str, path: str, data: bytes = b"", method: str = "PUT") -> byte
 
 
 class Line:
-    """A TCP proxy: it counts the bytes sent through it and, after `budget` of them, is dead until mended."""
+    """A TCP proxy: it counts the bytes that pass it and, after `budget` of them, is dead until mended."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.removeprefix("http://").partition(":")
         self._to = (host, int(port))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.sent = 0
+        self.passed = 0
         self.budget: int | None = None
         self.closed = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self, after: int = 0) -> None:
         """Let so many more bytes through, then close every connection and refuse new ones."""
-        self.budget = self.sent + after
+        self.budget = self.passed + after
 
     def mend(self) -> None:
         self.budget = None
@@ -59,7 +59,7 @@ class Line:
 
     @property
     def is_cut(self) -> bool:
-        return self.budget is not None and self.sent >= self.budget
+        return self.budget is not None and self.passed >= self.budget
 
     def _accept(self) -> None:
         while not self.closed:
@@ -79,8 +79,7 @@ class Line:
                         piece = ready.recv(1 << 14)
                         if not piece:
                             return
-                        if ready is near:
-                            self.sent += len(piece)
-                            if self.is_cut:
-                                return
+                        self.passed += len(piece)
+                        if self.is_cut:
+                            return
                         (far if ready is near else near).sendall(piece)

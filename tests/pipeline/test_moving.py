@@ -161,9 +161,9 @@ def test_a_cut_pull_leaves_whole_artifacts_and_goes_on(tmp_path, line):
     for number in range(12):
         publish(gpu, graph(100 + number), f"result {number}")
     call("push", URL, "--cache", str(gpu.root))
-    before = line.sent
+    before = line.passed
     call("pull", URL, "--cache", str(tmp_path / "whole"))
-    asked = line.sent - before
+    asked = line.passed - before
     held = []
     for part in (0.15, 0.6):
         line.cut(after=int(part * asked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from pipeline.store import Cache, find_cache
 from pipeline.store.objects import RemoteError, open_remote
 from pipeline.store.writer import ArtifactWriter
 from tests.pipeline.s3_server import Line, ask, s3_server
-from tests.pipeline.samples import equal, graph, provenance, recipe
+from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 
 URL = "s3://bucket/caches/one"
@@ -103,7 +104,7 @@ def assert_whole(line: Line) -> None:
 def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     one = places("one")
     record = put_graph(one)
-    assert one.told == []
+    assert [told.split(" (")[0] for told in one.told] == ["1 result"]
     assert one.cache.remote.pending() == []
     assert objects() == sorted(
         [f"recipes/{recipe('one').digest}.json", f"artifacts/{record.id}.json"]
@@ -128,15 +129,22 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     assert two.told == []  # what was read once needs no network
 
 
-def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, line):
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param((0.02, 0.5, 0.97), id="three"),
+        pytest.param(tuple(part / 50 for part in range(50)), id="fifty", marks=pytest.mark.slow),
+    ],
+)
+def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, line, parts):
     one = places("one")
     put_graph(one, "first", 50)
-    before = line.sent
+    before = line.passed
     record = put_graph(one, "second", 30_000)
-    whole = line.sent - before
+    whole = line.passed - before
     assert whole > record.bytes_on_disk
 
-    for part in (0.02, 0.3, 0.6, 0.9, 0.98):
+    for part in parts:
         name = f"cut at {part}"
         vertices = 30_000 + int(1000 * part)
         line.cut(after=int(part * whole))
@@ -145,22 +153,22 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         assert_whole(line)
         assert open_remote(URL).get(f"recipes/{recipe(name).digest}.json") is None
         assert one.cache.remote.pending() == [recipe(name).digest]
-        assert "1 results are kept here and are not in s3://bucket/caches/one yet" in one.told[-1]
+        assert "not in s3://bucket/caches/one yet, but kept here: 1 result" in one.told[-1]
         assert one.cache.check(cut.id) is None
 
         # Another process, as after a crash: the next run's end pushes what is missing, and only that.
-        before = line.sent
+        before = line.passed
         Cache(one.root, one.told.append).settle()
         assert one.cache.remote.pending() == []
-        if part == 0.98:
-            assert line.sent - before < whole / 2
+        if part > 0.95:
+            assert line.passed - before < whole / 2
         assert_whole(line)
     two = places("two")
     assert two.cache.recall(recipe(name).digest) is not None
     assert equal(two.cache.open(cut.id), graph(vertices))
 
 
-def test_a_server_killed_while_a_process_pushes(places, line, tmp_path):
+def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
     one = places("one")
     script = (
         "import sys; from pipeline.store import Cache; from tests.pipeline.samples import graph, publish\n"
@@ -181,6 +189,38 @@ def test_a_server_killed_while_a_process_pushes(places, line, tmp_path):
     one.cache.settle()
     assert_whole(line)
     assert places("two").cache.recall(recipe("killed").digest) is not None
+
+
+def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatch):
+    record = put_graph(places("one"), vertices=30_000)
+    two = places("two")
+    assert two.cache.recall(recipe("one").digest) is not None
+    for part in (0.05, 0.5, 0.95):
+        line.cut(after=int(part * record.bytes_on_disk))
+        with pytest.raises(
+            DamagedArtifact, match=r"it is not here, and s3://bucket/caches/one at .* cannot be"
+        ):
+            two.cache.open(record.id)
+        assert list((two.root / "data").iterdir()) == []
+        line.mend()
+    assert equal(two.cache.open(record.id), graph(30_000))
+    assert two.cache.verify().damaged == {}
+
+
+def test_two_machines_that_push_the_same_leave_it_once(places, line):
+    one, two = places("one"), places("two")
+    line.cut()
+    put_graph(one)
+    put_graph(two)
+    line.mend()
+    threads = [threading.Thread(target=place.cache.settle) for place in (one, two)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert_whole(line)
+    target = open_remote(URL)
+    assert len(target.names("artifacts")) == len(target.names("data")) == len(target.names("recipes")) == 1
 
 
 def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
@@ -299,6 +339,37 @@ def test_a_line_that_dies_before_the_data_came_costs_a_computation_only(places, 
     outcome = execute(plan, RunOptions(cache_root=two.root, cluster="inline", backend="cpu"))
     assert outcome.record["state"] == "done"
     assert count(marks, 1) == 2
+
+
+def test_what_lies_here_is_used_without_the_libraries_of_stores(places, tmp_path):
+    one = places("one")
+    put_graph(one)
+    publish(Cache(tmp_path / "plain"), graph(), "one")
+    script = (
+        "import sys; from pathlib import Path; from pipeline.store import Cache\n"
+        "for root in sys.argv[2:]:\n"
+        "    cache = Cache(Path(root)); found = cache.recall(sys.argv[1])\n"
+        "    assert [cache.check(output) for output in found.outputs] == [None]\n"
+        "    print(*sorted({'obstore', 'boto3', 'numpy', 'zarr', 'fsspec', 'pipeline.store.remote',\n"
+        "        'pipeline.store.objects', 'concurrent.futures'} & set(sys.modules)))"
+    )
+    words = [sys.executable, "-c", script, recipe("one").digest, str(tmp_path / "plain"), str(one.root)]
+    loaded = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    assert loaded.stdout.splitlines() == ["", "pipeline.store.remote"]
+
+
+def test_credentials_of_a_profile(places, line, tmp_path, monkeypatch):
+    (tmp_path / "credentials").write_text(
+        "[lab]\naws_access_key_id = someone\naws_secret_access_key = secret\n"
+    )
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_PROFILE", "lab")
+    open_remote(URL).put("a", b"1")
+    assert open_remote(URL).get("a") == b"1"
+    monkeypatch.setenv("AWS_PROFILE", "other")
+    with pytest.raises(RequestError, match="other"):
+        open_remote(URL)
 
 
 def test_what_is_wrong_with_a_store_is_said(places, line, server, monkeypatch):
