@@ -170,7 +170,7 @@ def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any
         axes.set_yticks(
             range(len(data)), [f"{label}  {median(times):.3g} ms" for label, times in data.items()]
         )
-        axes.invert_yaxis()
+        axes.set_ylim(len(data) - 0.5, -0.5)
         axes.set_xlabel("per cent from the median of the repetitions")
 
     return {
