@@ -131,6 +131,10 @@ def test_it_accepts_the_example(schema: dict[str, Any]) -> None:
         ("stage: verify, ", ""),
         ('scale: "${scale}"', "scale: 99"),
         ("[csr, varint]", "[]"),
+        ("[csr, varint]", "[csr, varint]\n  exclude: rcm"),
+        ("algorithm: bfs", "algorithm: bfs, repeat: 0"),
+        ("method:", "repeat: 2, method:"),
+        ("stage: symmetrize, input", "use: other.yaml, input"),
     ],
 )
 def test_it_refuses_what_the_parser_refuses(schema: dict[str, Any], old: str, new: str) -> None:
@@ -145,6 +149,11 @@ def test_it_refuses_what_the_parser_refuses(schema: dict[str, Any], old: str, ne
         ('source: {rmat: {scale: "${scale}", edge_factor: 16, seed: 1}}', 'source: "${source}"'),
         ("graph: graph, traversal: bfs", "inputs: {graph: graph, traversal: bfs}"),
         ("over: matrix", "over: [order]"),
+        ("over: matrix", "over: [nest.order]"),
+        ("[csr, varint]", "[csr, varint]\n  exclude: {order: rcm}\n  include: [{order: [1], layout: csr}]"),
+        ("algorithm: bfs", "algorithm: bfs, repeat: 3"),
+        ("{stage: symmetrize, input: edges}", "{use: other.yaml, parameters: {a: [1]}, only: [graph]}"),
+        ("graph: graph, traversal", "graph: nest.graph, traversal"),
         ("input: edges", "input: edges, keep: false, about: rows"),
         ('sources: {random: "${sources}", seed: 7}', "sources: [1, '${sources}']"),
     ],

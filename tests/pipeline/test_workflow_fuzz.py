@@ -131,6 +131,32 @@ def test_any_value_under_any_key(key: str, value: object) -> None:
 
 
 @PATIENT
+@given(st.sampled_from(["include", "exclude"]), VALUES, st.lists(st.tuples(TOKENS, VALUES), max_size=2))
+def test_any_combination_of_a_matrix(key: str, value: object, more: list[tuple[str, object]]) -> None:
+    import json
+
+    for item in (value, [value], [{"order": value}, dict(more)], {"order": [value]}):
+        axis = f"matrix: {{order: [rcm, degree], {key}: {json.dumps(item)}}}"
+        survives(
+            f"{axis}\nstages:\n  a: {{stage: ingest, source: {{rmat: {{scale: 1}}}}, format: '${{order}}'}}\n"
+        )
+        survives(f"matrix: {{{key}: {json.dumps(item)}}}\nstages: {{a: {{stage: report, over: matrix}}}}\n")
+
+
+@PATIENT
+@given(st.sampled_from(["parameters", "only", "use", "about", "stage"]), VALUES, VALUES)
+def test_any_use_of_another_workflow(
+    tmp_path_factory: pytest.TempPathFactory, key: str, value: object, scale: object
+) -> None:
+    import json
+
+    path = tmp_path_factory.getbasetemp() / "orderings.yaml"
+    path.write_text(ORDERINGS)
+    entry = {"use": str(path), "parameters": {"scale": scale}, key: value}
+    survives(f"matrix: {{order: [4, 5]}}\nstages:\n  a: {json.dumps(entry)}\n")
+
+
+@PATIENT
 @given(st.text(max_size=30))
 def test_any_override(value: str) -> None:
     survives(ORDERINGS, {"scale": value})
