@@ -9,6 +9,13 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from blake3 import blake3
+
+from pipeline.store.moving import read_artifact_record
+from pipeline.store.objects import open_remote
+from pipeline.store.selecting import read_recipe
 
 
 @contextmanager
@@ -33,11 +40,31 @@ def ask(address: str, path: str, data: bytes = b"", method: str = "PUT") -> byte
         return bytes(answer.read())
 
 
+def assert_whole(url: str) -> None:
+    """Every record in the store leads to whole data, and every recipe to records."""
+    target = open_remote(url)
+    ids = set()
+    for name in target.names("artifacts"):
+        text = target.get(f"artifacts/{name}")
+        assert text is not None
+        record = read_artifact_record(text, name.removesuffix(".json"), Path("data"))
+        for file in record.files:
+            pieces = target.read(f"data/{record.path.name}/{file.path}")
+            assert pieces is not None
+            assert blake3(b"".join(pieces)).hexdigest() == file.blake3
+        ids.add(record.id)
+    for name in target.names("recipes"):
+        text = target.get(f"recipes/{name}")
+        assert text is not None
+        assert set(read_recipe(text, name.removesuffix(".json")).outputs) <= ids
+
+
 class Line:
     """A TCP proxy: it counts the bytes that pass it and, after `budget` of them, is dead until mended."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.removeprefix("http://").partition(":")
+        self.behind = f"{host}:{port}"
         self._to = (host, int(port))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"

@@ -19,7 +19,7 @@ from pipeline.executor import RunOptions, RunOutcome, execute
 from pipeline.store import Cache, find_cache
 from pipeline.store.objects import RemoteError, open_remote
 from pipeline.store.writer import ArtifactWriter
-from tests.pipeline.s3_server import Line, ask, s3_server
+from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 
@@ -81,26 +81,6 @@ def objects() -> list[str]:
     )
 
 
-def assert_whole(line: Line) -> None:
-    """Every record in the store leads to whole data, and every recipe to records."""
-    target = open_remote(URL)
-    from pipeline.store.moving import read_artifact_record
-    from pipeline.store.selecting import read_recipe
-
-    ids = set()
-    for name in target.names("artifacts"):
-        text = target.get(f"artifacts/{name}")
-        assert text is not None
-        record = read_artifact_record(text, name.removesuffix(".json"), Path("data"))
-        sizes = target.below(f"data/{record.path.name}")
-        assert all(sizes.get(file.path) == file.size for file in record.files)
-        ids.add(record.id)
-    for name in target.names("recipes"):
-        text = target.get(f"recipes/{name}")
-        assert text is not None
-        assert set(read_recipe(text, name.removesuffix(".json")).outputs) <= ids
-
-
 def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     one = places("one")
     record = put_graph(one)
@@ -150,7 +130,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         line.cut(after=int(part * whole))
         cut = put_graph(one, name, vertices)
         line.mend()
-        assert_whole(line)
+        assert_whole(URL)
         assert open_remote(URL).get(f"recipes/{recipe(name).digest}.json") is None
         assert one.cache.remote.pending() == [recipe(name).digest]
         assert "not in s3://bucket/caches/one yet, but kept here: 1 result" in one.told[-1]
@@ -162,7 +142,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         assert one.cache.remote.pending() == []
         if part > 0.95:
             assert line.passed - before < whole / 2
-        assert_whole(line)
+        assert_whole(URL)
     two = places("two")
     assert two.cache.recall(recipe(name).digest) is not None
     assert equal(two.cache.open(cut.id), graph(vertices))
@@ -184,10 +164,10 @@ def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
         assert process.stdout.readline() == b"made\n"
         process.kill()
     line.mend()
-    assert_whole(line)
+    assert_whole(URL)
     assert one.cache.remote.pending() == [recipe("killed").digest]
     one.cache.settle()
-    assert_whole(line)
+    assert_whole(URL)
     assert places("two").cache.recall(recipe("killed").digest) is not None
 
 
@@ -218,7 +198,7 @@ def test_two_machines_that_push_the_same_leave_it_once(places, line):
         thread.start()
     for thread in threads:
         thread.join()
-    assert_whole(line)
+    assert_whole(URL)
     target = open_remote(URL)
     assert len(target.names("artifacts")) == len(target.names("data")) == len(target.names("recipes")) == 1
 
