@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pipeline.store import Cache
     from stages.artifacts import Artifact
 
+PAGE = "docs/troubleshooting.md"
+
 
 @dataclass(frozen=True)
 class StageTask:
@@ -34,6 +36,7 @@ class StageTask:
 
     `inputs` holds artifact ids by slot; those that start with `recipe:` are results held in the memory of
     the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.gang`.
+    `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
     """
 
     key: str
@@ -49,6 +52,7 @@ class StageTask:
     log: Path | None
     held: Mapping[str, str | None]
     gang: tuple[str, ...] = ()
+    time_limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -196,10 +200,10 @@ def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
     log.write("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         where = "GPU" if type(error).__module__.startswith("cupy") else "host"
-        hint = "give it more memory, or lower the stage's memory parameter; see gravel plan for its need"
+        hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
         return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = "free some space (gravel cache gc), or choose another cache with --cache; nothing done is lost"
+        hint = f"nothing done is lost; free some space or use another --cache; see {PAGE}#full-disk"
         return failed("failed", Failure("disk", f"the disk is full: {error}", hint))
     if isinstance(error, OSError):
         return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", required=False)
 @click.option("--workflow", "file", type=click.Path(), help="Include the stages of this file's plugins.")
+@click.option("--markdown", is_flag=True, help="Print pages for docs.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-def command(name: str | None, file: str | None, as_json: bool) -> None:
+def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -> None:
     """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
     from pipeline.workflow.names import suggest
 
@@ -35,6 +36,10 @@ def command(name: str | None, file: str | None, as_json: bool) -> None:
     shown = [known[name]] if name is not None else list(known.values())
     if as_json:
         echo(json.dumps([_to_json(stage) for stage in shown], indent=2, ensure_ascii=False))
+    elif markdown:
+        from pipeline.reference import stage_page
+
+        echo("\n".join(stage_page(stage) for stage in shown).rstrip())
     elif name is None:
         for line in _overview(in_pipeline_order(known)):
             echo(line)
@@ -115,7 +120,7 @@ def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], .
     from pipeline.workflow.validation import models_in
 
     for name, info in model.model_fields.items():
-        default = "required" if info.is_required() else f"default {_default(info)}"
+        default = "required" if info.is_required() else f"default {default_text(info)}"
         yield f"{indent}{click.style(name, fg='cyan')}: {type_text(info.annotation)} ({default})"
         for line in (info.description or "").splitlines():
             yield f"{indent}    {line.strip()}"
@@ -124,7 +129,8 @@ def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], .
                 yield from _fields(inner, indent + "    ", (*above, model, inner))
 
 
-def _default(info: FieldInfo) -> str:
+def default_text(info: FieldInfo) -> str:
+    """Write a parameter's default as YAML would have it."""
     from pydantic import BaseModel
 
     from pipeline.workflow.scalars import to_text

@@ -26,7 +26,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pipeline.plugins.samples import GRAPHS, entries_for, giver_of, samples
+from pipeline.plugins.samples import GRAPHS, entries_for, giver_of, sample
 from stages.artifacts import Artifact
 from stages.stage import Machine, Need, Parameters, Stage
 
@@ -75,8 +75,7 @@ class StageConformance:
         for graph in GRAPHS if stage.inputs else ("none",):
             filled: dict[str, Any] = {}
             for slot, each in stage.inputs.items():
-                there = samples(graph)
-                given = next((there[kind] for kind in there if kind in each.kinds), None)
+                given = sample(graph, each.kinds)
                 assert given is not None, f"override `inputs`: nothing fits the slot {slot!r}"
                 filled[slot] = (given,) if each.many else given
             yield graph, filled

@@ -6,11 +6,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stages.artifacts import Artifact
 
-__all__ = ["CHAIN", "GRAPHS", "samples"]
+__all__ = ["CHAIN", "GRAPHS", "entries_for", "giver_of", "sample"]
 
 GRAPHS: dict[str, dict[str, Any]] = {
     "rmat": {"source": {"rmat": {"scale": 6, "edge_factor": 4, "seed": 1}}},
@@ -56,35 +54,34 @@ def giver_of(kinds: tuple[str, ...]) -> str:
     raise LookupError(f"no stage of gravel gives {' or '.join(kinds)}")
 
 
+def sample(graph: str, kinds: tuple[str, ...]) -> Artifact | None:
+    """Return an artifact of the first of these kinds that there is, made from one of `GRAPHS`."""
+    for kind in kinds:
+        try:
+            made = _made(graph, giver_of((kind,)))
+        except LookupError:
+            continue
+        return next(each for each in made if type(each).__name__ == kind)
+    return None
+
+
 @cache
-def samples(graph: str) -> Mapping[str, Artifact]:
-    """Return an artifact of every kind, by kind, made from one of `GRAPHS`."""
+def _made(graph: str, name: str) -> tuple[Artifact, ...]:
+    """Run an entry of `CHAIN` after those that it needs."""
     from stages.context import PlainContext
     from stages.stage import all_stages
 
-    context, known = PlainContext(), all_stages()
-    made: dict[str, tuple[Artifact, ...]] = {}
-    found: dict[str, Artifact] = {}
-    for name, entry in entries_for(graph).items():
-        stage = known[entry["stage"]]
-        slots = {"input": next(iter(stage.inputs), "")} if len(stage.inputs) == 1 else {}
-        inputs: dict[str, Any] = {}
-        parameters = {}
-        for key, value in entry.items():
-            slot = slots.get(key, key)
-            if slot in stage.inputs:
-                kinds = stage.inputs[slot].kinds
-                given = [
-                    each
-                    for giver in (value if isinstance(value, list) else [value])
-                    for each in made[giver]
-                    if type(each).__name__ in kinds
-                ]
-                inputs[slot] = tuple(given) if stage.inputs[slot].many else given[0]
-            elif key != "stage":
-                parameters[key] = value
-        result = stage.run(context, stage.parameters.model_validate(parameters), **inputs)
-        made[name] = result if isinstance(result, tuple) else (result,)
-        for artifact in made[name]:
-            found.setdefault(type(artifact).__name__, artifact)
-    return found
+    entry = entries_for(graph)[name]
+    stage = all_stages()[entry.pop("stage")]
+    inputs: dict[str, Any] = {}
+    for slot, each in stage.inputs.items():
+        named = entry.pop(slot)
+        given = [
+            artifact
+            for giver in (named if isinstance(named, list) else [named])
+            for artifact in _made(graph, giver)
+            if type(artifact).__name__ in each.kinds
+        ]
+        inputs[slot] = tuple(given) if each.many else given[0]
+    result = stage.run(PlainContext(), stage.parameters.model_validate(entry), **inputs)
+    return result if isinstance(result, tuple) else (result,)

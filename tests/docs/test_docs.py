@@ -1,0 +1,152 @@
+"""README and docs: every block of code runs, links lead somewhere, generated pages are current."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from pipeline import reference
+from pipeline.workflow import load_workflow
+from tests.docs.blocks import PAGES, ROOT, Block, anchors_of, blocks_of, prose_of
+
+LANGUAGES = {"sh", "python", "yaml", "toml", "text"}
+
+# One process instead of a cluster: what is tested here are the docs.
+PRELUDE = """\
+set -euo pipefail
+gravel() { if [ "$1" = run ]; then command gravel "$@" --cluster inline -q; else command gravel "$@"; fi; }
+"""
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def run(words: list[str], folder: Path, text: str) -> None:
+    bin_folder = str(Path(sys.executable).parent)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GRAVEL_")}
+    environment |= {
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONWARNINGS": "error",
+    }
+    done = subprocess.run(
+        words,
+        input=text,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+
+
+def carry_out(block: Block, folder: Path) -> None:
+    """Do with a block what its fence says."""
+    if block.language == "yaml":
+        if "." in block.mark:
+            (folder / block.mark).write_text(block.text)
+            load_workflow(folder / block.mark)
+        else:
+            assert YAML(typ="safe", pure=True).load(block.text)
+    elif block.language == "toml":
+        assert tomllib.loads(block.text)
+    elif block.language == "python":
+        ast.parse(block.text)
+        if block.mark:
+            (folder / block.mark).write_text(block.text)
+        else:
+            run([sys.executable, "-"], folder, block.text)
+    elif block.mark in ("gpu", "background"):
+        run(["bash", "-n"], folder, block.text)
+    elif block.mark == "ci":
+        script = (ROOT / ".ci" / "run").read_text()
+        for command in filter(None, re.split(r"&&|\n", block.text)):
+            assert command.strip().replace("pip install", "pip install -q") in script, command
+    else:
+        assert not block.mark, block.mark
+        run(["bash", "-s"], folder, PRELUDE + block.text)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=name_of)
+def test_every_block_runs(page, tmp_path):
+    (tmp_path / ".gravel").mkdir()
+    for block in blocks_of(page):
+        where = f"{name_of(page)}:{block.line}"
+        assert block.language in LANGUAGES, f"{where}: a block of {block.language or 'no language'}"
+        if block.language == "text":
+            continue
+        try:
+            carry_out(block, tmp_path)
+        except Exception as error:
+            raise AssertionError(f"{where}: {error}") from error
+
+
+def test_a_block_that_fails_is_noticed(tmp_path):
+    for block in [
+        Block("sh", "", "gravel run nothing.yaml\n", 1),
+        Block("sh", "", "false\ntrue\n", 1),
+        Block("sh", "gpu", "if\n", 1),
+        Block("sh", "ci", "make coffee\n", 1),
+        Block("python", "", "1 / 0\n", 1),
+        Block("yaml", "w.yaml", "stages: {a: {stage: nothing}}\n", 1),
+    ]:
+        with pytest.raises(Exception, match=r".+"):
+            carry_out(block, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose_of(page)):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{name_of(page)} links to {link}"
+        if anchor:
+            assert anchor in anchors_of(target), f"{name_of(page)} links to {link}"
+
+
+def test_pages_that_the_code_names_are_there():
+    found = 0
+    for file in [
+        each for package in ("pipeline", "stages", "kernels") for each in (ROOT / package).rglob("*.py")
+    ]:
+        text = file.read_text(encoding="utf-8").replace("{PAGE}", "docs/troubleshooting.md")
+        for path, anchor in re.findall(r"docs/([\w/-]+\.md)(?:#([\w-]+))?", text):
+            page = ROOT / "docs" / path
+            assert page.is_file(), f"{file} names docs/{path}"
+            assert not anchor or anchor in anchors_of(page), f"{file} names docs/{path}#{anchor}"
+            found += 1
+    assert found > 5
+
+
+def test_generated_pages_are_current():
+    assert reference.stale(ROOT / "docs") == [], f"run `{reference.WRITE}`"
+
+
+def test_stale_pages_are_written_and_removed(tmp_path, capsys):
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "gone.md").write_text("old")
+    assert reference.main([], tmp_path) == 1
+    assert "docs/stages/gone.md is not current" in capsys.readouterr().out
+    assert reference.main(["--write"], tmp_path) == 0
+    assert reference.main([], tmp_path) == 0
+    assert not (tmp_path / "stages" / "gone.md").exists()
+    assert "`strategy`" in (tmp_path / "stages" / "traverse.md").read_text()
+    assert "two_phase" in (tmp_path / "strategies.md").read_text()
+
+
+def test_the_tutorial_of_own_stages_is_short():
+    block = next(each for each in blocks_of(ROOT / "docs" / "own-stages.md") if each.mark == "my_stages.py")
+    assert block.text.count("\n") < 60
