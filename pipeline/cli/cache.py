@@ -110,6 +110,9 @@ def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str |
     _print_table(("id", "kind", "size", "made", "by"), rows)
     total = format_bytes(sum(entry.record.bytes_on_disk for entry in entries))
     click.echo(f"{len(entries)} artifacts, {total}, in {cache.root}")
+    if cache.remote is not None:
+        away = sum(not cache.is_here(artifact_id) for artifact_id in cache.remote.known())
+        click.echo(f"{away} more are known to lie in {cache.remote.url}, and come when they are opened")
 
 
 def _maker(entry: Entry) -> str:

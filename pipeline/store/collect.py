@@ -126,8 +126,7 @@ def _behind(cache: Cache, known: list[RecipeRecord]) -> tuple[set[str], set[str]
         return set(), set()
     pending = set(cache.remote.pending())
     unsent = {output for recipe in known if recipe.digest in pending for output in recipe.outputs}
-    away = {name.removesuffix(".json") for name in cache.files.names("away/artifacts", ".json")}
-    return unsent, away
+    return unsent, set(cache.remote.known())
 
 
 def _leads_nowhere(recipe: RecipeRecord, there: set[str], since: float) -> bool:

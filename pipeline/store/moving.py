@@ -6,6 +6,7 @@ before it is sent. Nothing that is there already is sent again, and a copy that 
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -32,6 +33,9 @@ Told = Callable[[int], None]
 
 MOVE_THREADS = 4
 """Objects under way at once; each holds up to 64 MiB when sent, and four fill a line of 10 Gbit/s."""
+
+
+_SLOTS = threading.BoundedSemaphore(MOVE_THREADS)
 
 
 class FaultySource(GravelError):
@@ -109,11 +113,11 @@ def _take(record: ArtifactRecord, file: StoredFile, folder: Path, source: Source
     name = f"data/{record.path.name}/{file.path}"
     target = folder / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    pieces = source.read(name)
-    if pieces is None:
-        raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
     digest = blake3()
-    with target.open("wb") as handle:
+    with _SLOTS, target.open("wb") as handle:
+        pieces = source.read(name)
+        if pieces is None:
+            raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
         for piece in pieces:
             digest.update(piece)
             handle.write(piece)
@@ -172,19 +176,22 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str], b
 
 
 def _send(record: ArtifactRecord, file: StoredFile, target: Target, told: Told | None) -> None:
-    try:
-        data = (record.path / file.path).read_bytes()
-    except OSError as error:
-        raise DamagedArtifact(record.id, f"{file.path} cannot be read ({error.strerror})") from error
-    if blake3(data).hexdigest() != file.blake3:
-        raise DamagedArtifact(record.id, f"{file.path} is not what was written")
-    target.put(f"data/{record.path.name}/{file.path}", data)
+    with _SLOTS:
+        try:
+            data = (record.path / file.path).read_bytes()
+        except OSError as error:
+            raise DamagedArtifact(record.id, f"{file.path} cannot be read ({error.strerror})") from error
+        if blake3(data).hexdigest() != file.blake3:
+            raise DamagedArtifact(record.id, f"{file.path} is not what was written")
+        target.put(f"data/{record.path.name}/{file.path}", data)
     if told is not None:
         told(len(data))
 
 
 def each(action: Callable[[T], R], items: list[T] | tuple[T, ...]) -> list[R]:
     """Do something for each item on a few threads; the first error ends it."""
+    if len(items) < 2:
+        return [action(item) for item in items]
     with ThreadPoolExecutor(MOVE_THREADS) as pool:
         try:
             return list(pool.map(action, items))

@@ -29,6 +29,12 @@ TIE = "remote.json"
 PAUSE_SECONDS = 15.0
 """After a failure; a store that is down must not delay each of hundreds of stage runs."""
 
+MISSES = 16
+"""Recipes not found until the store is asked for its list, a thousand names an answer, not for each."""
+
+LISTED_SECONDS = 30.0
+"""For which a list is believed; what another machine adds meanwhile is at worst computed twice."""
+
 SAY_SECONDS = 2.0
 """Of waiting for the store at the end of a run until it is said."""
 
@@ -65,6 +71,9 @@ class Remote:
         self._opening = threading.Lock()
         self._quiet_until = 0.0
         self._said: set[str] = set()
+        self._missed = 0
+        self._listed: set[str] = set()
+        self._listed_until = 0.0
         self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._pusher: threading.Thread | None = None
         self.pushed = 0  # recipes
@@ -78,7 +87,7 @@ class Remote:
 
         try:
             target = self._reach()
-            text = None if target is None else target.get(f"recipes/{digest}.json")
+            text = None if target is None else self._recipe(digest, target)
             if target is None or text is None:
                 return here
             found = read_recipe(text, digest)
@@ -92,6 +101,17 @@ class Remote:
             return here
         self._cache.files.replace(f"recipes/{digest}.json", text, durable=False)
         return found
+
+    def _recipe(self, digest: str, target: Target) -> bytes | None:
+        """Ask for a recipe; after many that the store did not have, look at the list of those that it has."""
+        if self._missed >= MISSES and time.monotonic() > self._listed_until:
+            self._listed = {name.removesuffix(".json") for name in target.names("recipes")}
+            self._listed_until = time.monotonic() + LISTED_SECONDS
+        if self._missed >= MISSES and digest not in self._listed:
+            return None
+        text = target.get(f"recipes/{digest}.json")
+        self._missed += text is None
+        return text
 
     def _know(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
@@ -129,6 +149,11 @@ class Remote:
         except (KeyError, TypeError, ValueError):
             self.forget(artifact_id)
             return None
+
+    def known(self) -> list[str]:
+        """List the artifacts that are known here to lie in the store."""
+        names = self._cache.files.names("away/artifacts", ".json")
+        return [name.removesuffix(".json") for name in names]
 
     def bring(self, artifact_id: str) -> None:
         """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from shutil import rmtree
 from typing import TYPE_CHECKING
@@ -17,6 +18,10 @@ from pipeline.store.selecting import Chosen, Selection, choose
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
     from pipeline.store.records import RecipeRecord
+
+
+AT_ONCE = 8
+"""Recipes, and as many artifacts, under way at once; their data share `moving.MOVE_THREADS`."""
 
 
 @dataclass
@@ -50,22 +55,18 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     there = {name.removesuffix(".json") for name in target.names("artifacts")}
     recipes = {name.removesuffix(".json") for name in target.names("recipes")}
 
-    def send(artifact_id: str) -> None:
+    def send(artifact_id: str) -> int | None:
         if artifact_id in there or (own and not cache.is_here(artifact_id)):
-            moved.present += 1
-            return
-        moved.bytes += depart(cache, artifact_id, target, told)
-        moved.artifacts += 1
-        there.add(artifact_id)
+            return None
+        return depart(cache, artifact_id, target, told)
 
-    def remember(recipe: RecipeRecord) -> None:
-        if recipe.digest not in recipes:
-            text = cache.files.read(f"recipes/{recipe.digest}.json")
-            if text is not None:
-                target.put(f"recipes/{recipe.digest}.json", text[0])
-                moved.recipes += 1
+    def remember(recipe: RecipeRecord) -> bool:
+        text = None if recipe.digest in recipes else cache.files.read(f"recipes/{recipe.digest}.json")
+        if text is not None:
+            target.put(f"recipes/{recipe.digest}.json", text[0])
         if own:
             cache.files.remove(f"pending/{recipe.digest}")
+        return text is not None
 
     _go(chosen, moved, send, remember)
     there_runs = set(target.names("runs"))
@@ -90,26 +91,25 @@ def pull(cache: Cache, remote: str, selection: Selection, told: Told | None = No
 def _into(cache: Cache, source: Source, chosen: Chosen, told: Told | None) -> Moved:
     moved = Moved(source.where, damaged=chosen.damaged)
 
-    def take(artifact_id: str) -> None:
+    def take(artifact_id: str) -> int | None:
         if cache.is_here(artifact_id) and cache.check(artifact_id) is None:
-            moved.present += 1
-            return
+            return None
         if cache.is_here(artifact_id):
             cache.quarantine(artifact_id, cache.check(artifact_id) or "it was damaged")
         text = source.get(f"artifacts/{artifact_id}.json")
         if text is None:
             raise FaultySource(f"{source.where} does not hold artifact {artifact_id[:12]}")
-        moved.bytes += arrive(cache, artifact_id, text, source, told).bytes_on_disk
-        moved.artifacts += 1
+        return arrive(cache, artifact_id, text, source, told).bytes_on_disk
 
-    def remember(recipe: RecipeRecord) -> None:
+    def remember(recipe: RecipeRecord) -> bool:
         here = cache.recall_here(recipe.digest)
         if here is not None and all(cache.is_here(output) for output in here.outputs):
-            return
+            return False
         text = source.get(f"recipes/{recipe.digest}.json")
-        if text is not None:
-            cache.files.replace(f"recipes/{recipe.digest}.json", text)
-            moved.recipes += 1
+        if text is None:
+            return False
+        cache.files.replace(f"recipes/{recipe.digest}.json", text)
+        return True
 
     _go(chosen, moved, take, remember)
     for run in chosen.runs:
@@ -120,27 +120,44 @@ def _into(cache: Cache, source: Source, chosen: Chosen, told: Told | None) -> Mo
 def _go(
     chosen: Chosen,
     moved: Moved,
-    copy: Callable[[str], None],
-    remember: Callable[[RecipeRecord], None],
+    copy: Callable[[str], int | None],
+    remember: Callable[[RecipeRecord], bool],
 ) -> None:
-    """Copy the outputs of each recipe, then the recipe; what is damaged is noted and the rest goes on."""
+    """Copy outputs, then the recipes that lead to them; what is damaged is noted and the rest goes on.
 
-    def one(artifact_id: str) -> None:
+    `copy` returns the bytes, or None for what was there. Some recipes go at once, since most of the time of
+    small ones is spent on waiting for answers.
+    """
+
+    def one(artifact_id: str) -> int | None:
         try:
-            copy(artifact_id)
+            return copy(artifact_id)
         except (FaultySource, DamagedArtifact) as error:
             moved.damaged[artifact_id] = str(error)
+            return None
+
+    def several(ids: list[str]) -> None:
+        for artifact_id, size in zip(ids, pool.map(one, ids), strict=True):
+            if size is not None:
+                moved.artifacts += 1
+                moved.bytes += size
+            elif artifact_id not in moved.damaged:
+                moved.present += 1
 
     seen: set[str] = set()
-    for recipe in chosen.recipes:
-        for output in recipe.outputs:
-            if output not in seen:
-                one(output)
-        seen.update(recipe.outputs)
-        if not moved.damaged.keys() & set(recipe.outputs):
-            remember(recipe)
-    for artifact_id in chosen.artifacts:
-        one(artifact_id)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for start in range(0, len(chosen.recipes), AT_ONCE):
+                batch = chosen.recipes[start : start + AT_ONCE]
+                fresh = dict.fromkeys(output for recipe in batch for output in recipe.outputs)
+                several([output for output in fresh if output not in seen])
+                seen.update(fresh)
+                whole = [recipe for recipe in batch if not moved.damaged.keys() & set(recipe.outputs)]
+                moved.recipes += sum(pool.map(remember, whole))
+            several(chosen.artifacts)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _bring(cache: Cache, chosen: Chosen) -> None:

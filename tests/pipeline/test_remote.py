@@ -120,13 +120,13 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
     one = places("one")
     put_graph(one, "first", 50)
     before = line.passed
-    record = put_graph(one, "second", 30_000)
+    record = put_graph(one, "second", 12_000)
     whole = line.passed - before
     assert whole > record.bytes_on_disk
 
     for part in parts:
         name = f"cut at {part}"
-        vertices = 30_000 + int(1000 * part)
+        vertices = 12_000 + int(1000 * part)
         line.cut(after=int(part * whole))
         cut = put_graph(one, name, vertices)
         line.mend()
@@ -153,7 +153,7 @@ def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
     script = (
         "import sys; from pipeline.store import Cache; from tests.pipeline.samples import graph, publish\n"
         "import pipeline.store.s3; pipeline.store.s3.RETRIES = 50\n"
-        "cache = Cache(sys.argv[1]); publish(cache, graph(30_000), 'killed'); print('made', flush=True)\n"
+        "cache = Cache(sys.argv[1]); publish(cache, graph(12_000), 'killed'); print('made', flush=True)\n"
         "cache.settle()"
     )
     line.cut(after=50_000)
@@ -172,7 +172,7 @@ def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
 
 
 def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatch):
-    record = put_graph(places("one"), vertices=30_000)
+    record = put_graph(places("one"), vertices=12_000)
     two = places("two")
     assert two.cache.recall(recipe("one").digest) is not None
     for part in (0.05, 0.5, 0.95):
@@ -183,8 +183,21 @@ def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatc
             two.cache.open(record.id)
         assert list((two.root / "data").iterdir()) == []
         line.mend()
-    assert equal(two.cache.open(record.id), graph(30_000))
+    assert equal(two.cache.open(record.id), graph(12_000))
     assert two.cache.verify().damaged == {}
+
+
+def test_many_recipes_that_the_store_lacks_cost_few_questions(places, line):
+    put_graph(places("one"), "there")
+    two = places("two")
+    assert two.cache.recall("0" * 64) is None
+    before = line.passed
+    assert two.cache.recall("1" * 64) is None
+    one_question = line.passed - before
+    for number in range(300):
+        assert two.cache.recall(f"{number:064x}") is None
+    assert line.passed - before < 30 * one_question
+    assert two.cache.recall(recipe("there").digest) is not None
 
 
 def test_two_machines_that_push_the_same_leave_it_once(places, line):
