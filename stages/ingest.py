@@ -40,6 +40,15 @@ def _format_name(value: Any) -> Any:
     raise ValueError(f"unknown format {value!r}; there are auto, {', '.join(FORMATS)}")
 
 
+class Expected(Parameters):
+    """Counts that a graph is known to have; a graph with others is refused."""
+
+    vertices: Annotated[int, Field(ge=0)] | None = None
+    """Vertices: those that the format states, else the ids that occur."""
+    edges: Annotated[int, Field(ge=0)] | None = None
+    """Edges as the file lists them, loops and repetitions included."""
+
+
 class IngestParameters(Parameters):
     """Where the edges come from: exactly one of `source` and `file`."""
 
@@ -57,6 +66,8 @@ class IngestParameters(Parameters):
     """What the file, as stored, must hash to."""
     weights: bool = True
     """Whether to keep weights where the file has them."""
+    expect: Expected | None = None
+    """Counts to check the graph against."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
     """Host memory to work in at most, whatever the file's size."""
 
@@ -71,9 +82,13 @@ class IngestParameters(Parameters):
 def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
     """Read or generate the edges; raises StageError for whatever is wrong with the input."""
     if parameters.source is not None:
-        return _generate(context, parameters.source, working_memory(parameters, context.machine))
-    assert parameters.file is not None
-    return _read_file(context, parameters, parameters.file)
+        made = _generate(context, parameters.source, working_memory(parameters, context.machine))
+    else:
+        assert parameters.file is not None
+        made = _read_file(context, parameters, parameters.file)
+    if parameters.expect is not None:
+        _check_counts(made[0], parameters.expect, parameters.file)
+    return made
 
 
 def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
@@ -136,6 +151,21 @@ def block_bytes(memory: int, threads: int) -> int:
     (a line of 4 bytes becomes two ids and a weight), beside the block itself and a copy.
     """
     return max(1 << 16, min(4 << 20, memory // (32 * (threads + 2))))
+
+
+def _check_counts(edges: EdgeList, expected: Expected, file: str | None) -> None:
+    found = {"vertices": edges.vertex_count, "edges": len(edges.source)}
+    wanted = {name: count for name, count in expected.model_dump().items() if count is not None}
+    wrong = [name for name, count in wanted.items() if found[name] != count]
+    if wrong:
+        told = " and ".join(f"{found[name]:,} {name}" for name in wrong)
+        meant = " and ".join(f"{wanted[name]:,}" for name in wrong)
+        raise StageError(
+            f"the graph has {told}, and {meant} {'are' if meant != '1' else 'is'} expected",
+            hint="it is another version, incomplete, or not in the format detected; if the graph is right, "
+            "correct what is expected of it",
+            file=file,
+        )
 
 
 def _watched(

@@ -1,0 +1,285 @@
+"""The section `datasets` of a workflow: files, globs, URLs and catalogues become an axis of the matrix.
+
+The axis is called `dataset`; a value goes by the data set's name and is the mapping of `ingest`'s parameters
+that stands for it, put in by `with: ${dataset}`.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from pipeline.errors import GravelError, Location, WorkflowError
+from pipeline.workflow.catalogue import DataSet, absolute, described, is_catalogue, is_url, read_catalogue
+from pipeline.workflow.faults import Faults
+from pipeline.workflow.names import suggest
+from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from pipeline.workflow.scalars import to_text
+from pipeline.workflow.substitution import fill, references
+from pipeline.workflow.values import Values, malformed
+from stages.artifacts import Json
+
+__all__ = ["AXIS", "MOST_DATASETS", "axis_node", "read_datasets"]
+
+AXIS = "dataset"
+"""The name of the axis, and of what stages refer to."""
+
+MOST_DATASETS = 1000
+"""Of one section; each is a value of the axis, so the limits of the matrix come next."""
+
+_PACKED = {".gz", ".bz2", ".xz", ".zst"}
+_SHAPES = "write a path, a glob, a URL or a catalogue.yaml; a list of them; or names with one each"
+
+
+def read_datasets(
+    node: Node | None, folders: tuple[Path, ...], values: Values, source: Text, faults: Faults
+) -> dict[str, DataSet]:
+    """Return the data sets that a section names, by name; faults are noted.
+
+    `folders` are those of the file and of the ones that use it; relative paths start from the first, and for
+    a value that another file gives from the last.
+    """
+    if node is None or (isinstance(node, ScalarNode) and node.value is None):
+        return {}
+    before = len(faults)
+    reader = _Reader(folders, values, source, faults)
+    found = list(reader.section(node))
+    if len(faults) > before:
+        return {}
+    if len(found) > MOST_DATASETS:
+        message = f"`datasets` names {len(found):,} data sets, and at most {MOST_DATASETS:,} are taken"
+        faults.add(message, "split them over several workflows", source.at(node))
+        return {}
+    return _named(found, faults)
+
+
+def axis_node(found: Mapping[str, DataSet], node: Node) -> MapNode:
+    """Return the data sets as the axis of a matrix, which stands where the section does."""
+
+    def tree(value: Json) -> Node:
+        if isinstance(value, dict):
+            items = {key: tree(item) for key, item in value.items()}
+            keys = {key: ScalarNode(node.line, node.column, key, key) for key in value}
+            size = 1 + len(keys) + sum(item.size for item in items.values())
+            return MapNode(node.line, node.column, items, keys, size)
+        plain = value.replace("${", "$${") if isinstance(value, str) else value
+        return ScalarNode(node.line, node.column, to_text(plain), plain)
+
+    root = tree({name: data_set.parameters() for name, data_set in found.items()})
+    assert isinstance(root, MapNode)
+    return root
+
+
+@dataclass(frozen=True)
+class _Found:
+    data_set: DataSet
+    given: bool  # the workflow or catalogue names it itself
+
+
+class _Reader:
+    def __init__(self, folders: tuple[Path, ...], values: Values, source: Text, faults: Faults) -> None:
+        self.folders = folders
+        self.values = values
+        self.source = source
+        self.faults = faults
+
+    def filled(self, node: Node) -> Json:
+        """Fill in references, to fixed parameters only; None after a fault."""
+        sound = True
+        for reference in references(node, self.source):
+            name = reference.name
+            if name is None:
+                self.faults.add(*malformed(reference.text), reference.location)
+            elif name in self.values.varying:
+                message = f"`datasets` cannot refer to {self.values.told_axis(name)} for it is fixed"
+                self.faults.add(message, "refer to it in a stage instead", reference.location)
+            elif name not in self.values.parameters and name not in self.values.broken:
+                hint = suggest(name, self.values.parameters, "parameter")
+                self.faults.add(f"there is no parameter {name!r}", hint, reference.location)
+            sound = sound and name in self.values.parameters
+        if not sound:
+            return None
+        try:
+            return fill(node, self.values.parameters, self.source).value
+        except WorkflowError as error:
+            for problem in error.problems:
+                self.faults.add_problem(problem)
+            return None
+
+    def folder(self, node: Node) -> Path:
+        """Return where relative paths start: a value that another workflow gives means its folder."""
+        names = [each.name for each in references(node, self.source)]
+        return self.folders[-1 if any(name in self.values.origins for name in names) else 0]
+
+    def section(self, node: Node) -> Iterator[_Found]:
+        before = len(self.faults)
+        value = self.filled(node)
+        if len(self.faults) > before or (value is None and self.values.broken):
+            return
+        folder = self.folder(node)
+        if isinstance(value, dict) and "catalogue" not in value:
+            for name, item in value.items():
+                inner = node.items.get(name) if isinstance(node, MapNode) else None
+                place = (
+                    self.source.at(node.keys[name])
+                    if isinstance(node, MapNode) and inner
+                    else self.source.at(node)
+                )
+                yield from self.called(name, item, inner or node, place, folder)
+        else:
+            items = value if isinstance(value, list) else [value]
+            nodes = node.items if isinstance(node, ListNode) else (node,) * len(items)
+            for item, inner in zip(items, nodes, strict=True):
+                yield from self.item(item, inner, folder)
+            if not items:
+                self.faults.add("`datasets` is empty, so nothing would run", _SHAPES, self.source.at(node))
+
+    def called(self, name: str, item: Json, node: Node, place: Location, folder: Path) -> Iterator[_Found]:
+        """Read a data set that stands under its name."""
+        if isinstance(item, str):
+            several = is_catalogue(item) or (_is_pattern(item) and not absolute(item, folder).exists())
+            if several:
+                message = f"the data set {name!r} is {item!r}, which may be several files"
+                self.faults.add(message, "leave the name out, or name one file", self.source.at(node))
+                return
+            item = {"file": item}
+        yield from self.mapping(name, item, node, place, folder)
+
+    def item(self, item: Json, node: Node, folder: Path) -> Iterator[_Found]:
+        """Read one item of a list, which may stand for several data sets."""
+        place = self.source.at(node)
+        if isinstance(item, dict) and "catalogue" in item:
+            yield from self.catalogue(item, node, place, folder)
+        elif isinstance(item, dict):
+            location = item.get("file") or item.get("url")
+            name = item.get("name") or (_short(location) if isinstance(location, str) else "")
+            rest = {key: value for key, value in item.items() if key != "name"}
+            for found in self.mapping(to_text(name), rest, node, place, folder):
+                yield replace(found, given="name" in item)
+        elif not isinstance(item, str) or not item.strip():
+            self.faults.add(f"`datasets` has {to_text(item)!r:.60}", _SHAPES, place)
+        elif is_url(item):
+            yield _Found(DataSet(_short(item), item, place), False)
+        elif is_catalogue(item):
+            yield from self.catalogue({"catalogue": item}, node, place, folder)
+        else:
+            path = absolute(item, folder)
+            if not _is_pattern(item) or path.exists():
+                yield _Found(DataSet(_short(item), str(path), place), False)
+                return
+            yield from self.matching(item, place, folder)
+
+    def mapping(self, name: str, item: Json, node: Node, place: Location, folder: Path) -> Iterator[_Found]:
+        if not isinstance(item, dict):
+            self.faults.add(f"the data set {name!r} is {to_text(item)!r:.60}", _SHAPES, place)
+            return
+        nodes = node.items if isinstance(node, MapNode) else {}
+        at = {key: self.source.at(inner) for key, inner in nodes.items()}
+        data_set = described(name, item, folder, place, at, self.faults)
+        if data_set is not None:
+            yield _Found(data_set, True)
+
+    def matching(self, pattern: str, place: Location, folder: Path) -> Iterator[_Found]:
+        """Yield the files that a glob matches now, in the order of their names."""
+        wanted = os.path.expanduser(pattern)  # noqa: PTH111 (an unknown user's is left as it is)
+        for start in dict.fromkeys((folder, Path.cwd())):
+            names = sorted(glob.glob(wanted, root_dir=start, recursive=True))  # noqa: PTH207 (a relative one)
+            files = [path for name in names if (path := (start / name)).is_file()]
+            if files:
+                for path in files:
+                    yield _Found(DataSet(_short(path.name), str(path.absolute()), place), False)
+                return
+        self.faults.add(f"no file matches {pattern!r}", f"it is looked for in {folder}", place)
+
+    def catalogue(
+        self, item: Mapping[str, Json], node: Node, place: Location, folder: Path
+    ) -> Iterator[_Found]:
+        nodes = node.items if isinstance(node, MapNode) else {}
+        for key in item:
+            if key not in ("catalogue", "pick"):
+                where = self.source.at(nodes[key]) if key in nodes else place
+                hint = suggest(key, ("catalogue", "pick"), "key")
+                self.faults.add(f"beside `catalogue` there is no key {key!r}", hint, where)
+                return
+        named = item["catalogue"]
+        if not isinstance(named, str):
+            self.faults.add(
+                f"`catalogue` is {to_text(named)!r:.60}, and the path of a file is expected", None, place
+            )
+            return
+        try:
+            known = read_catalogue(absolute(named, folder))
+        except WorkflowError as error:
+            for problem in error.problems:
+                self.faults.add_problem(problem)
+            return
+        except GravelError as error:
+            self.faults.add(str(error), error.problems[0].hint, place)
+            return
+        wanted = item.get("pick")
+        if wanted is None:
+            wanted = list(known)
+        picked = wanted if isinstance(wanted, list) else [wanted]
+        listed = nodes.get("pick")
+        inner = listed.items if isinstance(listed, ListNode) else (listed or node,) * len(picked)
+        for name, each in zip(picked, inner, strict=False):
+            where = self.source.at(each)
+            if not isinstance(name, str) or name not in known:
+                message = f"{named} has no data set {to_text(name)!r:.60}"
+                self.faults.add(message, suggest(to_text(name), known, "data set"), where)
+                continue
+            yield _Found(known[name], True)
+
+
+def _is_pattern(text: str) -> bool:
+    return not is_url(text) and glob.has_magic(text)
+
+
+def _short(location: str) -> str:
+    """Return a file's name without its suffix and that of its compression."""
+    name = PurePosixPath(location.split("?")[0].rstrip("/")).name or location
+    path = PurePosixPath(name)
+    if path.suffix.lower() in _PACKED:
+        path = PurePosixPath(path.stem)
+    return path.stem or name
+
+
+def _named(found: list[_Found], faults: Faults) -> dict[str, DataSet]:
+    """Give each a name of its own; the same file named twice, without more said of it, is one data set."""
+    once: dict[tuple[str, str], _Found] = {}
+    for each in found:
+        data_set = each.data_set
+        key = (data_set.name if each.given else "", data_set.location)
+        if each.given and key in once:
+            faults.add(
+                f"the data set {data_set.name!r} is named twice", "keep one of the two", data_set.place
+            )
+            return {}
+        once.setdefault(key, each)
+    count: dict[str, int] = {}
+    for each in once.values():
+        count[each.data_set.name] = count.get(each.data_set.name, 0) + 1
+    taken: dict[str, DataSet] = {}
+    for each in sorted(once.values(), key=lambda each: not each.given):
+        data_set = each.data_set
+        for name in (data_set.name, *_longer(data_set.location)):
+            if name not in taken and (each.given or count.get(name, 0) < 2):
+                taken[name] = replace(data_set, name=name)
+                break
+            if each.given:
+                message = f"two data sets are called {name!r}"
+                faults.add(message, "give one of them another name", data_set.place)
+                return {}
+    order = {each.data_set.location: at for at, each in enumerate(once.values())}
+    return dict(sorted(taken.items(), key=lambda item: order[item[1].location]))
+
+
+def _longer(location: str) -> Iterator[str]:
+    """Yield longer and longer names: the file's, then with the folders above it, then its whole place."""
+    parts = PurePosixPath(location.split("?")[0]).parts
+    for length in range(1, len(parts) + 1):
+        yield "/".join(parts[-length:])
+    yield location
