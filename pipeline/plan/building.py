@@ -10,7 +10,7 @@ from pipeline.plan.keys import run_key
 from pipeline.plan.model import InputRef, Plan, StageRun
 from pipeline.plan.selection import Selection, chosen_combinations, select
 from pipeline.workflow.combinations import Combinations, choices
-from pipeline.workflow.entries import REPEAT
+from pipeline.workflow.entry_reader import REPEAT
 from pipeline.workflow.model import EntryOutput, StageEntry, Workflow
 from pipeline.workflow.values import MOST_RUNS
 from stages.artifacts import Json
@@ -108,6 +108,7 @@ class _Builder:
                 forced=False,
                 location=entry.location,
                 files=variant.files,
+                time_limit=entry.time_limit,
             )
             self._keys[entry.name, place] = [
                 self._add(_repeated(run, times), text) for times in range(1, repetitions + 1)
@@ -122,7 +123,14 @@ class _Builder:
         else:
             known = self.runs[first]
             aliases = (*known.aliases, run.key)
-            self.runs[first] = replace(known, aliases=aliases, keep=known.keep or run.keep)
+            limits = (known.time_limit, run.time_limit)
+            limit = max((each for each in limits if each is not None), default=None)
+            self.runs[first] = replace(
+                known,
+                aliases=aliases,
+                keep=known.keep or run.keep,
+                time_limit=None if None in limits else limit,
+            )
         return first
 
     def _axes(self, entry: StageEntry) -> tuple[str, ...]:

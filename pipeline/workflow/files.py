@@ -34,11 +34,11 @@ def place_files(
     for location in named:
         found = _find(draft.parameters, location)
         names = [each.name for each in references(found, draft.source)] if found is not None else []
-        given = next((values.origins[name] for name in names if name in values.origins), None)
+        given = next((values.origins[name].location for name in names if name in values.origins), None)
         folders = values.folders if given is None else values.folders[::-1]
         places[location] = _place_file(location, folders)
         own = draft.source.at(found) if found is not None else draft.location
-        where[places[location]] = own if given is None else given
+        where[places[location]] = values.places.get(location, own if given is None else given)
     if all(location == placed for location, placed in places.items()):
         return parameters, where
     moved = stage.parameters.model_validate(_replace(data, places))

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import GravelError, Location, WorkflowError
-from pipeline.workflow.entries import Draft, EntryReader
+from pipeline.workflow.entries import Draft
+from pipeline.workflow.entry_reader import EntryReader
 from pipeline.workflow.names import suggest
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from pipeline.workflow.scalars import to_text
 from pipeline.workflow.substitution import Filled, references
-from pipeline.workflow.values import NAME, Values, Varying, malformed
+from pipeline.workflow.values import NAME, Origin, Values, Varying, malformed
 
 if TYPE_CHECKING:
     from pipeline.workflow.scopes import Reading, Scope
@@ -27,7 +28,7 @@ USE = "use"
 
 NEST = {
     "use": "another workflow file, whose entries become entries of this one under this name",
-    "parameters": "values for its parameters; they may refer to parameters and axes of this workflow",
+    "parameters": "values for its parameters; they may refer to parameters and axes, or name entries",
     "only": "those of its entries to use, with what they need; all of them if left out",
     "about": "what it is for",
 }
@@ -67,6 +68,7 @@ def read_use(name: str, node: MapNode, place: Location, scope: Scope, reading: R
     drafts = reading.read(inner, values, given)
     for axis, full in values.own_axes.items():
         scope.values.own_axes[f"{name}.{axis}"] = full
+    scope.values.datasets.update(values.datasets)
     kept = nest.chosen(drafts, reading.names)
     left_out = {draft.name for draft in drafts} - {draft.name for draft in kept}
     reading.names = [each for each in reading.names if each not in left_out]
@@ -107,7 +109,7 @@ class _Nest:
 
     def given(
         self, defaults: Node | None, called: str
-    ) -> tuple[dict[str, Filled | Varying | None], dict[str, Location]]:
+    ) -> tuple[dict[str, Filled | Varying | None], dict[str, Origin]]:
         """Evaluate what is given to parameters; returns values (None for a faulty one) and their places."""
         node = self.node.items.get("parameters")
         source, values = self.scope.source, self.scope.values
@@ -119,13 +121,15 @@ class _Nest:
             return {}, {}
         known = list(defaults.items) if isinstance(defaults, MapNode) else []
         given: dict[str, Filled | Varying | None] = {}
-        origins: dict[str, Location] = {}
+        origins: dict[str, Origin] = {}
         for name, item in node.items.items():
             if name not in known:
                 hint = suggest(name, known, "parameter")
                 self.faults.add(f"{called} has no parameter {name!r}", hint, source.at(node.keys[name]))
                 continue
-            origins[name] = source.at(item)
+            further = values.origin_of(item)
+            prefix = self.scope.prefix if further is None else further.prefix
+            origins[name] = Origin(source.at(item), prefix)
             given[name] = self.value(item, values)
         return given, origins
 

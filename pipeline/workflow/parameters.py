@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from pipeline.errors import Location, WorkflowError
+from pipeline.workflow.datasets import AXIS, axis_node, read_datasets
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.matrix import named_items, read_matrix
 from pipeline.workflow.names import suggest
@@ -27,27 +29,38 @@ def read_values(
     given: Mapping[str, Filled | Varying | None] | None = None,
     values: Values | None = None,
     prefix: str = "",
+    datasets: Node | None = None,
 ) -> Values:
-    """Read the sections `parameters` and `matrix`; faults are noted, what is left is returned.
+    """Read the sections `parameters`, `matrix` and `datasets`; faults are noted, what is left is returned.
 
-    `given` holds the values that a workflow gives to one that it uses (None for one that has a fault),
-    `values` what is known before, and `prefix` what the names of axes begin with.
+    An override wins over the value in the file and over one that is given. `given` holds the values that a
+    workflow gives to one that it uses (None for one that has a fault), `values` what is known before, and
+    `prefix` what the names of axes begin with.
     """
     values = Values() if values is None else values
     defaults = named_items(parameters, "parameters", source, faults)
     axes = named_items(matrix, "matrix", source, faults)
+    if datasets is not None:
+        if AXIS in axes:
+            told = f"`datasets` makes an axis {AXIS!r}, and the matrix has one"
+            faults.add(told, "rename that of the matrix", source.at(axes.pop(AXIS)))
+        axes = {AXIS: datasets, **axes}
     for name in axes.keys() & defaults.keys():
         faults.add(
             f"{name!r} is a parameter and a matrix axis",
             "rename one of the two",
-            source.at(matrix.keys[name]) if isinstance(matrix, MapNode) else None,
+            source.at(matrix.keys[name])
+            if isinstance(matrix, MapNode) and name in matrix.keys
+            else source.at(defaults[name]),
         )
         values.broken.add(name)
     texts = {name: (node, source) for name, node in defaults.items()}
     for name, text in overrides.items():
-        _override(name, text, texts, list(axes), values, faults)
+        _override(name, text, texts, list(axes), values, faults, prefix)
     for name, value in (given or {}).items():
-        if isinstance(value, Varying):
+        if name in overrides:
+            values.origins.pop(name, None)
+        elif isinstance(value, Varying):
             values.varying[name] = value
         elif value is not None:
             values.parameters[name] = value
@@ -56,6 +69,15 @@ def read_values(
     resolver = _Resolver(texts, frozenset(axes), values, faults)
     for name in texts:
         resolver.resolve(name, ())
+    if datasets is not None and AXIS not in values.broken:
+        found = read_datasets(datasets, values.folders or (Path.cwd(),), values, source, faults)
+        values.datasets[prefix + AXIS] = found
+        values.places.update({each.location: each.place for each in found.values()})
+        if found:
+            axes[AXIS] = axis_node(found, datasets)
+        else:
+            del axes[AXIS]
+            values.broken.add(AXIS)
     read_matrix(matrix, axes, values, source, faults, prefix)
     return values
 
@@ -67,15 +89,18 @@ def _override(
     axes: list[str],
     values: Values,
     faults: Faults,
+    prefix: str,
 ) -> None:
+    full = prefix + name
     if name not in texts:
         if name in axes:
-            hint = f"--where {name}={text} chooses among its values"
-            faults.add(f"--set {name}: {name!r} is a matrix axis, not a parameter", hint)
+            hint = f"--where {full}={text} chooses among its values"
+            faults.add(f"--set {full}: {full!r} is a matrix axis, not a parameter", hint)
         else:
-            faults.add(f"--set {name}: there is no parameter {name!r}", suggest(name, texts, "parameter"))
+            hint = suggest(full, [prefix + each for each in texts], "parameter")
+            faults.add(f"--set {full}: there is no parameter {full!r}", hint)
         return
-    given = Text(f"--set {name}", text)
+    given = Text(f"--set {full}", text)
     try:
         node, problems = parse(given)
     except WorkflowError as error:

@@ -26,6 +26,7 @@ SECTIONS = {
     "about": "what it is for",
     "parameters": "names with default values, for ${name} and --set",
     "matrix": "axes with their values, listed or named; every combination is an experiment",
+    "datasets": "the axis `dataset`: files, a glob, URLs or a catalogue, each run through the same stages",
     "plugins": "Python files with stages of your own, by their paths from this file's folder",
     "stages": "the entries: which stage, from which inputs, with which parameters",
 }
@@ -53,6 +54,8 @@ class Reading:
         self._stages = stages
         self._trees: dict[Path, tuple[Text, MapNode]] = {}
         self._uses = 0
+        self._overrides: dict[str, str] = {}
+        self._prefixes: list[str] = []
 
     def main(
         self, source: Text, path: Path, top: MapNode, overrides: Mapping[str, str]
@@ -60,7 +63,15 @@ class Reading:
         """Read the file that was asked for."""
         scope = Scope(source, path, top, chain=(path.resolve(),))
         values = Values(folders=(path.absolute().parent,))
-        return scope, self.read(scope, values, {}, overrides)
+        self._overrides = dict(overrides)
+        drafts = self.read(scope, values, {})
+        for name in overrides:
+            nest = name[: name.rfind(".") + 1]
+            if nest not in self._prefixes:
+                known = [prefix.rstrip(".") for prefix in self._prefixes if prefix]
+                hint = suggest(nest.rstrip("."), known, "nested workflow")
+                self.faults.add(f"--set {name}: there is no nested workflow {nest.rstrip('.')!r}", hint)
+        return scope, drafts
 
     def open(self, path: Path, user: Scope, prefix: str, where: Location) -> Scope | None:
         """Open a file that another one uses; None after a fault. Raises GravelError if it cannot be read."""
@@ -87,7 +98,6 @@ class Reading:
         scope: Scope,
         values: Values,
         given: Mapping[str, Filled | Varying | None],
-        overrides: Mapping[str, str] | None = None,
     ) -> list[Draft]:
         """Read the sections of a file into `values` and drafts of its entries; faults are noted."""
         top, source = scope.top, scope.source
@@ -97,12 +107,13 @@ class Reading:
         read_values(
             top.items.get("parameters"),
             top.items.get("matrix"),
-            overrides or {},
+            self._own_overrides(scope.prefix),
             source,
             self.faults,
             given=given,
             values=values,
             prefix=scope.prefix,
+            datasets=top.items.get("datasets"),
         )
         section = top.items.get("stages")
         if section is None:
@@ -137,6 +148,14 @@ class Reading:
             if draft is not None:
                 drafts.append(draft)
         return drafts
+
+    def _own_overrides(self, prefix: str) -> dict[str, str]:
+        self._prefixes.append(prefix)
+        return {
+            name.removeprefix(prefix): text
+            for name, text in self._overrides.items()
+            if name[: name.rfind(".") + 1] == prefix
+        }
 
 
 def top_of(source: Text, faults: Faults) -> MapNode:

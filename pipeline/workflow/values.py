@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pipeline.errors import Location, Problem, WorkflowError
+from pipeline.workflow.catalogue import DataSet
 from pipeline.workflow.combinations import Combinations, choices
-from pipeline.workflow.nodes import Node, Text
+from pipeline.workflow.nodes import Node, ScalarNode, Text
 from pipeline.workflow.substitution import Filled, fill, references
 from stages.artifacts import Json
 
-__all__ = ["MOST_RUNS", "MOST_VALUES", "NAME", "Axes", "Choice", "Values", "Varying", "malformed"]
+__all__ = ["MOST_RUNS", "MOST_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying", "malformed"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_WHOLE = re.compile(r"\$\{([^{}]*)\}")
 
 MOST_RUNS = 20_000  # of one workflow; planning takes about a millisecond each
 MOST_VALUES = 1_000_000  # filled in over all variants of one entry, or all values of one parameter
@@ -57,6 +59,17 @@ class Varying:
     table: Mapping[Choice, Filled]
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where the value of a parameter stands that a workflow gives to one that it uses.
+
+    `prefix` stands before the names of entries in the file of that place.
+    """
+
+    location: Location
+    prefix: str
+
+
 @dataclass
 class Values:
     """What the names in one file stand for; `broken` names those that have faults of their own.
@@ -65,14 +78,18 @@ class Values:
     uses this one; `own_axes` leads from the names of this file's axes, those of workflows that it uses
     included, to their full names. `origins` says where the value of a parameter stands that was given by a
     workflow that uses this one. `folders` are those of this file and of the ones that use it, nearest first.
+    `datasets` holds the data sets of this file by name, under the full name of their axis, and `places` where
+    the file of each is named.
     """
 
     axes: Axes = field(default_factory=Axes)
     parameters: dict[str, Filled] = field(default_factory=dict)
     varying: dict[str, Varying] = field(default_factory=dict)
     own_axes: dict[str, str] = field(default_factory=dict)
-    origins: dict[str, Location] = field(default_factory=dict)
+    origins: dict[str, Origin] = field(default_factory=dict)
     folders: tuple[Path, ...] = ()
+    datasets: dict[str, Mapping[str, DataSet]] = field(default_factory=dict)
+    places: dict[str, Location] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
 
     @property
@@ -96,6 +113,13 @@ class Values:
             name: self.varying[name].table[tuple(place[axis] for axis in self.varying[name].axes)]
             for name in names
         }
+
+    def origin_of(self, node: Node) -> Origin | None:
+        """Return where the value of a scalar comes from that is one reference to a given parameter."""
+        if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
+            return None
+        whole = _WHOLE.fullmatch(node.value)
+        return self.origins.get(whole[1].strip()) if whole is not None else None
 
     def told_axis(self, name: str) -> str:
         """Write what a varying name is, for messages."""

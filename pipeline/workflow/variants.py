@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from pipeline.errors import WorkflowError
-from pipeline.workflow.entries import RESERVED, Draft
+from pipeline.workflow.entries import Draft
+from pipeline.workflow.entry_reader import RESERVED
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.files import place_files
 from pipeline.workflow.model import Variant
@@ -84,7 +85,7 @@ def make_variants(draft: Draft, axes: tuple[str, ...], faults: Faults) -> dict[t
 
 def _variant(draft: Draft, data: Mapping[str, object], faults: Faults, also: list[str]) -> Variant | None:
     plain = dict(data)
-    origins = draft.values.origins
+    origins = {name: origin.location for name, origin in draft.values.origins.items()}
     checked = validate(draft.stage, plain, draft.parameters, draft.location, draft.source, also, origins)
     if isinstance(checked, list):
         for problem in checked:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.workflow.entries import Draft, Named
+from pipeline.workflow.entries import Draft
+from pipeline.workflow.entry_reader import Named
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.model import EntryOutput
 from pipeline.workflow.names import either, suggest
@@ -60,7 +61,7 @@ def _wire_slot(
 
 def _tell_unknown(draft: Draft, named: Named, all_names: list[str], faults: Faults) -> None:
     """Tell that an entry is not there, in the words of the file that names it."""
-    prefix = draft.name[: draft.name.rfind(".") + 1]
+    prefix = named.prefix
     here = [name.removeprefix(prefix) for name in all_names if name.startswith(prefix) and name != draft.name]
     written = named.name.removeprefix(prefix)
     inside = [name for name in here if name.startswith(f"{written}.")]

@@ -320,3 +320,53 @@ def test_what_failed_is_computed_again_with_what_rests_on_it(tmp_path: Path) -> 
     assert {key for key, run in plan.runs.items() if run.forced} == {"bfs[order=rcm,layout=csr]"}
     with pytest.raises(RequestError, match="nothing that failed is part of this run: gone"):
         plan_of(tmp_path, ORDERINGS, failed=["gone"])
+
+
+SEARCH = """\
+parameters: {graph: own, where: random}
+stages:
+  own:   {stage: symmetrize, input: edges}
+  edges: {stage: ingest, source: {rmat: {scale: 3}}}
+  bfs:   {stage: traverse, input: "${graph}"}
+  check: {stage: verify, graph: own, traversal: bfs}
+"""
+
+
+def test_a_workflow_may_give_entries_to_one_that_it_uses(nested: Path) -> None:
+    (nested / "search.yaml").write_text(SEARCH)
+    (nested / "middle.yaml").write_text(
+        "parameters: {of: e}\nstages:\n  e: {stage: ingest, source: {rmat: {scale: 2}}}\n"
+        "  inner: {use: search.yaml, parameters: {graph: '${of}'}, only: bfs}\n"
+    )
+    text = (
+        "stages:\n  prep: {use: prepare.yaml}\n"
+        "  search: {use: search.yaml, parameters: {graph: prep.packed}, only: bfs}\n"
+        "  deep: {use: middle.yaml, parameters: {of: prep.graph}, only: inner.bfs}\n"
+    )
+    plan = plan_of(nested, text)
+    assert [key for key in plan.runs if not key.startswith("prep.")] == [
+        "search.bfs[prep.codec=csr]",
+        "search.bfs[prep.codec=varint]",
+        "deep.inner.bfs",
+    ]
+    assert plan.runs["deep.inner.bfs"].upstream == ("prep.graph",)
+    message, hint, place, at = problem_of(nested, text.replace("graph: prep.packed", "graph: prep.pakced"))
+    assert "no entry 'prep.pakced'" in message
+    assert "'prep.packed'" in hint
+    assert place == "w.yaml:3"
+    assert at.startswith("prep.pakced")
+
+
+def test_set_reaches_into_a_nested_workflow(nested: Path) -> None:
+    plan = plan_of(nested, STUDY, {"small.method": "degree", "plain.scale": "4"}, where={"scale": ["8"]})
+    assert plan.runs["small.ordered[scale=8]"].parameters.method == "degree"
+    assert plan.runs["plain.edges"].parameters.source.rmat.scale == 4
+    for name, message, hint in (
+        ("plain.scael", "no parameter 'plain.scael'", "'plain.scale'"),
+        ("plan.scale", "no nested workflow 'plan'", "'plain'"),
+        ("plain.codec", "is a matrix axis", "--where plain.codec=4"),
+    ):
+        with pytest.raises(WorkflowError) as caught:
+            plan_of(nested, STUDY, {name: "4"})
+        assert message in str(caught.value)
+        assert hint in (caught.value.problems[0].hint or "")
