@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 __all__ = ["Combinations", "choices"]
+
+Place: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,10 @@ class Combinations:
     """
 
     axes: tuple[str, ...]
-    places: tuple[tuple[int, ...], ...]
+    places: tuple[Place, ...]
+    _found: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[Place, list[Place]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )  # what was asked of `project` before, since a large matrix is asked thousands of times
 
     def kept(self, chosen: Mapping[str, Collection[int]]) -> Combinations:
         """Keep the combinations whose position on each axis is among those chosen."""
@@ -31,25 +37,26 @@ class Combinations:
             ),
         )
 
-    def project(self, axes: Sequence[str], fixed: Mapping[str, int]) -> list[tuple[int, ...]]:
+    def project(self, axes: Sequence[str], fixed: Mapping[str, int]) -> list[Place]:
         """Return what occurs on some of the axes, each once, where others are fixed at a position."""
-        named = [self.axes.index(axis) for axis in axes]
-        held = [(at, fixed[axis]) for at, axis in enumerate(self.axes) if axis in fixed]
-        return list(
-            dict.fromkeys(
-                tuple(place[at] for at in named)
-                for place in self.places
-                if all(place[at] == position for at, position in held)
-            )
-        )
+        held = tuple(axis for axis in self.axes if axis in fixed)
+        key = tuple(axes), held
+        if key not in self._found:
+            named, where = ([self.axes.index(axis) for axis in each] for each in key)
+            found: dict[Place, dict[Place, None]] = {}
+            for place in self.places:
+                at = tuple(place[position] for position in where)
+                found.setdefault(at, {})[tuple(place[position] for position in named)] = None
+            self._found[key] = {at: list(several) for at, several in found.items()}
+        return self._found[key].get(tuple(fixed[axis] for axis in held), [])
 
 
 def choices(
     groups: Iterable[Combinations], axes: Sequence[str], fixed: Mapping[str, int] | None = None
-) -> Iterator[tuple[int, ...]]:
+) -> Iterator[Place]:
     """Yield every choice of positions on `axes` that occurs, where others are fixed at a position."""
     order: list[str] = []
-    parts: list[list[tuple[int, ...]]] = []
+    parts: list[list[Place]] = []
     for group in groups:
         named = [axis for axis in axes if axis in group.axes]
         if named:
