@@ -130,10 +130,15 @@ def _tell(moved: Moved, did: str, way: str) -> None:
     from pipeline.memory import format_bytes
 
     click.echo(
-        f"{did} {moved.artifacts} artifacts ({format_bytes(moved.bytes)}), {moved.recipes} recipes and "
-        f"{moved.runs} runs {way} {moved.where}; {moved.present} artifacts were there"
+        f"{did} {_count(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
+        f"{_count(moved.recipes, 'recipe')} and {_count(moved.runs, 'run')} {way} {moved.where}; "
+        f"{moved.present} already there"
     )
     for name, reason in moved.damaged.items():
         click.echo(f"  {name[:12]}  {reason}")
     if moved.damaged:
-        click.echo(f"{len(moved.damaged)} damaged ones were not copied; `gravel cache verify` tells more")
+        click.echo("what is damaged was not copied; `gravel cache verify` tells more")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -44,7 +44,7 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
     for position, origin in enumerate(origins):
         if position:
             click.echo()
-        for line in _lines(origin):
+        for line in _lines(origin, cache):
             click.echo(line)
 
 
@@ -55,9 +55,9 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
 
         return _outputs(find_run(cache.root, name)[1], stage)
     if re.fullmatch("[0-9a-f]{4,64}", name):
-        ids = [
-            found for file in cache.files.names("artifacts", ".json") if (found := file[:-5]).startswith(name)
-        ]
+        here = {file.removesuffix(".json") for file in cache.files.names("artifacts", ".json")}
+        away = set(cache.remote.known()) if cache.remote is not None else set()
+        ids = sorted(found for found in here | away if found.startswith(name))
         if len(ids) > 1:
             raise RequestError(
                 f"{len(ids)} artifacts have ids that start with {name}", hint="give more of the id"
@@ -108,7 +108,7 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
     return outputs
 
 
-def _lines(origin: Origin) -> Iterator[str]:
+def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
     from pipeline.memory import format_bytes
 
     record, recipe = origin.record, origin.recipe
@@ -120,7 +120,10 @@ def _lines(origin: Origin) -> Iterator[str]:
             f"  size: {format_bytes(record.bytes)}, {format_bytes(record.bytes_on_disk)} on disk "
             f"in {len(record.files)} files"
         )
-        yield f"  data: {record.path} (a Zarr group)"
+        if cache.remote is not None and not cache.is_here(record.id):
+            yield f"  data: in {cache.remote.url}; they come here when something opens them"
+        else:
+            yield f"  data: {record.path} (a Zarr group)"
         if record.arrays:
             yield "  arrays:"
             width = max(map(len, record.arrays))

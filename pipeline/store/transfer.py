@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
@@ -223,9 +227,19 @@ def take_run(cache: Cache, run: str, source: Source) -> bool:
                     (aside / name).parent.mkdir(parents=True, exist_ok=True)
                     (aside / name).write_bytes(data)
             target.parent.mkdir(parents=True, exist_ok=True)
+            _date(aside / "run.json")
             aside.rename(target)
         except OSError as error:
             raise GravelError(f"the record of run {run} cannot be copied: {error}") from error
         finally:
             rmtree(aside, ignore_errors=True)
     return True
+
+
+def _date(path: Path) -> None:
+    """Give a run's record the time of its end, by which runs are ordered."""
+    try:
+        ended = datetime.fromisoformat(json.loads(path.read_bytes())["ended"]).timestamp()
+    except (KeyError, TypeError, ValueError):
+        return
+    os.utime(path, (ended, ended))

@@ -14,6 +14,7 @@ import pipeline.store.s3
 from pipeline.cli.cache import command
 from pipeline.errors import RequestError
 from pipeline.executor import RunOptions, execute
+from pipeline.runs import list_runs
 from pipeline.store import ArtifactRecord, Cache
 from pipeline.store.objects import Folder, RemoteError, open_remote
 from tests.pipeline.s3_server import Line, ask, s3_server
@@ -127,6 +128,7 @@ def test_a_run_is_reused_whole_on_another_machine(tmp_path, place):
     assert {stage["state"] for stage in again.record["stages"]} == {"cached"}
     assert count(marks, 1) == count(marks, 10) == 1
     assert (laptop / "runs" / run / "report.html").exists()
+    assert [found["run"] for found in list_runs(laptop)] == [again.record["run"], run]
     assert Cache(laptop).gc().removed == {}
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy
 import pytest
+from click.testing import CliRunner
 
 import pipeline.store.remote
 import pipeline.store.s3
+from pipeline.cli.show import command as show
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.executor import RunOptions, RunOutcome, execute
 from pipeline.store import Cache, find_cache
@@ -98,6 +100,9 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     assert two.cache.check(record.id) is None
     assert two.cache.describe(record.id).attributes == record.attributes
     assert not two.cache.is_here(record.id)  # the records are here, the data are not
+    words = [record.id[:12], "--cache", str(two.root)]
+    shown = CliRunner().invoke(show, words, standalone_mode=False, catch_exceptions=False).output
+    assert "data: in s3://bucket/caches/one; they come here when something opens them" in shown
     assert equal(two.cache.open(record.id), graph(4000))
     assert two.cache.is_here(record.id)
     assert two.cache.verify().damaged == {}
