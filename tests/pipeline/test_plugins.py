@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -45,6 +46,40 @@ class TestSymmetrize(StageConformance):
 
     stage_name = "symmetrize"
     parameters = ({}, {"self_loops": "keep", "duplicates": "keep", "direction": "as_given"})
+
+
+ROTTEN = {
+    "test_importing_it_loads_nothing_heavy": (
+        "from dataclasses import replace",
+        "import numpy\nfrom dataclasses import replace",
+    ),
+    "test_its_parameters_are_documented": ('    """The fewest triangles of an arc that is kept."""\n', ""),
+    "test_it_gives_what_it_declares": (
+        "        loop_count=int((rows == columns)[kept].sum()),\n",
+        "        symmetric=False, loop_count=3,\n",
+    ),
+    "test_it_leaves_its_inputs_alone": (
+        "    n = input.vertex_count\n",
+        "    n = input.vertex_count\n    columns[:1] = columns[:1]\n",
+    ),
+    "test_it_gives_the_same_again": (
+        "counts >= parameters.least",
+        "numpy.random.default_rng().random(len(counts)) < 0.5",
+    ),
+    "test_its_estimate_bounds_its_results": ("bytes=graph.bytes + 64", "bytes=9"),
+    "test_a_workflow_runs_it_once": ("    n = input.vertex_count\n", "    n = input.vertex_count // 0\n"),
+}
+
+
+@pytest.mark.parametrize("name", ROTTEN)
+def test_the_suite_notices(name, tmp_path, monkeypatch):
+    (tmp_path / "rotten.py").write_text(SAMPLE.read_text())
+    edit(tmp_path / "rotten.py", *ROTTEN[name])
+    monkeypatch.setattr(TestTriangles, "plugin_path", classmethod(lambda cls: tmp_path / "rotten.py"))
+    suite = TestTriangles()
+    check = getattr(suite, name)
+    with pytest.raises(AssertionError):
+        check(tmp_path) if "tmp_path" in inspect.signature(check).parameters else check()
 
 
 @pytest.fixture
