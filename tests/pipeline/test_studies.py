@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.errors import RequestError, WorkflowError
-from pipeline.plan import Plan, build_plan
+from pipeline.executor import RunOptions, execute
+from pipeline.file_digest import FileDigests
+from pipeline.hardware import hardware
+from pipeline.plan import Plan, RecipeMaker, build_plan, plan_status
 from pipeline.workflow import load_workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.test_plan import Bench
@@ -370,3 +374,29 @@ def test_set_reaches_into_a_nested_workflow(nested: Path) -> None:
             plan_of(nested, STUDY, {name: "4"})
         assert message in str(caught.value)
         assert hint in (caught.value.problems[0].hint or "")
+
+
+def test_500_stage_runs_are_planned_in_a_second_and_left_alone_in_two(tmp_path: Path) -> None:
+    seeds = ", ".join(map(str, range(40)))
+    text = matrix(f"s: [{seeds}]").replace("seed: 7", 'seed: "${s}"')
+    bench = Bench(tmp_path)
+    plan = bench.plan(text)
+    assert len(plan.runs) == 492
+    same: dict[str, str] = {}
+    known: dict[str, tuple[str, ...]] = {}
+    maker = RecipeMaker(plan, bench.cache, FileDigests(bench.cache.root), lambda stage: hardware("cpu"))
+    for key, run in plan.runs.items():
+        for kind in {*run.stage.outputs} - {*same}:
+            with bench.cache.writer() as writer:
+                same[kind] = writer.publish(bench.artifact(kind, kind)).id
+        known[key] = tuple(same[kind] for kind in run.stage.outputs)
+        bench.cache.remember(maker.recipe(run, known), known[key], {"key": key, "stage": run.stage.name})
+    started = time.perf_counter()
+    assert {each.state for each in plan_status(bench.plan(text), maker, bench.cache)} == {"cached"}
+    planned = time.perf_counter()
+    options = RunOptions(cache_root=bench.cache.root, cluster="inline", backend="cpu")
+    outcome = execute(bench.plan(text), options)
+    ended = time.perf_counter()
+    assert {stage["state"] for stage in outcome.record["stages"]} == {"cached"}
+    assert planned - started < 1
+    assert ended - planned < 2
