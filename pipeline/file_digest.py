@@ -45,7 +45,7 @@ class FileDigests:
             return self._local(Path(file.location))
         if match[1].lower() == "file":
             return self._local(Path(re.sub(r"^file://(localhost)?", "", file.location, flags=re.IGNORECASE)))
-        return _remote(file, match[1].lower())
+        return _remote(file, match[1].lower(), self._files.root)
 
     def _local(self, path: Path) -> str:
         try:
@@ -128,7 +128,7 @@ def _inside(folder: Path) -> str | None:
     return f"it holds {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else None
 
 
-def _remote(file: FileInput, protocol: str) -> str:
+def _remote(file: FileInput, protocol: str, cache_root: Path) -> str:
     if file.sha256 is not None:
         return f"sha256:{file.sha256.lower()}"
     try:
@@ -136,10 +136,11 @@ def _remote(file: FileInput, protocol: str) -> str:
     except (ImportError, ValueError) as error:
         raise RequestError(f"{file.location} cannot be asked for: {error}") from error
     except (OSError, RuntimeError) as error:
-        raise RequestError(
-            f"{file.location} cannot be reached ({error})",
-            hint="check the address and the network; with `sha256:` beside it a cached result needs neither",
-        ) from error
+        if protocol not in ("http", "https"):
+            raise RequestError(
+                f"{file.location} cannot be reached ({error})", hint="check the address and the network"
+            ) from error
+        return _copy(file.location, error, cache_root)
     tag = facts.get("etag")
     if tag:
         return f"etag:{tag}"
@@ -150,6 +151,26 @@ def _remote(file: FileInput, protocol: str) -> str:
         f"the server of {file.location} names neither an ETag nor when the file changed",
         hint="give its `sha256`, so that a change is noticed",
     )
+
+
+def _copy(url: str, error: Exception, cache_root: Path) -> str:
+    """Without a network, let what was downloaded or put by hand stand for what the server has."""
+    from urllib.error import HTTPError
+
+    from pipeline.datasets.downloads import Downloads, sha256_of
+
+    downloads = Downloads(cache_root)
+    where = downloads.by_hand(url)
+    if where.is_file():
+        return f"sha256:{sha256_of(where)}"
+    found = downloads.find(url)
+    if found is not None and (found.by_hand or not isinstance(error, HTTPError)):
+        return found.key
+    raise RequestError(
+        f"{url} cannot be reached ({getattr(error, 'reason', None) or error})",
+        hint=f"check the address and the network, or put the file at {where}; with `sha256:` beside it a cached "
+        "result needs neither",
+    ) from error
 
 
 def _http_facts(url: str) -> dict[str, Any]:

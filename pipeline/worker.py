@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.context import Services, StageLog, WorkerContext
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.held import HELD, PREFIX, extent_in_memory, hold
+from stages.copies import copies
 from stages.errors import StageError
 from stages.gang import GangBroken
 from stages.stage import Extent, Machine, Parameters, Stage
@@ -147,10 +148,12 @@ def _compute(
             for name in ids
         )
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
+    downloaded = _download(task, services, log)
     if not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
-        return _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
-    with task.cache.writer() as writer:
+        with copies(downloaded.get):
+            return _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+    with task.cache.writer() as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
         records = [writer.publish(artifact) for artifact in artifacts]
@@ -162,6 +165,29 @@ def _compute(
         bytes=sum(record.bytes for record in records),
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
     )
+
+
+def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:
+    """Bring the files from the web that a stage reads under the cache; returns the paths by URL."""
+    wanted = [file for file in task.stage.files(task.parameters) if "://" in file.location]
+    if not wanted:
+        return {}
+    from pipeline.datasets.downloads import Downloads, is_fetched
+
+    downloads = Downloads(task.cache.root)
+    context = WorkerContext(task.machine, task.scratch, None, services, log)
+    return {
+        file.location: str(
+            downloads.fetch(
+                file.location,
+                file.sha256,
+                progress=lambda done, total: context.progress(done, total, "B"),
+                log=log.write,
+            ).path
+        )
+        for file in wanted
+        if is_fetched(file.location)
+    }
 
 
 def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:

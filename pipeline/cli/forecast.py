@@ -62,11 +62,13 @@ def forecast(
     device_memory: str | None = None,
 ) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
+    from pipeline.datasets import local_copy
     from pipeline.executor.machine import decide
     from pipeline.executor.options import RunOptions
     from pipeline.file_digest import FileDigests
     from pipeline.plan import RecipeMaker, plan_status
     from pipeline.store import Cache, find_cache
+    from stages.copies import copies
 
     root = find_cache(cache_path)
     cache = Cache(root)
@@ -80,5 +82,6 @@ def forecast(
         )
     )
     maker = RecipeMaker(plan, cache, FileDigests(root), setting.hardware_of)
-    statuses = plan_status(plan, maker, cache, machine=setting.machine)
+    with copies(lambda url: local_copy(root, url)):
+        statuses = plan_status(plan, maker, cache, machine=setting.machine)
     return Forecast({status.key: status for status in statuses}, root, setting)

@@ -4,3 +4,17 @@ The section itself, and catalogue files, are read by `pipeline.workflow.datasets
 `pipeline.workflow.catalogue`. `downloads` keeps files from the web under the cache, `summary` says how each
 data set of a run fared, `changes` which files came and went since the last run.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["local_copy"]
+
+
+def local_copy(cache_root: Path, url: str) -> str | None:
+    """Return the path of what was downloaded of a URL, whatever its server has now; None if nothing was."""
+    from pipeline.datasets.downloads import Downloads
+
+    found = Downloads(cache_root).find(url)
+    return None if found is None else str(found.path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
+from pipeline.datasets import local_copy
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.executor.driver import Driver
 from pipeline.executor.interrupt import on_interrupt
@@ -19,6 +20,7 @@ from pipeline.runs import RunRecord, last_report, list_runs, still_runs
 from pipeline.store import Cache
 from pipeline.store.files import storage_errors
 from stages.artifacts import Json
+from stages.copies import copies
 
 
 def execute(plan: Plan, options: RunOptions) -> RunOutcome:
@@ -50,7 +52,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
                 folder=str(record.folder),
             )
             try:
-                state = driver.run()
+                with copies(lambda url: local_copy(options.cache_root, url)):
+                    state = driver.run()
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 report.end("failed")

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from stages.copies import copy_of
 from stages.errors import StageError
 
 REMOTE_BLOCK = 8 << 20
@@ -25,7 +26,8 @@ def is_url(location: str) -> bool:
 def open_raw(location: str) -> BinaryIO:
     """Open a path or URL for reading bytes, compressed as they may be."""
     if is_url(location):
-        return _open_url(location)
+        copied = copy_of(location)
+        return _open_url(location) if copied is None else Path(copied).open("rb", buffering=0)
     path = local_path(location)
     try:
         if path.is_dir():
@@ -50,6 +52,9 @@ def local_path(location: str) -> Path:
 def file_size(location: str) -> int | None:
     """Return the size in bytes as stored, or None where it cannot be known cheaply."""
     try:
+        copied = copy_of(location) if is_url(location) else None
+        if copied is not None:
+            return Path(copied).stat().st_size
         if is_url(location):
             import fsspec
 

@@ -1,0 +1,247 @@
+"""One file over HTTP into a file on disk, in as many pieces as the line allows.
+
+A download that breaks off goes on where it stopped (RFC 9110, section 14: `Range`), if the server can and
+still has the same file (`If-Range`, section 13.1.5); else it begins anew.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Facts", "FetchError", "fetch", "remote_facts"]
+
+TIMEOUT = 30.0
+"""Seconds that a server may be silent."""
+
+BLOCK = 1 << 20
+PATIENCE = 5
+"""How often in a row an attempt may end without a byte."""
+
+PAUSE = 0.5
+"""Seconds before the second attempt that brought nothing; twice as long before each further one."""
+
+_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_FOR_GOOD = {401, 403, 404, 405, 410, 451}
+_PASSING = {408, 425, 429, 500, 502, 503, 504}
+
+
+class FetchError(Exception):
+    """A URL that gave no whole file; `offline` says that its server was never reached."""
+
+    def __init__(self, message: str, *, offline: bool = False, status: int | None = None) -> None:
+        super().__init__(message)
+        self.offline = offline
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a server says of a file: its bytes, and what changes with its content."""
+
+    size: int | None = None
+    etag: str | None = None
+    modified: str | None = None
+
+    @property
+    def validator(self) -> str | None:
+        """Return what `If-Range` takes: a strong ETag, else when the file changed."""
+        if self.etag is not None and not self.etag.startswith("W/"):
+            return self.etag
+        return self.modified
+
+    def same_as(self, other: Facts) -> bool:
+        """Say whether both are of one version of a file, as far as they tell."""
+        if self.etag is not None and other.etag is not None:
+            return self.etag == other.etag
+        if self.modified is None or other.modified is None:
+            return False
+        return self.modified == other.modified and self.size == other.size
+
+
+def remote_facts(url: str, timeout: float = TIMEOUT) -> Facts:
+    """Ask with HEAD; raises FetchError."""
+    try:
+        with _open(url, {}, timeout, method="HEAD") as answer:
+            return _facts(answer.headers, _number(answer.headers.get("Content-Length")))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise _failed(error) from None
+
+
+def fetch(
+    url: str,
+    part: Path,
+    *,
+    checked: bool = False,
+    progress: Callable[[int, int | None], None] = lambda done, total: None,
+    room: Callable[[int], None] = lambda wanted: None,
+    log: Callable[[str], None] = lambda message: None,
+    timeout: float = TIMEOUT,
+    patience: int = PATIENCE,
+    pause: float = PAUSE,
+) -> Facts:
+    """Bring a URL's content into the file `part`, which may hold the beginning of it already.
+
+    Parameters
+    ----------
+    part : the file; beside it `part` + `.json` says which version of the content it is of.
+    checked : the caller knows a checksum, so that going on needs no word that the file is still the same.
+    progress : is told the bytes that are there and the bytes that there will be.
+    room : is asked with the bytes that are still to come, and raises if there is no room for them.
+
+    Raises FetchError if there is no such file or the server does not answer. Whatever came stays in `part`.
+
+    """
+    silent = 0
+    while True:
+        there = part.stat().st_size if part.exists() else 0
+        try:
+            facts = _attempt(url, part, there, checked, timeout, progress, room, log)
+        except (OSError, ValueError, http.client.HTTPException, _Cut) as error:
+            if isinstance(error, OSError) and not _of_the_line(error):
+                raise
+            failure = _failed(error)
+            if failure.status is not None and failure.status not in _PASSING:
+                raise failure from None
+            now = part.stat().st_size if part.exists() else 0
+            silent = 0 if now > there else silent + 1
+            if silent >= patience or (failure.offline and _never(error)):
+                raise failure from None
+            log(f"{failure}; {now:,} bytes are here, and the rest is asked for again")
+            time.sleep(pause * 2 ** max(0, silent - 1) if silent else 0)
+        else:
+            return facts
+
+
+class _Cut(Exception):
+    """The line was closed before the end."""
+
+
+def _attempt(
+    url: str,
+    part: Path,
+    there: int,
+    checked: bool,
+    timeout: float,
+    progress: Callable[[int, int | None], None],
+    room: Callable[[int], None],
+    log: Callable[[str], None],
+) -> Facts:
+    known = _read_facts(part) if there else None
+    headers = {}
+    if known is not None and (known.validator is not None or checked):
+        headers["Range"] = f"bytes={there}-"
+        if known.validator is not None:
+            headers["If-Range"] = known.validator
+    try:
+        answer = _open(url, headers, timeout)
+    except urllib.error.HTTPError as error:
+        if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise
+        error.close()
+        if known is not None and known.size == there and _same(error.headers, known):
+            return known
+        # What is here is longer than the file: it is of another one.
+        part.unlink(missing_ok=True)
+        raise _Cut("the file is no longer the one that was begun") from None
+    with answer:
+        start, facts = _begin(answer, there)
+        if there and start == 0:
+            log("the server sends the file from its beginning")
+        if start not in (0, there):
+            raise _Cut(f"the server sent bytes from {start:,} on, and those from {there:,} on were asked for")
+        if facts.size is not None:
+            room(facts.size - start)
+        _write_facts(part, facts)
+        done = start
+        with part.open("r+b" if start else "wb") as file:
+            file.seek(start)
+            while block := answer.read(BLOCK):
+                file.write(block)
+                done += len(block)
+                progress(done, facts.size)
+    if facts.size is not None and done < facts.size:
+        raise _Cut(f"the line was cut after {done:,} of {facts.size:,} bytes")
+    return Facts(done, facts.etag, facts.modified)
+
+
+def _begin(answer: Any, there: int) -> tuple[int, Facts]:
+    """Return where the bytes begin that the server sends, and the facts of the whole file."""
+    length = _number(answer.headers.get("Content-Length"))
+    if answer.status != http.client.PARTIAL_CONTENT:
+        return 0, _facts(answer.headers, length)
+    match = _RANGE.match(answer.headers.get("Content-Range") or "")
+    if match is None:
+        raise _Cut("the server does not say which bytes it sends")
+    whole = None if match[3] == "*" else int(match[3])
+    return int(match[1]), _facts(answer.headers, whole)
+
+
+def _open(url: str, headers: Mapping[str, str], timeout: float, method: str = "GET") -> Any:
+    # Without this a server may compress on the way, and lengths and ranges would be of something else.
+    every = {"User-Agent": "gravel", "Accept-Encoding": "identity", **headers}
+    return urllib.request.urlopen(urllib.request.Request(url, headers=every, method=method), timeout=timeout)
+
+
+def _facts(headers: Any, size: int | None) -> Facts:
+    return Facts(size, headers.get("ETag"), headers.get("Last-Modified"))
+
+
+def _same(headers: Any, known: Facts) -> bool:
+    """Say whether an answer of 416 is of the very file that is here whole."""
+    match = re.fullmatch(r"bytes \*/(\d+)", headers.get("Content-Range") or "")
+    return match is not None and int(match[1]) == known.size and _facts(headers, known.size).same_as(known)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _facts_of(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _read_facts(part: Path) -> Facts | None:
+    try:
+        return Facts(**json.loads(_facts_of(part).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _write_facts(part: Path, facts: Facts) -> None:
+    _facts_of(part).write_text(json.dumps(asdict(facts)), encoding="utf-8")
+
+
+def _of_the_line(error: OSError) -> bool:
+    """Tell what the network does from what the disk does."""
+    return isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError)
+
+
+def _never(error: Exception) -> bool:
+    """Say whether asking again is of no use: the name is unknown or nobody listens there."""
+    reason = getattr(error, "reason", None)
+    passing = (TimeoutError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+    return isinstance(error, urllib.error.URLError) and not isinstance(reason, passing)
+
+
+def _failed(error: Exception) -> FetchError:
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
+        return FetchError(f"the server answers {error.code} {error.reason}", status=error.code)
+    if isinstance(error, urllib.error.URLError):
+        reason = error.reason
+        told = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+        return FetchError(f"its server cannot be reached: {told}", offline=True)
+    if isinstance(error, TimeoutError):
+        return FetchError("its server does not answer", offline=True)
+    if isinstance(error, http.client.IncompleteRead):
+        return FetchError("the line was cut")
+    return FetchError(str(error) or type(error).__name__, offline=isinstance(error, ConnectionError))
