@@ -39,6 +39,14 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Began:
+    """A stage run began at its place, where it may have waited for somebody else's work."""
+
+    key: str
+    attempt: int
+
+
+@dataclass(frozen=True)
 class Finished:
     """A stage run came to an end, whichever."""
 
@@ -72,7 +80,7 @@ class Progress:
     unit: str
 
 
-ClusterEvent = Finished | Lost | Back | Progress
+ClusterEvent = Began | Finished | Lost | Back | Progress
 
 
 @dataclass
@@ -101,6 +109,14 @@ class Cluster(Protocol):
 
     def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
         """Start a stage run; a `Finished` follows, unless it is cancelled or its place is `Lost`."""
+        ...
+
+    def lost(self) -> str | None:
+        """Say what became of the cluster if nothing can be asked of it any more."""
+        ...
+
+    def helpers(self, key: str) -> frozenset[str]:
+        """Return the places that work on items of a stage's `context.map` now."""
         ...
 
     def cancel(self, key: str) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 from pipeline.cluster import (
     Assignment,
     Back,
+    Began,
     Finished,
     Lost,
     Place,
     Progress,
 )
-from pipeline.cluster.on_worker import run_on_worker, topic
+from pipeline.cluster.on_worker import item_prefix, run_on_worker, topic
 from pipeline.errors import DamagedArtifact
 from pipeline.held import read_held, release_held
 from pipeline.plugins.on_workers import bring_plugins
@@ -56,6 +57,8 @@ class DaskCluster:
         self._abandoned: set[str] = set()
         self._lock = threading.Lock()
         self._address: dict[str, str] = {}
+        self._replacing: list[threading.Thread] = []
+        self._line = client.scheduler_comm
         self._find_addresses()
         client.subscribe_topic(topic(run), self._on_progress)
         client.subscribe_topic("all", self._on_workers)
@@ -89,6 +92,9 @@ class DaskCluster:
 
     def _on_progress(self, event: tuple[float, dict[str, Any]]) -> None:
         message = event[1]
+        if "began" in message:
+            self.events.put(Began(message["key"], message["began"]))
+            return
         self.events.put(Progress(message["key"], message["done"], message["total"], message["unit"]))
 
     def _on_workers(self, event: tuple[float, Any]) -> None:
@@ -113,6 +119,7 @@ class DaskCluster:
         future = self._client.submit(
             run_on_worker,
             task,
+            attempt,
             key=f"{self._run}-{task.key}-{attempt}",
             workers=[self._address[where.place]],
             allow_other_workers=False,
@@ -132,6 +139,25 @@ class DaskCluster:
             reason = f"{type(future.exception()).__name__}: {future.exception()}"
             outcome = StageOutcome(key, "lost", failure=Failure("bug", reason))
         self.events.put(Finished(key, attempt, outcome))
+
+    def lost(self) -> str | None:
+        """Say that the scheduler is gone: with the line to it all that was submitted is forgotten there."""
+        client = self._client
+        if client.status == "running" and client.scheduler_comm is self._line:
+            return None
+        where = getattr(client.scheduler, "address", None) or "its address"
+        return f"the Dask scheduler at {where} was lost"
+
+    def helpers(self, key: str) -> frozenset[str]:
+        """Return the places that work on items of a stage's `context.map` now."""
+        prefix = item_prefix(self._run, key)
+        with self._lock:
+            names = {address: name for name, address in self._address.items()}
+        return frozenset(
+            names[address]
+            for address, keys in self._client.processing().items()
+            if address in names and any(str(each).startswith(prefix) for each in keys)
+        )
 
     def cancel(self, key: str) -> None:
         """Drop the future; a thread that runs cannot be stopped, only its process replaced."""
@@ -162,9 +188,11 @@ class DaskCluster:
 
     def replace(self, places: Sequence[str]) -> None:
         """Restart the workers of these places in the background and report with a `Back`."""
-        threading.Thread(
+        thread = threading.Thread(
             target=self._replace, args=(tuple(places),), daemon=True, name="gravel-replace"
-        ).start()
+        )
+        self._replacing.append(thread)
+        thread.start()
 
     def _replace(self, places: tuple[str, ...]) -> None:
         try:
@@ -178,6 +206,8 @@ class DaskCluster:
             before = {place: self._address.pop(place, "") for place in places}
         workers = self._client.scheduler_info()["workers"]
         alive = [address for address in before.values() if address in workers]
+        if any(not workers[address]["nanny"] for address in alive):
+            return "it cannot be started anew, since it has no nanny; what it runs goes on there"
         if alive:
             self._client.restart_workers(alive, timeout=REPLACE_LIMIT, raise_for_error=False)
         limit = time.monotonic() + REPLACE_LIMIT
@@ -193,8 +223,11 @@ class DaskCluster:
         """Close the client and, if it was started here, the cluster with every process of it."""
         limit = 2 if hurry else 15
         try:
-            if self._cluster is None and hurry:
-                self._stop_foreign()
+            if self._cluster is None and self.lost() is None:
+                for thread in self._replacing:  # a stage that was stopped must not go on there
+                    thread.join(limit)
+                if hurry:
+                    self._stop_foreign()
             if self._cluster is not None:
                 self._cluster.close(timeout=limit)
         except Exception as error:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import socket
+import time
 import uuid
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pipeline.cluster import Place
 from pipeline.cluster.address import scheduler_address
 from pipeline.cluster.dask_cluster import DaskCluster
+from pipeline.cluster.security import Tls, security
+from pipeline.cluster.software import SAME, code_digest, refuse_other_versions
 from pipeline.errors import RequestError
 
 CONNECT_LIMIT = 15
 """Seconds to reach the scheduler."""
 
+SEEN_LIMIT = 5.0
+"""Seconds until a file that a worker wrote must be seen here: network file systems remember what was not."""
+
 
 def worker_facts(marker: str) -> dict[str, Any]:
-    """Say what a worker is; runs there. `marker` is a file in the cache, which the worker must see."""
+    """Say what a worker is; runs there. `marker` is a file in the cache, which the worker must see.
+
+    It answers beside the marker too, which tells whether the worker may write there.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     from pipeline.cluster.devices import find_devices
@@ -29,20 +40,35 @@ def worker_facts(marker: str) -> dict[str, Any]:
     except PackageNotFoundError:
         gravel = "unknown"
     devices = find_devices()
+    sees = Path(marker).exists()
+    answer = f"{marker}-{socket.gethostname()}-{os.getpid()}"
+    problem = None
+    if sees:
+        try:
+            Path(answer).touch()
+        except OSError as error:
+            problem = error.strerror or str(error)
     return {
         "gravel": gravel,
-        "python": platform.python_version(),
+        "code": code_digest(),
         "host": socket.gethostname(),
-        "sees_cache": Path(marker).exists(),
+        "sees_cache": sees,
+        "answer": answer,
+        "cannot_write": problem,
         "device": devices[0].name if devices else None,
         "device_bytes": devices[0].total_bytes if devices else 0,
         "cores": core_count(),
     }
 
 
-def connect(run: str, where: str, cache_root: Path) -> DaskCluster:
-    """Connect to a scheduler; raises RequestError if it is unreachable, empty or of other versions."""
+def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> DaskCluster:
+    """Connect to a scheduler; raises RequestError if it cannot be used, which nothing has run on then.
+
+    It is refused if it does not answer, has no workers, or if a worker runs other software (Python, Dask,
+    NumPy, gravel's version and code) or does not share the cache folder.
+    """
     from distributed import Client
+    from distributed.versions import VersionMismatchWarning
 
     class Connection(Client):  # type: ignore[misc]
         """A client that has nothing to close if it never connected; Dask's waits for that, and warns."""
@@ -53,59 +79,102 @@ def connect(run: str, where: str, cache_root: Path) -> DaskCluster:
 
     address = scheduler_address(where)
     told = where if address == where else f"{address} (in {where})"
+    options: dict[str, Any] = {"timeout": CONNECT_LIMIT, "set_as_default": False}
+    chosen = security(tls, address)
+    if chosen is not None:
+        options["security"] = chosen
     try:
-        client = Connection(address, timeout=CONNECT_LIMIT, set_as_default=False)
+        with warnings.catch_warnings():
+            # Versions are compared below, and what differs is refused.
+            warnings.simplefilter("ignore", VersionMismatchWarning)
+            client = Connection(address, **options)
     except (OSError, TimeoutError) as error:
         raise RequestError(
-            f"no Dask scheduler answers at {told} ({type(error).__name__})",
+            f"no Dask scheduler answers at {told} ({_reason(error)})",
             hint="check the address and that the scheduler runs; gravel runs --cluster local without one",
         ) from error
     except (ValueError, TypeError, RuntimeError, ImportError) as error:
         raise RequestError(f"the scheduler at {told} cannot be spoken to: {error}") from error
     try:
+        refuse_other_versions(client.get_versions(), where)
         return DaskCluster("existing", client, None, _places(client, where, cache_root), run)
     except BaseException:
         client.close(timeout=2)
         raise
 
 
+def _reason(error: BaseException) -> str:
+    """Name the first cause: Dask wraps what TLS or the network says into time limits."""
+    import ssl
+
+    first: BaseException = error
+    while (inner := first.__cause__ or first.__context__) is not None:
+        first = inner
+        if isinstance(first, ssl.SSLError):
+            return f"TLS: {getattr(first, 'verify_message', None) or first.reason or first}"
+    if "TLS" in str(error) or "SSL" in str(error):
+        return str(error)
+    return type(error).__name__
+
+
 def _places(client: Any, where: str, cache_root: Path) -> list[Place]:
-    marker = cache_root / "scratch" / f"seen-{uuid.uuid4().hex}"
+    marker = (cache_root / "scratch" / f"seen-{uuid.uuid4().hex}").absolute()
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
     try:
         answers = client.run(worker_facts, str(marker), on_error="return")
+        if not answers:
+            hint = "start some, then run again"
+            raise RequestError(f"the Dask cluster at {where} has no workers", hint=hint)
+        here = worker_facts(str(marker))
+        for address, facts in answers.items():
+            _check(address, facts, here, cache_root)
     finally:
-        marker.unlink(missing_ok=True)
-    if not answers:
-        raise RequestError(f"the Dask cluster at {where} has no workers", hint="start some, then run again")
-    mine = worker_facts(str(cache_root))
+        for file in marker.parent.glob(f"{marker.name}*"):
+            file.unlink(missing_ok=True)
     workers = client.scheduler_info()["workers"]
-    places = []
-    for address, facts in answers.items():
-        if isinstance(facts, BaseException):
-            raise RequestError(
-                f"the worker {address} cannot run gravel: {type(facts).__name__}: {facts}",
-                hint="install the same version of gravel in the workers' environment",
-            )
-        for name in ("gravel", "python"):
-            if facts[name].split(".")[:2] != mine[name].split(".")[:2]:
-                raise RequestError(
-                    f"the worker {address} has {name} {facts[name]}, and {mine[name]} is here",
-                    hint="use the same environment on both sides",
-                )
-        if not facts["sees_cache"]:
-            raise RequestError(
-                f"the worker {address} does not see the cache {cache_root}",
-                hint="put the cache on a disk that every worker sees, with --cache",
-            )
-        places.append(
-            Place(
-                str(workers[address]["name"]),
-                facts["host"],
-                facts["device"],
-                facts["device_bytes"],
-                facts["cores"],
-            )
+    return [
+        Place(
+            str(workers[address]["name"]),
+            facts["host"],
+            facts["device"],
+            facts["device_bytes"],
+            facts["cores"],
         )
-    return places
+        for address, facts in answers.items()
+        if address in workers
+    ]
+
+
+def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) -> None:
+    """Refuse one worker; raises RequestError."""
+    # What a worker cannot load arrives as the text of its own failure.
+    if isinstance(facts, BaseException) and "ModuleNotFoundError" in f"{type(facts).__name__}: {facts}":
+        raise RequestError(
+            f"the worker {address} has no gravel, or not all it needs: {facts}",
+            hint="install the same version of gravel, with all it needs, in the workers' environment",
+        )
+    if isinstance(facts, BaseException):
+        raise RequestError(
+            f"the worker {address} cannot run gravel: {type(facts).__name__}: {facts}", hint=SAME
+        )
+    if facts.get("gravel") != here["gravel"]:
+        told = f"the worker {address} has gravel {facts.get('gravel')}, and {here['gravel']} is here"
+        raise RequestError(told, hint=SAME)
+    if facts.get("code") != here["code"]:
+        raise RequestError(
+            f"the worker {address} has other code of gravel {here['gravel']} than is here",
+            hint=f"a checkout that was edited or not updated, perhaps, or a worker that began before; {SAME}",
+        )
+    shared = "put the cache on a disk that every worker sees under the same path, with --cache"
+    if not facts["sees_cache"]:
+        raise RequestError(f"the worker {address} does not see the cache {cache_root}", hint=shared)
+    if facts["cannot_write"]:
+        told = f"the worker {address} cannot write into the cache {cache_root}: {facts['cannot_write']}"
+        raise RequestError(told, hint="give its user the right to, or mount it for writing")
+    limit = time.monotonic() + SEEN_LIMIT
+    while not Path(facts["answer"]).exists():
+        if time.monotonic() > limit:
+            told = f"what the worker {address} writes into the cache {cache_root} is not seen here"
+            raise RequestError(told, hint=shared)
+        time.sleep(0.1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import TypeVar
 
 from pipeline.cluster import Assignment, Back, Finished, Place, Progress
+from pipeline.cluster.alarm import TimeIsUp, overdue, run_within
 from pipeline.held import read_held, release_held
 from pipeline.peak import give_back_free_memory
-from pipeline.worker import StageTask, run_stage
+from pipeline.worker import StageOutcome, StageTask, run_stage
 from stages.artifacts import Artifact
 from stages.gang import run_in_threads
 
@@ -67,7 +69,23 @@ class InlineCluster:
             return read_held(name)
 
         services = InlineServices(task.key, self._progress)
-        self.events.put(Finished(task.key, attempt, run_stage(task, services, fetch)))
+        started, clock = time.time(), time.perf_counter()
+        try:
+            outcome = run_within(task.time_limit, lambda: run_stage(task, services, fetch))
+        except TimeIsUp:
+            assert task.time_limit is not None
+            took = time.perf_counter() - clock
+            failure = overdue(task.time_limit)
+            outcome = StageOutcome(task.key, "failed", started=started, seconds=took, failure=failure)
+        self.events.put(Finished(task.key, attempt, outcome))
+
+    def lost(self) -> str | None:
+        """The driver's process is there as long as the driver."""
+        return None
+
+    def helpers(self, key: str) -> frozenset[str]:
+        """Items run in the stage's own place."""
+        return frozenset()
 
     def cancel(self, key: str) -> None:
         """Nothing runs while the driver thinks."""

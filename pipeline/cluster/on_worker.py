@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,11 +33,17 @@ def topic(run: str) -> str:
     return f"{TOPIC}-{run}"
 
 
-def run_on_worker(task: StageTask) -> StageOutcome:
+def item_prefix(run: str, key: str) -> str:
+    """Return how the names of a stage's items begin, by which a stage that is stopped finds them."""
+    return f"{run}-{key}-item-"
+
+
+def run_on_worker(task: StageTask, attempt: int) -> StageOutcome:
     """Run a stage outside the worker's slot, so that items and ranks may use the worker meanwhile."""
-    from distributed import get_client, secede
+    from distributed import get_client, get_worker, secede
 
     secede()
+    get_worker().log_event(topic(task.run), {"key": task.key, "began": attempt})
 
     def fetch(name: str, address: str | None) -> Artifact:
         if address is None:
@@ -117,7 +124,8 @@ class DaskServices:
 
         try:
             for item in items:
-                waiting.append(client.submit(run_item, function, item, pure=False, priority=10))
+                name = item_prefix(self._task.run, self._task.key) + uuid.uuid4().hex
+                waiting.append(client.submit(run_item, function, item, key=name, pure=False, priority=10))
                 if len(waiting) >= ahead:
                     yield next_result()
             while waiting:

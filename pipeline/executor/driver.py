@@ -6,9 +6,10 @@ import queue
 import time
 from typing import TYPE_CHECKING
 
-from pipeline.cluster import Assignment, Back, Finished, Lost, Progress
+from pipeline.cluster import Assignment, Back, Began, Cluster, Finished, Lost, Progress
 from pipeline.errors import GravelError
 from pipeline.executor.failures import log_tail
+from pipeline.executor.limits import overdue_runs, refuse_without
 from pipeline.executor.locks import Locked, RecipeLock
 from pipeline.executor.machine import Setting
 from pipeline.executor.nodes import (
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 TICK = 0.25
 """Seconds between two looks at the screen when nothing happens."""
+
+DIED = "see docs/troubleshooting.md#worker-died"
 
 
 class Driver:
@@ -108,6 +111,11 @@ class Driver:
         except GravelError:
             if not self._interrupted:  # a cluster that was interrupted while it started
                 raise
+        except Exception as error:
+            if self._started is not None and not self._interrupted:
+                # Whatever is asked of a cluster that is gone fails in its own way.
+                refuse_without(self._started.cluster, self._nodes, self._report, error)
+            raise
         finally:
             self._close()
         if self._interrupted and any(node.state not in ENDED for node in self._nodes):
@@ -142,7 +150,7 @@ class Driver:
             self._after_failures()
             self._admit()
             if self._started is not None and (self._nodes.in_state(*BUSY) or self._placer.waits):
-                self._wait_for_event(self._started.cluster.events)
+                self._wait_for_event(self._started.cluster)
             elif not self._interrupted and before == [node.state for node in self._nodes]:
                 self._unblock()
 
@@ -173,13 +181,25 @@ class Driver:
             other.state = KNOWN
         return self._place(node, 0)
 
-    def _wait_for_event(self, events: queue.SimpleQueue[object]) -> None:
+    def _wait_for_event(self, cluster: Cluster) -> None:
         try:
-            event = events.get(timeout=TICK)
+            event = cluster.events.get(timeout=TICK)
         except queue.Empty:
             event = None
         self._handle(event)
+        if not self._interrupted:
+            refuse_without(cluster, self._nodes, self._report)
+            self._stop_overdue(cluster)
         self._report.tick()
+
+    def _stop_overdue(self, cluster: Cluster) -> None:
+        for node, places, failure in overdue_runs(self._nodes, cluster, self._report):
+            for place in places:
+                self._forget_place(place)
+            self._drop(node)
+            self._placer.take_away(places)
+            self._settler.fail(node, failure)
+            cluster.replace(sorted(places))
 
     def _after_failures(self) -> None:
         if self._stopping or not self._options.fail_fast or not self._report.failures:
@@ -266,6 +286,10 @@ class Driver:
 
     def _handle(self, event: object) -> None:
         match event:
+            case Began():
+                node = self._nodes[event.key]
+                if node.state == RUNNING and node.attempt == event.attempt:
+                    node.began = time.monotonic()
             case Progress():
                 if self._nodes[event.key].state == RUNNING:
                     self._report.progressed(event)
@@ -320,8 +344,9 @@ class Driver:
                 for name, ref in zip(inputs[slot], refs, strict=True)
                 if name.startswith(PREFIX)
             },
+            time_limit=node.run.time_limit,
         )
-        node.state = RUNNING
+        node.state, node.began = RUNNING, None
         self._report.started(node)
         self._inside = self._started.cluster.kind == "inline"
         try:
@@ -445,7 +470,7 @@ class Driver:
             tail = log_tail(self._report.record.log_path(node.key))
             end = f"; the end of its log:\n{tail}" if tail else ""
             message = f"{failure.message} ({node.losses} attempts){end}"
-            self._settler.fail(node, Failure(failure.kind, message, failure.hint))
+            self._settler.fail(node, Failure(failure.kind, message, failure.hint or DIED))
         else:
             node.state, node.replaced = REPLACING, frozenset(places)
             self._report.retried(node, failure.message)

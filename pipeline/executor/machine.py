@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from pipeline.cluster import KINDS, is_address
 from pipeline.cluster.devices import Device, find_devices
@@ -13,6 +14,9 @@ from pipeline.executor.options import RunOptions
 from pipeline.hardware import core_count, hardware
 from pipeline.memory import Capacity, host_capacity, parse_bytes
 from stages.stage import Machine, Stage
+
+if TYPE_CHECKING:
+    from pipeline.cluster.security import Tls
 
 DEVICE_USABLE = 0.95
 """Share of a GPU's memory given to stages; the CUDA context and the kernels take the rest."""
@@ -27,6 +31,7 @@ class Setting:
     devices: tuple[Device, ...]
     capacity: Capacity
     cores: int
+    tls: Tls | None = None
 
     def backend_of(self, stage: Stage) -> str:
         """Return where a stage's kernels run: cuda only for stages that have kernels for it."""
@@ -56,6 +61,11 @@ def decide(options: RunOptions) -> Setting:
             f"{options.cluster!r} is not a cluster",
             hint=f"use one of {', '.join(KINDS)}, an address like tcp://host:8786, or a scheduler file",
         )
+    if options.tls is not None and not is_address(options.cluster):
+        raise RequestError(
+            "certificates are given, and the cluster is one of this process's own",
+            hint="--tls-ca, --tls-cert and --tls-key go with --cluster tls://host:8786 or --scheduler-file",
+        )
     if options.backend not in ("auto", "cpu", "cuda"):
         raise RequestError(f"{options.backend!r} is not a backend", hint="use auto, cpu or cuda")
     devices = () if is_address(options.cluster) and options.backend == "cpu" else find_devices()
@@ -75,7 +85,9 @@ def decide(options: RunOptions) -> Setting:
         cluster = "cuda" if backend == "cuda" else "local"
     host, source = host_capacity(options.host_memory)
     device, device_source = _device_capacity(options, devices if backend == "cuda" else ())
-    return Setting(cluster, backend, devices, Capacity(host, source, device, device_source), core_count())
+    return Setting(
+        cluster, backend, devices, Capacity(host, source, device, device_source), core_count(), options.tls
+    )
 
 
 def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) -> None:
@@ -92,7 +104,7 @@ def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) 
     masked = f" (CUDA_VISIBLE_DEVICES is {mask!r})" if mask is not None else ""
     raise RequestError(
         f"{asked} asks for a GPU, and no GPU with an NVIDIA driver was found here{masked}",
-        hint="use --backend cpu, or run on a machine with a GPU; gravel doctor tells what is missing",
+        hint="use --backend cpu, or run on a machine with a GPU; see docs/troubleshooting.md#no-gpu",
     )
 
 

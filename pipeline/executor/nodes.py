@@ -33,7 +33,7 @@ class Node:
     `ids` are its output ids, once known. `place` and `gang` are where it runs, `held_at` the place whose
     memory holds a result that is not kept. `attempt` counts submissions, `losses` those that ended with a
     lost worker, `damages` how often an input turned out damaged. `asked_by` names the runs whose recipe needs
-    a look into this result.
+    a look into this result. `began` is when the attempt under way began, on the monotonic clock.
     """
 
     run: StageRun
@@ -52,6 +52,7 @@ class Node:
     forced: bool = False
     computed: bool = False
     threads: int = 1
+    began: float | None = None
     asked_by: set[str] = field(default_factory=set)
     replaced: frozenset[str] = field(default_factory=frozenset)
 

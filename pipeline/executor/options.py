@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stages.artifacts import Json
 
 if TYPE_CHECKING:
+    from pipeline.cluster.security import Tls
     from pipeline.progress import Reporter
 
 RETRIES = 2
@@ -20,7 +21,8 @@ class RunOptions:
     """Everything about a run that does not change its results.
 
     `cluster` is auto, inline, local, cuda, a scheduler's address or a scheduler file; `backend` is auto,
-    cpu or cuda; the memories are sizes such as `16GiB`; `workers` is the number of local workers.
+    cpu or cuda; the memories are sizes such as `16GiB`; `workers` is the number of local workers;
+    `tls` the certificates for an existing cluster that asks for them.
     """
 
     cache_root: Path
@@ -32,6 +34,7 @@ class RunOptions:
     fail_fast: bool = False
     retries: int = RETRIES
     reporter: Reporter | None = None
+    tls: Tls | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the options for the run's record."""

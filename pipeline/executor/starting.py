@@ -85,7 +85,7 @@ def start_cluster(
         undo()
         raise GravelError(
             f"the cluster did not start: {type(error).__name__}: {error}",
-            hint=f"its log is {log}; --cluster inline runs without one",
+            hint=f"its log is {log}; see docs/troubleshooting.md#cluster-does-not-start",
         ) from error
 
 
@@ -102,4 +102,4 @@ def _start(
         return start_local(run, workers or local_worker_count(setting.cores, ranks), scratch)
     from pipeline.cluster.existing import connect
 
-    return connect(run, setting.cluster, cache_root)
+    return connect(run, setting.cluster, cache_root, setting.tls)

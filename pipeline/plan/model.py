@@ -28,6 +28,7 @@ class StageRun:
     `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for.
     `forced` says that it is computed even if it is cached, and `because` which option asks for that.
     `repetition` counts the runs of a measurement that is repeated, from 1; `repeats` is the key of the first.
+    `time_limit` (seconds) is how long an attempt may take; of equal runs the longest holds.
     """
 
     key: str
@@ -44,6 +45,7 @@ class StageRun:
     because: str = ""
     repetition: int = 1
     repeats: str | None = None
+    time_limit: float | None = None
 
     @property
     def upstream(self) -> tuple[str, ...]:

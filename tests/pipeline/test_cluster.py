@@ -203,7 +203,7 @@ def test_an_address_without_a_scheduler_is_said(tmp_path: Path, monkeypatch: pyt
         ("tcp://:8786", "no host with a port number"),
         ("http://127.0.0.1:8786", "no address of a scheduler"),
         ("inproc://1", "no address of a scheduler"),
-        ("tls://127.0.0.1:8786", "cannot be spoken to"),
+        ("tls://127.0.0.1:8786", "needs certificates"),
         ("{", "is no scheduler file"),
         ('{"id": 3}', "is no scheduler file"),
         ('{"address": "there"}', r"there \(in .*\.json\) is no address"),

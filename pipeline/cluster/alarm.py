@@ -1,0 +1,80 @@
+"""Stopping a stage that runs in this very process when its time is up.
+
+Python runs no signal handler inside a compiled kernel: there the stage stops when the kernel returns.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import TypeVar
+
+from pipeline.worker import Failure
+from pipeline.workflow.durations import format_duration
+
+Result = TypeVar("Result")
+
+
+class TimeIsUp(BaseException):
+    """Raised in the middle of a stage; no `except Exception` takes it for a failure of the stage."""
+
+
+def overdue(limit: float, progress: str = "") -> Failure:
+    """Say that a stage was stopped; `limit` in seconds, `progress` is how far it was, if it said so."""
+    return Failure(
+        "stage",
+        f"it was stopped at its time limit of {format_duration(limit)}{progress}",
+        "raise its time_limit in the workflow, or give it less to do; what does not rest on it went on",
+    )
+
+
+def run_within(limit: float | None, function: Callable[[], Result]) -> Result:
+    """Call a function, and raise `TimeIsUp` in it after `limit` seconds.
+
+    In the main thread a signal ends even a wait; in others the exception waits for the next step of Python.
+    """
+    if limit is None:
+        return function()
+    if threading.current_thread() is threading.main_thread():
+        return _by_signal(limit, function)
+    return _by_thread(limit, function)
+
+
+def _by_signal(limit: float, function: Callable[[], Result]) -> Result:
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TimeIsUp
+
+    began = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, ring)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        return function()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:  # an alarm that somebody else had set
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - began)), interval)
+
+
+def _by_thread(limit: float, function: Callable[[], Result]) -> Result:
+    thread = threading.get_ident()
+    lock, ended = threading.Lock(), False
+
+    def ring() -> None:
+        with lock:
+            if not ended:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeIsUp))
+
+    timer = threading.Timer(limit, ring)
+    timer.daemon = True
+    timer.start()
+    try:
+        return function()
+    finally:
+        with lock:
+            ended = True
+        timer.cancel()

@@ -1,0 +1,249 @@
+"""Existing clusters: scheduler and workers that were started apart, and what is refused of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pipeline.cluster.security import Tls, security, tls_of
+from pipeline.cluster.software import refuse_other_versions
+from pipeline.errors import GravelError, RequestError
+from pipeline.executor import RunOptions, RunOutcome, execute
+from pipeline.plan.model import Plan
+from pipeline.runs import find_run
+from tests.pipeline.dask_processes import DaskProcesses
+from tests.pipeline.test_executor import states
+from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
+    """A scheduler with two workers that have nannies."""
+    with DaskProcesses(tmp_path_factory.mktemp("dask")) as found:
+        found.worker("one")
+        found.worker("two")
+        found.connected(2)
+        yield found
+
+
+def run(plan: Plan, root: Path, where: str, **options: Any) -> RunOutcome:
+    return execute(plan, RunOptions(cache_root=root, cluster=where, backend="cpu", **options))
+
+
+def one() -> Plan:
+    return plan_of(stage_run("a", MAKE, value=1))
+
+
+def test_a_run_by_address_and_by_scheduler_file_share_their_results(
+    cluster: DaskProcesses, tmp_path: Path
+) -> None:
+    root = tmp_path / "cache"
+    chain = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2, items=5))
+    assert states(run(chain, root, cluster.address)) == {"a": "computed", "b": "computed"}
+    more = plan_of(*chain.runs.values(), stage_run("gang", ADD, "b", value=3, ranks=2))
+    outcome = run(more, root, str(cluster.file))
+    assert states(outcome) == {"a": "cached", "b": "cached", "gang": "computed"}
+    assert "2 workers" in outcome.record["cluster"]
+    assert not list((root / "scratch").iterdir())
+
+
+def test_a_stage_is_stopped_at_its_time_limit_and_the_rest_goes_on(
+    cluster: DaskProcesses, tmp_path: Path
+) -> None:
+    marks = tmp_path / "marks"
+    plan = limited(marks, 1.0)
+    began = time.monotonic()
+    outcome = run(plan, tmp_path / "cache", cluster.address)
+    assert time.monotonic() - began < 40
+    assert states(outcome) == {"a": "computed", "slow": "failed", "rests": "skipped", "other": "computed"}
+    error = outcome.record["stages"][1]["error"]
+    assert "it was stopped at its time limit of 1 s" in error
+    assert "ms were done" in error
+    started = int(next(marks.glob("ran-2-*")).name.rsplit("-", 1)[1])
+    assert not psutil.pid_exists(started)  # what it ran in is gone, not only forgotten
+    cluster.connected(2)
+
+
+def limited(marks: Path, limit: float) -> Plan:
+    slow = stage_run("slow", ADD, "a", value=2, sleep=60.0, marks=str(marks))
+    return plan_of(
+        stage_run("a", MAKE, value=1),
+        replace(slow, time_limit=limit),
+        stage_run("rests", ADD, "slow", value=3),
+        replace(stage_run("other", ADD, "a", value=4, sleep=0.2), time_limit=50.0),
+    )
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_a_stage_of_an_inline_run_is_stopped_too(tmp_path: Path, aside: bool) -> None:
+    outcomes: list[RunOutcome] = []
+
+    def carry_out() -> None:
+        outcomes.append(run(limited(tmp_path / "marks", 0.3), tmp_path / "cache", "inline"))
+
+    began = time.monotonic()
+    if aside:  # where no signal handler can be
+        thread = threading.Thread(target=carry_out)
+        thread.start()
+        thread.join(30)
+    else:
+        carry_out()
+    assert time.monotonic() - began < 20
+    assert states(outcomes[0]) == {"a": "computed", "slow": "failed", "rests": "skipped", "other": "computed"}
+    assert "its time limit of 0.3 s" in outcomes[0].record["stages"][1]["error"]
+
+
+def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    other = tmp_path / "other"
+    for package in ("kernels", "pipeline", "stages"):
+        shutil.copytree(CHECKOUT / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (other / "stages" / "symmetrize.py").open("a") as file:
+        file.write("CHANGED = True\n")
+    without = tmp_path / "without"
+    without.mkdir()
+    (without / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'pipeline':\n"
+        "            raise ModuleNotFoundError(\"No module named 'pipeline'\", name=name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with DaskProcesses(tmp_path / "dask") as dask:
+        with pytest.raises(RequestError, match=r"the Dask cluster at tcp://.* has no workers"):
+            run(one(), tmp_path / "cache", dask.address)
+        refused = [
+            ("other", r"tcp://.* has other code of gravel", {"PYTHONPATH": str(other)}, tmp_path / "cache"),
+            ("without", r"has no gravel, or not all .* 'pipeline'", {"PYTHONPATH": str(without)}, tmp_path),
+            # Each process has its own folder behind this path, as machines without a shared disk have.
+            ("elsewhere", r"does not see the cache /proc/self/cwd/cache", {}, Path("/proc/self/cwd/cache")),
+        ]
+        for name, message, environment, root in refused:
+            worker = dask.worker(name, "--no-nanny", environment=environment, folder=elsewhere)
+            wait_for(dask, 1)
+            with pytest.raises(RequestError, match=message) as told:
+                run(one(), root, dask.address)
+            assert told.value.exit_code == 2
+            assert told.value.problems[0].hint
+            worker.kill()
+            wait_for(dask, 0)
+
+
+def wait_for(dask: DaskProcesses, count: int) -> None:
+    from distributed import Client
+
+    with Client(dask.address, set_as_default=False) as client:
+        limit = time.monotonic() + 20
+        while len(client.scheduler_info()["workers"]) != count:
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+
+
+def test_a_lost_scheduler_ends_the_run_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    root, marks = tmp_path / "cache", tmp_path / "marks"
+    with DaskProcesses(tmp_path / "dask") as dask:
+        dask.worker("one", "--no-nanny")
+        dask.connected(1)
+
+        def kill() -> None:
+            limit = time.monotonic() + 60
+            while count(marks, 2) == 0 and time.monotonic() < limit:
+                time.sleep(0.02)
+            os.kill(dask.scheduler.pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        plan = plan_of(
+            stage_run("a", MAKE, value=1, marks=str(marks)),
+            stage_run("b", ADD, "a", value=2, sleep=60.0, marks=str(marks)),
+        )
+        began = time.monotonic()
+        with pytest.raises(GravelError, match=r"scheduler at tcp://.* was lost .*; 1 of 2 results are kept"):
+            run(plan, root, dask.address)
+        killer.join()
+        assert time.monotonic() - began < 30
+    _, record = find_run(root, "last")
+    assert record["state"] == "failed"
+    assert [stage["state"] for stage in record["stages"]] == ["computed", "interrupted"]
+    again = plan_of(plan.runs["a"], stage_run("b", ADD, "a", value=2, marks=str(marks)))
+    outcome = run(again, root, "inline")
+    assert states(outcome) == {"a": "cached", "b": "computed"}
+
+
+def versions(**other: str | None) -> dict[str, Any]:
+    packages: dict[str, str | None] = {
+        "python": "3.11.9.final.0",
+        "dask": "2026.7.1",
+        "distributed": "2026.7.1",
+        "numpy": "2.3.1",
+    }
+    return {"packages": {**packages, **other}}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "worker", "message"),
+    [
+        ({"distributed": "2026.6.0"}, {}, r"the scheduler has distributed 2026\.6\.0 \(here 2026\.7\.1\)$"),
+        ({}, {"python": "3.12.1.final.0"}, r"worker tcp://w:1 has python 3\.12\.1 \(here 3\.11\.9\)$"),
+        ({}, {"numpy": "1.26.4"}, r"worker tcp://w:1 has numpy 1\.26\.4 \(here 2\.3\.1\)$"),
+        ({}, {"numpy": None}, r"worker tcp://w:1 has no numpy \(here 2\.3\.1\)$"),
+        (
+            {"dask": "2025.1.0"},
+            {"dask": "2025.1.0", "distributed": "1", "numpy": "1", "python": "2"},
+            r"1 more",
+        ),
+        ({"numpy": None}, {"python": "3.11.2.final.0", "numpy": "2.3.9"}, None),
+    ],
+)
+def test_what_differs_in_software_is_listed(
+    scheduler: dict[str, str], worker: dict[str, str], message: str | None
+) -> None:
+    found = {
+        "client": versions(),
+        "scheduler": versions(**scheduler),
+        "workers": {"tcp://w:1": versions(**worker)},
+    }
+    if message is None:
+        refuse_other_versions(found, "there")
+    else:
+        with pytest.raises(RequestError, match=message):
+            refuse_other_versions(found, "there")
+
+
+def test_tls_options_are_checked_before_anything_is_asked(tmp_path: Path) -> None:
+    assert tls_of(None, None, None) is None
+    with pytest.raises(RequestError, match="--tls-ca is missing"):
+        tls_of(None, "c.pem", None)
+    with pytest.raises(RequestError, match="--tls-cert is missing"):
+        tls_of("ca.pem", None, "k.pem")
+    tls = Tls(tmp_path / "ca.pem", tmp_path / "c.pem")
+    with pytest.raises(RequestError, match="is not encrypted"):
+        security(tls, "tcp://127.0.0.1:8786")
+    with pytest.raises(RequestError, match=r"ca\.pem cannot be read"):
+        security(tls, "tls://127.0.0.1:8786")
+    with pytest.raises(RequestError, match="needs certificates, and none are given"):
+        security(None, "tls://127.0.0.1:8786")
+    for file in (tls.ca, tls.certificate):
+        file.write_text("no certificate")
+    with pytest.raises(RequestError, match="the TLS files cannot be used"):
+        security(tls, "tls://127.0.0.1:8786")
+    with pytest.raises(RequestError, match="one of this process's own"):
+        run(one(), tmp_path / "cache", "inline", tls=tls)
