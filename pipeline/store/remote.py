@@ -235,9 +235,10 @@ class Remote:
             self.pushed_bytes += send_recipe(self._cache, digest, target, self._is_bad)
         except DamagedArtifact as error:
             self._cache.say(f"recipe {digest[:12]} is not pushed to {self.url}: {error}")
-        except GravelError as error:
-            self.failed(error)
-            return error
+        except (GravelError, OSError) as error:
+            told = error if isinstance(error, GravelError) else GravelError(str(error))
+            self.failed(told)
+            return told
         else:
             self.pushed += 1
         self._cache.files.remove(f"pending/{digest}")

@@ -185,6 +185,11 @@ class Bucket:
         if status:
             return RemoteError(f"{self.where}{at} answers HTTP {status[1]}")
         first = text.partition("\n")[0]
+        if "credential provider: " in first:
+            return RemoteError(
+                f"{self.where}{at}: no valid credentials: {first.rpartition('credential provider: ')[2]}",
+                hint="look at AWS_PROFILE and ~/.aws",
+            )
         reason = first.rpartition(" - ")[2].strip() or type(error).__name__
         return RemoteError(
             f"{self.where}{at} cannot be reached: {reason}", hint="look at the network and AWS_ENDPOINT_URL"

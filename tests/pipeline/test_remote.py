@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy
 import pytest
+from botocore.exceptions import UnauthorizedSSOTokenError
 from click.testing import CliRunner
+from obstore.auth.boto3 import Boto3CredentialProvider
 
 import pipeline.store.remote
 import pipeline.store.s3
@@ -365,6 +367,13 @@ def test_credentials_of_a_profile(places, line, tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "lab")
     open_remote(URL).put("a", b"1")
     assert open_remote(URL).get("a") == b"1"
+
+    def expired(self: object) -> None:
+        raise UnauthorizedSSOTokenError
+
+    monkeypatch.setattr(Boto3CredentialProvider, "__call__", expired)
+    with pytest.raises(RemoteError, match="no valid credentials: UnauthorizedSSOTokenError: The SSO session"):
+        open_remote(URL).get("a")
     monkeypatch.setenv("AWS_PROFILE", "other")
     with pytest.raises(RequestError, match="other"):
         open_remote(URL)
