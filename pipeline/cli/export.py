@@ -57,7 +57,8 @@ def command(
 
     path = Path(target)
     check_target(path)
-    plan = load_plan(file, settings=settings, where=where, only=[stage])
+    # Every repetition of a measurement labels the same, so the first stands for all.
+    plan = load_plan(file, settings=settings, where=where, only=[stage], repeat=1)
     run = _one_run(plan, stage)
     source = _source(plan, run)
     root = find_cache(cache_path)

@@ -70,10 +70,10 @@ class Settler:
             node.state = KNOWN
             if node.forced or not self._nodes.consumers(node):
                 node.state = WANTED
-                self._report.wanted(node, ["forced" if node.forced else "its result is not kept"])
+                self._report.wanted(node, [_forced(node) if node.forced else "its result is not kept"])
         elif node.forced:
             node.state = WANTED
-            self._report.wanted(node, ["forced"])
+            self._report.wanted(node, [_forced(node)])
         elif not self.recall(node, "cached"):
             node.state = WANTED
         return False
@@ -175,3 +175,7 @@ class Settler:
             if other.state not in (FAILED, SKIPPED, SETTLED):
                 other.state = SKIPPED
                 self._report.skipped(other, node.key)
+
+
+def _forced(node: Node) -> str:
+    return node.run.because or "forced"
