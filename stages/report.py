@@ -27,7 +27,7 @@ class ReportParameters(Parameters):
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
-    """Make the sections of a report: one for the whole of each kind of artifact, in the order of a pipeline.
+    """Make the sections of a report: of a study as a whole, then of each kind of artifact along a pipeline.
 
     Artifacts of one kind share a section, so that the experiments of a matrix stand in one table.
     """
@@ -38,11 +38,11 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     if len(labels) != len(inputs):
         labels = tuple(f"input {position + 1}" for position in range(len(inputs)))
     sections: list[dict[str, Any]] = []
-    for done, (kind, make) in enumerate(SECTIONS.items()):
+    for done, (kinds, make) in enumerate(SECTIONS):
         members = [
             (label, artifact)
             for label, artifact in zip(labels, inputs, strict=True)
-            if type(artifact).__name__ == kind
+            if type(artifact).__name__ in kinds
         ]
         if members:
             sections += make(members)
@@ -64,7 +64,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=2,
+    version=3,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

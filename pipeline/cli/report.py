@@ -1,4 +1,4 @@
-"""gravel report: where the page of a run lies, made again if it is missing; or its Graph500 block."""
+"""gravel report: where the page of a run lies, made again if missing; served; or its Graph500 block."""
 
 from __future__ import annotations
 
@@ -27,14 +27,24 @@ if TYPE_CHECKING:
 @click.option("--stage", metavar="KEY", help="With graph500: only this stage run, such as bfs[order=rcm].")
 @click.option("--rebuild", is_flag=True, help="Write the page again even if it is there.")
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
+@click.option("--watch", is_flag=True, help="Serve it to this machine, refreshed while the run goes on.")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Port of --watch; else a free one.")
 @cache_option
 def command(
-    run: str | None, form: str, stage: str | None, rebuild: bool, show: bool, cache_path: str | None
+    run: str | None,
+    form: str,
+    stage: str | None,
+    rebuild: bool,
+    show: bool,
+    watch: bool,
+    port: int | None,
+    cache_path: str | None,
 ) -> int:
     """Print where the report of RUN lies (the last run without one), writing it if it is missing.
 
-    It is made from the run's record and the cache: nothing is computed. With --format graph500 the output
-    block of that benchmark is printed instead; exit code 1 if a verification failed.
+    It is made from the run's record and the cache: nothing is computed. With --watch it is served on
+    127.0.0.1 with the reports of all other runs until Ctrl-C, and follows a run that goes on. With --format
+    graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
     from pipeline.runs.reading import find_run
     from pipeline.store import Cache, find_cache
@@ -42,9 +52,15 @@ def command(
     root = find_cache(cache_path)
     folder, record = find_run(root, run)
     if form == "graph500":
+        if watch:
+            raise RequestError("--watch serves the page", hint="leave --watch or --format out")
         return _print_blocks(record, Cache(root), stage)
     if stage is not None:
         raise RequestError("--stage chooses a block of --format graph500", hint="add --format graph500")
+    if port is not None and not watch:
+        raise RequestError("--port is that of --watch", hint="add --watch")
+    if watch:
+        return _serve(Cache(root), folder.name, port or 0, show)
     page = folder / "report.html"
     if rebuild or not page.exists():
         from pipeline.report import write_run_report
@@ -53,6 +69,23 @@ def command(
     click.echo(str(page))
     if show:
         click.launch(str(page))
+    return 0
+
+
+def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
+    from urllib.parse import quote
+
+    from pipeline.report.serving import report_server
+
+    with report_server(cache, port) as server:
+        address = f"http://127.0.0.1:{server.server_port}/{quote(run)}/report.html"
+        click.echo(f"{address} (Ctrl-C ends it)")
+        if show:
+            click.launch(address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo("ended", err=True)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Table cells as people read them."""
+"""Table cells and parameters as people read them."""
 
 from __future__ import annotations
 
@@ -19,3 +19,16 @@ def cell_text(cell: Any, column: str = "") -> str:
     if isinstance(cell, float):
         return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.4g}"
     return str(cell)
+
+
+def plain_text(value: Any) -> str:
+    """Write a parameter as a workflow file would, mappings and lists in YAML's short form."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {plain_text(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(plain_text, value)) + "]"
+    return str(value)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.memory import format_bytes
 from pipeline.progress.rates import format_seconds
-from pipeline.report.cells import cell_text
+from pipeline.report.cells import cell_text, plain_text
+from pipeline.report.links import counts_of, log_address, makers, relatives
+from pipeline.report.workflow import workflow_picture
 
 if TYPE_CHECKING:
     from pipeline.store import Cache
@@ -20,6 +23,10 @@ Json = Any
 
 SIZE_LIMIT = 2_000_000
 """Bytes of `report.html` at most; pictures are left out from the last one up until it fits."""
+WIDE = 400.0
+"""Points of width beyond which a picture takes the whole page and, on a phone, is scrolled."""
+FEW = 4
+"""Rows from which on a column that says the same in all of them is said once."""
 BAR_WIDTH = 6.0
 """Length in rem of the bar of the slowest stage run."""
 
@@ -30,13 +37,31 @@ def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache) -> 
     `record` is the run's `run.json`. Report artifacts are read from the cache; each vertex that they name
     is shown under the id of the input that led to it.
     """
-    reports = _report_artifacts(record, cache)
+    reports = report_artifacts(record, cache)
     body = {"format": 1, "run": dict(record), "reports": reports}
     _replace(folder / "report.json", json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False))
-    page = _render(record, reports)
+    return _replace(folder / "report.html", page_text(folder, record, reports, cache))
+
+
+def page_text(
+    folder: Path,
+    record: Mapping[str, Json],
+    reports: Sequence[dict[str, Json]],
+    cache: Cache,
+    *,
+    live: str | None = None,
+) -> str:
+    """Return the page, below `SIZE_LIMIT` bytes; `live` is the version that a served page asks about."""
+    around = {
+        "relatives": relatives(folder, record, served=live is not None),
+        "runs": _stage_rows(folder, record, makers(folder, record, cache)),
+        "workflow": workflow_picture(record),
+        "live": live,
+    }
+    page = _render(record, reports, around)
     while len(page.encode()) > SIZE_LIMIT and _drop_last_figure(reports):
-        page = _render(record, reports)
-    return _replace(folder / "report.html", page)
+        page = _render(record, reports, around)
+    return page
 
 
 def _replace(path: Path, text: str) -> Path:
@@ -59,7 +84,8 @@ def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:
     return False
 
 
-def _report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str, Json]]:
+def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str, Json]]:
+    """Read the sections of a run's report stages, with vertices under the names of the input."""
     found = []
     by_key = {run["key"]: run for run in record["stages"]}
     for run in record["stages"]:
@@ -111,7 +137,9 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
     return None
 
 
-def _render(record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]]) -> str:
+def _render(
+    record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]], around: Mapping[str, Json]
+) -> str:
     import jinja2
 
     source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
@@ -119,11 +147,13 @@ def _render(record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]]) -
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False
     ).from_string(source)
     return template.render(
-        title=f"{record['workflow']['name']}: run {record['run']}",
+        name=record["workflow"]["name"],
+        run=record["run"],
+        state=record.get("state") or "",
         about=record["workflow"].get("about") or "",
         facts=_facts(record),
-        runs=_stage_rows(record["stages"]),
         failures=[run for run in record["stages"] if run.get("error")],
+        keys={run["key"] for run in record["stages"]},
         reports=[
             {
                 "title": report["title"],
@@ -131,32 +161,40 @@ def _render(record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]]) -
             }
             for report in reports
         ],
+        **around,
     )
 
 
-def _facts(record: Mapping[str, Json]) -> list[tuple[str, str]]:
-    stages = record["stages"]
-    counts: dict[str, int] = {}
-    for run in stages:
-        counts[run["state"]] = counts.get(run["state"], 0) + 1
+def _facts(record: Mapping[str, Json]) -> list[tuple[str, list[str]]]:
+    """Name facts about the run, each a list of lines."""
+    workflow = record["workflow"]
+    parameters = workflow.get("parameters") or {}
     facts = [
-        ("workflow file", str(record["workflow"].get("path", ""))),
-        ("started", str(record.get("started", ""))),
-        ("took", format_seconds(record["seconds"])),
-        ("stage runs", ", ".join(f"{count} {state}" for state, count in counts.items())),
+        ("workflow file", [str(workflow.get("path", ""))]),
+        ("started", [str(record.get("started", ""))]),
+        ("took", [format_seconds(record["seconds"])]),
+        ("stage runs", [counts_of(record)]),
+        ("parameters", [f"{name}: {plain_text(value)}" for name, value in parameters.items()]),
+        (
+            "matrix",
+            [
+                f"{axis}: {', '.join(map(plain_text, values))}"
+                for axis, values in (workflow.get("matrix") or {}).items()
+            ],
+        ),
     ]
-    parameters = record["workflow"].get("parameters") or {}
-    if parameters:
-        facts.append(("parameters", ", ".join(f"{name} = {value}" for name, value in parameters.items())))
-    facts += [(str(name), str(value)) for name, value in (record.get("machine") or {}).items()]
-    return [(name, value) for name, value in facts if value]
+    facts += [(str(name), [plain_text(value)]) for name, value in (record.get("machine") or {}).items()]
+    return [(name, lines) for name, lines in facts if any(lines)]
 
 
 def _if_known(write: Callable[[float], str], value: float | None) -> str:
     return "" if value is None else write(value)
 
 
-def _stage_rows(stages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
+def _stage_rows(
+    folder: Path, record: Mapping[str, Json], made: Mapping[str, tuple[str, str | None]]
+) -> list[dict[str, Json]]:
+    stages = record["stages"]
     longest = max((run["seconds"] or 0.0 for run in stages), default=0.0) or 1.0
     return [
         {
@@ -168,29 +206,64 @@ def _stage_rows(stages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
             "size": _if_known(format_bytes, run["bytes"]),
             "peak": _if_known(format_bytes, run["peak_host_bytes"]),
             "why": "; ".join(run["why"]),
+            "progress": _progress(run.get("progress")),
+            "maker": made.get(run["key"]),
+            "log": log_address(folder, run),
         }
         for run in stages
     ]
 
 
+def _progress(progress: Mapping[str, Json] | None) -> str:
+    if not progress or not progress.get("total"):
+        return ""
+    return f"{100 * progress['done'] / progress['total']:.0f} % of {progress['total']:,} {progress['unit']}"
+
+
 def _prepared(section: Mapping[str, Json]) -> dict[str, Json]:
     if section["kind"] == "figure":
-        return dict(section)
-    rows = section["rows"]
+        return dict(section) | {"wide": _width(section["svg"]) > WIDE}
+    shown, told = _shown(section)
+    columns = [section["columns"][place] for place in shown]
+    rows = [[row[place] for place in shown] for row in section["rows"]]
     numeric = [
         place
-        for place in range(len(section["columns"]))
+        for place in range(len(columns))
         if any(isinstance(row[place], int | float) for row in rows)
         and not any(isinstance(row[place], str) for row in rows)
     ]
     cells = [
         [
             {
-                "text": cell_text(cell, section["columns"][place]),
+                "text": cell_text(cell, columns[place]),
+                "key": place == 0 and isinstance(cell, str),
                 "classes": "number" if place in numeric else cell if cell in ("passed", "FAILED") else "",
             }
             for place, cell in enumerate(row)
         ]
         for row in rows
     ]
-    return dict(section) | {"numeric": numeric, "cells": cells}
+    return dict(section) | {"columns": columns, "numeric": numeric, "cells": cells, "told": told}
+
+
+def _shown(section: Mapping[str, Json]) -> tuple[list[int], str]:
+    """Choose the columns of a table that tell rows apart, and say what the others hold in every row.
+
+    Empty ones go, and in a table of several rows so do those whose cells are all the same, verdicts excepted:
+    a page is narrow.
+    """
+    rows, shown, told = section["rows"], [], []
+    for place, column in enumerate(section["columns"]):
+        first = rows[0][place] if rows else ""
+        same = all(row[place] == first for row in rows)
+        if not rows or not same or (first is not None and len(rows) < FEW) or first in ("passed", "FAILED"):
+            shown.append(place)
+        elif first not in (None, ""):
+            told.append(f"{column} {cell_text(first, column)}")
+    return (shown, f"In every row: {', '.join(told)}." if told else "") if shown else ([0], "")
+
+
+def _width(svg: str) -> float:
+    """Return the width of a picture in points."""
+    found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+)', svg)
+    return float(found[1]) if found else 0.0

@@ -1,4 +1,4 @@
-"""What a report says of each kind of artifact: one module per kind, each a function from labelled artifacts.
+"""What a report says of each kind of artifact: functions from labelled artifacts.
 
 A section is plain data: `{"kind": "table", "title", "about", "columns", "rows"}` or
 `{"kind": "figure", "title", "about", "svg", "data"}`. A cell is a string, a number, None, or
@@ -11,22 +11,26 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stages.sections.components import component_sections
-from stages.sections.graphs import edge_list_sections, graph_sections, ordering_sections
+from stages.sections.graphs import edge_list_sections, graph_sections, matrix_sections, ordering_sections
 from stages.sections.layouts import compressed_sections, partition_sections
-from stages.sections.probes import probe_sections
+from stages.sections.probe_repetitions import probe_with_repetitions
 from stages.sections.repetitions import measurement_with_repetitions
+from stages.sections.study import study_sections
 from stages.sections.verification import verification_sections
 
 Section = dict[str, Any]
 
-SECTIONS: dict[str, Callable[[Sequence[tuple[str, Any]]], list[Section]]] = {
-    "EdgeList": edge_list_sections,
-    "Graph": graph_sections,
-    "Ordering": ordering_sections,
-    "Partition": partition_sections,
-    "CompressedGraph": compressed_sections,
-    "Measurement": measurement_with_repetitions,
-    "Probe": probe_sections,
-    "Traversal": component_sections,
-    "Verification": verification_sections,
-}
+SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], list[Section]]], ...] = (
+    (("Ordering", "CompressedGraph", "Measurement", "Verification"), study_sections),
+    (("EdgeList",), edge_list_sections),
+    (("Graph",), graph_sections),
+    (("Ordering",), ordering_sections),
+    (("Graph", "Ordering"), matrix_sections),
+    (("Partition",), partition_sections),
+    (("CompressedGraph",), compressed_sections),
+    (("Measurement",), measurement_with_repetitions),
+    (("Probe",), probe_with_repetitions),
+    (("Traversal",), component_sections),
+    (("Verification",), verification_sections),
+)
+"""Kinds of artifact and what is said of all artifacts of these kinds together, in the order of a report."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import PALETTE, draw
+from stages.sections.sparsity import sparsity_sections
 
 if TYPE_CHECKING:
     from stages.artifacts import EdgeList, Graph, Ordering
@@ -46,8 +47,18 @@ def graph_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]
         "columns": ["run", "vertices", "arcs", "mean degree", "direction", "self-loops kept"],
         "rows": [_graph_row(label, one) for label, one in members],
     }
-    drawn = [(label, one) for label, one in members if one.arc_count][:MAX_DEGREE_PLOTS]
-    return [table, *(_degrees(label, one) for label, one in drawn)]
+    return [table]
+
+
+def matrix_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:
+    """Draw what graphs and orders of graphs share: degrees, once for each graph, and the sparsity of all."""
+    # Vertices, arcs and loops are as good as a name here: an order has those of its graph.
+    distinct: dict[tuple[int, int, int], tuple[str, Graph]] = {}
+    for label, one in members:
+        if one.arc_count:
+            distinct.setdefault((one.vertex_count, one.arc_count, one.loop_count), (label, one))
+    drawn = list(distinct.values())[:MAX_DEGREE_PLOTS]
+    return [*(_degrees(label, one) for label, one in drawn), *sparsity_sections(members)]
 
 
 def _degrees(label: str, one: Graph) -> dict[str, Any]:

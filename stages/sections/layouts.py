@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from stages.sections.plot import PALETTE, draw
+from stages.sections.studies import short_labels
+
 if TYPE_CHECKING:
     from stages.artifacts import CompressedGraph, Partition
+
+
+MAX_BARS = 40
+"""Layouts in one figure; more are in the table alone."""
 
 
 def _plain(statistics: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +40,33 @@ def compressed_sections(members: Sequence[tuple[str, CompressedGraph]]) -> list[
         for label, one in members
     ]
     first = ["run", "codec", "vertices", "arcs"]
-    return [_table("Layouts", "", first, rows)]
+    packed = [(label, one) for label, one in members if one.statistics.get("bits_per_arc")]
+    drawn = [_bits_per_arc(packed)] if 1 < len(packed) <= MAX_BARS else []
+    return [_table("Layouts", "", first, rows), *drawn]
+
+
+def _bits_per_arc(members: Sequence[tuple[str, CompressedGraph]]) -> dict[str, Any]:
+    names = short_labels([label for label, _ in members])
+    bits = [float(one.statistics["bits_per_arc"]) for _, one in members]
+    codecs = list(dict.fromkeys(one.codec for _, one in members))
+
+    def paint(axes: Any) -> None:
+        for place, (value, (_, one)) in enumerate(zip(bits, members, strict=True)):
+            axes.barh(place, value, color=PALETTE[codecs.index(one.codec)], height=0.7)
+            axes.text(value, place, f" {value:.3g}", va="center", fontsize=8)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.15 * max(bits))
+        axes.set_xlabel("bits per arc")
+        axes.grid(visible=False, axis="y")
+
+    return {
+        "kind": "figure",
+        "title": "Bits per arc",
+        "about": "Of the rows alone, without their offsets.",
+        "svg": draw(paint, height=0.8 + 0.22 * len(names), alt=f"Bits per arc of {len(names)} layouts"),
+        "data": dict(zip(names, bits, strict=True)),
+    }
 
 
 def partition_sections(members: Sequence[tuple[str, Partition]]) -> list[dict[str, Any]]:

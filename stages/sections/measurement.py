@@ -60,8 +60,18 @@ def measurement_sections(members: Sequence[tuple[str, Measurement]]) -> list[dic
     sections += [frontier_panels(found)] if suite else []
     expansion = expansion_panels(found)
     sections += [expansion] if expansion is not None else []
-    sections += [] if suite else [frontier_figure(label, one) for label, one in searched[:MAX_FRONTIERS]]
+    sections += (
+        [] if suite else [frontier_figure(label, one) for label, one in _unlike(searched)[:MAX_FRONTIERS]]
+    )
     return sections
+
+
+def _unlike(members: Sequence[tuple[str, Measurement]]) -> list[tuple[str, Measurement]]:
+    """Leave one run of each graph and strategy: frontiers do not depend on orders, layouts and machines."""
+    first: dict[Any, tuple[str, Measurement]] = {}
+    for label, one in members:
+        first.setdefault((one.graph.get("digest", label), one.strategy), (label, one))
+    return list(first.values())
 
 
 def _row(label: str, one: Measurement) -> list[Any]:

@@ -44,7 +44,7 @@ def thinned(values: Sequence[float]) -> tuple[list[int], list[float]]:
     return places, [values[place] for place in places]
 
 
-def draw(paint: Callable[[Any], None], *, width: float = 6.4, height: float = 2.8, alt: str) -> str:
+def draw(paint: Callable[[Any], None], *, width: float = 4.8, height: float = 2.7, alt: str) -> str:
     """Let `paint` fill a Matplotlib `Axes` and return the picture as an SVG element.
 
     Parameters
@@ -91,7 +91,7 @@ def draw_panels(
             title, fill = panels[place]
             each.set_title(title, fontsize=8.5, color=INK)
             fill(each)
-            each.tick_params(labelsize=7)
+            each.tick_params(labelsize=7 if columns > 1 else 8.5)
             handles, labels = each.get_legend_handles_labels()
             legend.update(zip(labels, handles, strict=True))
         if across:
@@ -103,7 +103,7 @@ def draw_panels(
                 legend.values(), legend.keys(), loc="outside upper center", ncols=min(4, len(legend))
             )
 
-    return _written(paint, width, height * rows + 0.4, alt)
+    return _written(paint, width, height * rows + (0.4 if across else 0.1), alt)
 
 
 def _written(paint: Callable[[Any], None], width: float, height: float, alt: str) -> str:

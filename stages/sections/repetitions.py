@@ -38,7 +38,7 @@ def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> 
     from stages.sections.measurement import measurement_sections
 
     groups = _grouped(members)
-    chosen = [(label, _middle(group)) for label, group in groups.items()]
+    chosen = typical(members)
     repeated = {label: group for label, group in groups.items() if len(group) > 1}
     sections = measurement_sections(chosen)
     if repeated:
@@ -46,6 +46,11 @@ def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> 
         if len(repeated) <= MAX_DRAWN:
             sections.append(_figure(repeated))
     return sections
+
+
+def typical(members: Members) -> list[tuple[str, Measurement]]:
+    """Leave one repetition of each measurement, that with the median time, under the first one's label."""
+    return [(label, _middle(group)) for label, group in _grouped(members).items()]
 
 
 def _grouped(members: Sequence[tuple[str, Measurement]]) -> dict[str, list[tuple[int, Measurement]]]:

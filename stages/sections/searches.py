@@ -6,45 +6,55 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw
+from stages.sections.plot import INK, PALETTE, draw
 from stages.sections.rates import geometric_mean, harmonic_mean, rates
+from stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
 
 BESIDE = 3
-"""Curves beyond which the legend stands beside them, since it would hide some."""
+"""Curves beyond which the legend stands above them, since it would hide some."""
 
 
 def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
-    """Draw the median time of every run, with the fastest and slowest search."""
-    labels = [label for label, _ in members]
-    times = [[search["milliseconds"] for search in one.searches] for _, one in members]
+    """Draw the median time of every run, and the quartiles over its sources."""
+    names = short_labels([label for label, _ in members])
+    times = [sorted(search["milliseconds"] for search in one.searches) for _, one in members]
     middle = [median(each) if each else 0.0 for each in times]
-    low = [value - min(each) if each else 0.0 for value, each in zip(middle, times, strict=True)]
-    high = [max(each) - value if each else 0.0 for value, each in zip(middle, times, strict=True)]
+    low = [value - quartile(each, 1) if each else 0.0 for value, each in zip(middle, times, strict=True)]
+    high = [quartile(each, 3) - value if each else 0.0 for value, each in zip(middle, times, strict=True)]
 
     def paint(axes: Any) -> None:
-        places = range(len(labels))
+        places = range(len(names))
         axes.barh(places, middle, color=PALETTE[0], height=0.6)
-        axes.errorbar(middle, places, xerr=[low, high], fmt="none", ecolor="#888888", capsize=2, lw=1)
-        axes.set_yticks(places, labels)
+        axes.errorbar(middle, places, xerr=[low, high], fmt="none", ecolor=INK, alpha=0.6, capsize=2, lw=1)
+        axes.set_yticks(places, names)
         axes.invert_yaxis()
-        axes.set_xlabel("ms a search (median; whiskers: fastest, slowest)")
+        axes.set_xlabel("ms a search: median, quartiles")
+        axes.grid(visible=False, axis="y")
 
-    alt = f"Median time of {len(labels)} measured runs"
+    alt = f"Median time of {len(names)} measured runs"
     return {
         "kind": "figure",
         "title": "Times side by side",
-        "about": "",
-        "svg": draw(paint, height=min(12.0, 1.0 + 0.3 * len(labels)), alt=alt),
-        "data": {"run": labels, "median_milliseconds": middle},
+        "about": "Medians over the sources; whiskers reach from the first to the third quartile.",
+        "svg": draw(paint, height=min(12.0, 0.8 + 0.22 * len(names)), alt=alt),
+        "data": {"run": names, "median_milliseconds": middle},
     }
+
+
+def quartile(ordered: Sequence[float], number: int) -> float:
+    """Return a quartile of ascending values, between the two nearest in proportion."""
+    place = (len(ordered) - 1) * number / 4
+    low = int(place)
+    return ordered[low] + (place - low) * (ordered[min(low + 1, len(ordered) - 1)] - ordered[low])
 
 
 def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     """Draw, for every run, the share of sources at or below a rate."""
-    data = {label: sorted(rates(one.searches, "edges")) for label, one in members}
+    names = short_labels([label for label, _ in members])
+    data = {name: sorted(rates(one.searches, "edges")) for name, (_, one) in zip(names, members, strict=True)}
 
     def paint(axes: Any) -> None:
         for place, (label, values) in enumerate(data.items()):
@@ -61,7 +71,7 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         axes.set_ylim(0, 1)
         if any(data.values()) and len(data) <= len(PALETTE):
             if len(data) > BESIDE:
-                axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+                axes.figure.legend(loc="outside upper center", ncols=3)
             else:
                 axes.legend(loc="best")
 

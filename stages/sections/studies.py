@@ -82,6 +82,22 @@ def coordinates(label: str) -> dict[str, str]:
     return {axis: text.strip("'") for axis, text in _COORDINATE.findall(rest)} if bracket else {}
 
 
+def short_labels(labels: Sequence[str]) -> list[str]:
+    """Name stage runs by what tells them apart: the values of axes that differ, after the entry if that does.
+
+    Labels that would no longer differ stay whole.
+    """
+    entries = {label.partition("[")[0] for label in labels}
+    told = [coordinates(label) for label in labels]
+    same = _common(told)
+    names = []
+    for label, each in zip(labels, told, strict=True):
+        values = [value for axis, value in each.items() if axis not in same]
+        entry = [label.partition("[")[0]] if len(entries) > 1 or not values else []
+        names.append(", ".join(entry + values))
+    return names if len(set(names)) == len(names) else list(labels)
+
+
 def _graph_names(groups: Sequence[Sequence[tuple[str, Measurement]]]) -> list[str]:
     shared = [_common([coordinates(label) for label, _ in group]) for group in groups]
     everywhere = _common(shared)

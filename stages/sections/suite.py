@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels
+from stages.sections.plot import INK, PALETTE, draw_panels
+from stages.sections.searches import quartile
 from stages.sections.studies import COUNTING_RULE, Member, Study, counted_bytes
 
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
+
+WHISKER = 1.25
+"""Speed at which a line ends that would run into the numbers."""
 
 ROW_INCHES = 0.17
 """Height of one bar in a panel of the comparison."""
@@ -189,8 +193,8 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
         "kind": "figure",
         "title": "Strategies side by side",
         "about": (
-            "Speed relative to the best on the graph, by median times, which stand beside the bars; x: over "
-            "the sequential search (as in figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
+            "Speed relative to the best on the graph, by median times, which stand beside the bars; lines reach "
+            "from the slower to the faster quartile of the sources; x: over the sequential search (as in figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
             "FlexBFS)."
         ),
         "svg": draw_panels(
@@ -212,12 +216,16 @@ def _bars(study: Study, names: Sequence[str]) -> Callable[[Any], None]:
             place = names.index(member.name)
             share = best.milliseconds / member.milliseconds
             axes.barh(place, share, color=PALETTE[1] if member is best else PALETTE[0], height=0.7)
+            times = sorted(search["milliseconds"] for search in member.one.searches)
+            slow, fast = (best.milliseconds / time for time in (quartile(times, 3), quartile(times, 1)))
+            fast = min(fast, WHISKER)
+            axes.plot([slow, fast], [place, place], color=INK, alpha=0.6, lw=0.8)
             speedup = _speedup(study, member)
             told = f"{member.milliseconds:.3g} ms" + (f", {_times(speedup)}" if speedup is not None else "")
-            axes.text(share + 0.03, place, told, va="center", fontsize=6)
+            axes.text(max(share, fast) + 0.03, place, told, va="center", fontsize=6)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlim(0, 1.9)
+        axes.set_xlim(0, 2.1)
         axes.set_xticks([0, 0.5, 1])
         axes.grid(visible=False, axis="y")
 

@@ -124,6 +124,8 @@ def of_suite() -> dict[str, dict[str, Any]]:
 def test_a_suite_is_compared_by_graph():
     sections = of_suite()
     assert list(sections) == [
+        "Experiments",
+        "Median ms over search and graph",
         "Traversal times and rates",
         "Graphs searched",
         "Strategies side by side",

@@ -14,10 +14,33 @@ FILL = {
     "waits": "#fff4d6",
     "not needed": "#eeeeee",
     "cannot run": "#f7b5b0",
+    "computed": "#cfe3f7",
+    "running": "#ffe5a0",
+    "waiting": "#fff4d6",
+    "failed": "#f7b5b0",
+    "skipped": "#eeeeee",
+    "interrupted": "#f9d7b5",
 }
-"""Colour of a box by its state."""
+"""Colour of a box by its state, as forecast or as it came."""
+
+DARK = {
+    "": "#2a2f37",
+    "cached": "#25462b",
+    "will run": "#57450f",
+    "waits": "#3d361d",
+    "not needed": "#24282e",
+    "cannot run": "#5d2623",
+    "computed": "#1f3f5e",
+    "running": "#57450f",
+    "waiting": "#3d361d",
+    "failed": "#5d2623",
+    "skipped": "#24282e",
+    "interrupted": "#553517",
+}
+"""The same by night; on paper it is always day."""
 
 HEIGHT, GAP, BETWEEN, MARGIN = 36, 14, 70, 16
+PLAIN, SOFT = ' fill="#111" class="dag-text"', ' fill="#555" class="dag-soft"'
 LETTER = 7.2  # width of a letter of 12 px monospace
 
 
@@ -49,14 +72,27 @@ def draw_svg(boxes: Sequence[Box], title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{full_width:.0f}" height="{full_height:.0f}" '
         f'viewBox="0 0 {full_width:.0f} {full_height:.0f}" font-family="monospace" font-size="12">',
         f"<title>{escape(title)}</title>",
+        _style({box.state for box in boxes}),
     ]
     parts += [_line(places[feed], places[box.name]) for box in boxes for feed in box.feeds]
     parts += [_box(box, places[box.name]) for box in boxes]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def _style(states: set[str]) -> str:
+    """Attributes hold the colours of the day, so that what reads no style sheet has them."""
+    fills = " ".join(f".{_class(state)}{{fill:{DARK.get(state, DARK[''])}}}" for state in sorted(states))
+    rest = ".dag-text{fill:#e6e9ee} .dag-soft{fill:#a8b2bf} .dag-line,.dag-box{stroke:#7b8490}"
+    return f"<style>@media screen and (prefers-color-scheme:dark){{{fills} {rest}}}</style>"
+
+
+def _class(state: str) -> str:
+    return f"dag-{state.replace(' ', '-') or 'unknown'}"
+
+
 def _lines(box: Box) -> list[str]:
-    under = ", ".join(filter(None, (box.stage if box.stage != box.name else "", box.note, box.state)))
+    state = "" if ":" in box.note else box.state  # such a note counts the states
+    under = ", ".join(filter(None, (box.stage if box.stage != box.name else "", box.note, state)))
     return [box.name, under] if under else [box.name]
 
 
@@ -66,7 +102,7 @@ def _line(start: tuple[float, float, float], end: tuple[float, float, float]) ->
     bend = min(BETWEEN, (x2 - x1) / 2)
     return (
         f'<path d="M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}" '
-        'fill="none" stroke="#888"/>'
+        'fill="none" stroke="#888" class="dag-line"/>'
     )
 
 
@@ -75,11 +111,11 @@ def _box(box: Box, place: tuple[float, float, float]) -> str:
     lines = _lines(box)
     text = "".join(
         f'<text x="{x + 10:.1f}" y="{y + (15 if len(lines) > 1 else 22) + 14 * row:.1f}"'
-        f"{' fill=' + chr(34) + '#555' + chr(34) if row else ''}>{escape(line)}</text>"
+        f"{SOFT if row else PLAIN}>{escape(line)}</text>"
         for row, line in enumerate(lines)
     )
     rectangle = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{HEIGHT}" rx="6" '
-        f'fill="{FILL.get(box.state, FILL[""])}" stroke="#666"/>'
+        f'fill="{FILL.get(box.state, FILL[""])}" stroke="#666" class="dag-box {_class(box.state)}"/>'
     )
     return f"<g>{rectangle}{text}</g>"

@@ -1,0 +1,103 @@
+"""Which other runs a report leads to: those of the same workflow, and those that made what was reused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pipeline.progress.rates import format_seconds
+from pipeline.report.cells import plain_text
+from pipeline.runs.reading import read_run
+
+if TYPE_CHECKING:
+    from pipeline.store import Cache
+
+Json = Any
+
+NEAR = 12
+"""Runs listed; their records are read whole, at some milliseconds each."""
+
+_RUN = re.compile(r"\d{8}-\d{6}-(?P<workflow>.*)-[0-9a-f]{4}")
+
+
+def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False) -> list[dict[str, Json]]:
+    """List runs of the same workflow nearest in time to that of `folder`, the newest first, itself included.
+
+    Each has `run`, `state`, `started`, `seconds`, `counts`, `changed` (parameters that differ from those of
+    this run) and `href`, None where there is no page; every run has one that is served.
+    """
+    mine = _RUN.fullmatch(folder.name)
+    if mine is None:
+        return []
+    name = mine["workflow"]
+    names = sorted(
+        entry.name
+        for entry in folder.parent.iterdir()
+        if (like := _RUN.fullmatch(entry.name)) is not None and like["workflow"] == name
+    )
+    place = names.index(folder.name) if folder.name in names else len(names)
+    low = max(0, min(place - NEAR // 2, len(names) - NEAR))
+    found = []
+    for each in reversed(names[low : low + NEAR]):
+        its = record if each == folder.name else read_run(folder.parent / each)
+        if its is None or its["workflow"].get("name") != record["workflow"].get("name"):
+            continue
+        there = each != folder.name and (served or (folder.parent / each / "report.html").exists())
+        found.append(
+            {
+                "run": each,
+                "href": f"../{quote(each)}/report.html" if there else None,
+                "here": each == folder.name,
+                "state": its.get("state") or "",
+                "started": str(its.get("started") or ""),
+                "seconds": "" if its.get("seconds") is None else format_seconds(its["seconds"]),
+                "counts": counts_of(its),
+                "changed": "" if each == folder.name else _changed(its, record),
+            }
+        )
+    return found if len(found) > 1 else []
+
+
+def counts_of(record: Mapping[str, Json]) -> str:
+    """Say how many stage runs are in which state."""
+    counts: dict[str, int] = {}
+    for run in record["stages"]:
+        counts[run["state"]] = counts.get(run["state"], 0) + 1
+    return ", ".join(f"{count} {state}" for state, count in counts.items())
+
+
+def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
+    told = []
+    for part in ("parameters", "matrix"):
+        theirs, mine = its["workflow"].get(part) or {}, record["workflow"].get(part) or {}
+        told += [
+            f"{name}: {plain_text(theirs.get(name))}"
+            for name in dict.fromkeys([*mine, *theirs])
+            if theirs.get(name) != mine.get(name)
+        ]
+    return "; ".join(told)
+
+
+def makers(folder: Path, record: Mapping[str, Json], cache: Cache) -> dict[str, tuple[str, str | None]]:
+    """Return for each cached stage run the run that made it, and the address of that run's page or None."""
+    found: dict[str, tuple[str, str | None]] = {}
+    there: dict[str, str | None] = {}
+    for run in record["stages"]:
+        made = cache.recall(run["recipe"]) if run["state"] == "cached" and run.get("recipe") else None
+        maker = str(made.provenance.get("run") or "") if made is not None else ""
+        if not maker or maker == record["run"]:
+            continue
+        if maker not in there:
+            page = folder.parent / maker / "report.html"
+            there[maker] = f"../{quote(maker)}/report.html" if page.exists() else None
+        found[run["key"]] = (maker, there[maker])
+    return found
+
+
+def log_address(folder: Path, run: Mapping[str, Json]) -> str | None:
+    """Return the address of a stage run's log, None if it wrote none."""
+    log = run.get("log")
+    return quote(str(log)) if log and (folder / str(log)).is_file() else None

@@ -1,0 +1,169 @@
+"""The pages of runs served on loopback, each made anew whenever its run has gone on.
+
+Addresses are those of the runs folder, so that the links of a page lead on: `/RUN/report.html`, its logs and
+`report.json`; `/` lists the runs. Only this machine is answered, and only under its own name, so that no web
+page can read reports by a name that it lets point here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from html import escape
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote, urlsplit
+
+from pipeline.errors import DamagedArtifact, RequestError
+from pipeline.report.links import counts_of
+from pipeline.report.page import page_text, report_artifacts
+from pipeline.runs.reading import read_run, run_folders
+
+if TYPE_CHECKING:
+    from pipeline.store import Cache
+
+LOOPBACK = "127.0.0.1"
+NAMES = (LOOPBACK, "localhost")
+
+MOST_LISTED = 100
+"""Runs in the list; their records are read whole."""
+
+Answer = tuple[HTTPStatus, str, bytes]
+
+
+class Pages:
+    """Makes pages from records and the cache, and keeps the last version of each."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._lock = threading.Lock()
+        self._made: dict[str, tuple[str, bytes]] = {}
+
+    def version(self, folder: Path) -> str:
+        """Return a word that changes when a run goes on or is found dead, or when another run begins."""
+        record = read_run(folder)
+        try:
+            written = (folder / "run.json").stat().st_mtime_ns
+            return f"{written:x}-{folder.parent.stat().st_mtime_ns:x}-{record['state'] if record else ''}"
+        except OSError:
+            return "gone"
+
+    def page(self, folder: Path) -> bytes | None:
+        """Return the page of a run, None if it has no record."""
+        with self._lock:
+            version = self.version(folder)
+            made = self._made.get(folder.name)
+            if made is not None and made[0] == version:
+                return made[1]
+            record = read_run(folder)
+            if record is None:
+                return None
+            try:
+                reports = report_artifacts(record, self._cache)
+            except (DamagedArtifact, RequestError):
+                reports = []  # a cache that was cleaned or damaged since: what the record says is still true
+            page = page_text(folder, record, reports, self._cache, live=version).encode()
+            self._made[folder.name] = (version, page)
+            return page
+
+    def answer(self, path: str) -> Answer:
+        """Answer a request for a path."""
+        runs = self._cache.root / "runs"
+        parts = [unquote(part) for part in path.split("/") if part]
+        if not parts:
+            return _html(self._list())
+        if any(part in (".", "..") or "/" in part or "\\" in part or "\0" in part for part in parts):
+            return _missing()
+        folder = runs / parts[0]
+        if not (folder / "run.json").is_file():
+            return _missing()
+        if parts[1:] == ["version"]:
+            return HTTPStatus.OK, "text/plain", self.version(folder).encode()
+        if parts[1:] == ["report.html"]:
+            page = self.page(folder)
+            return _missing() if page is None else _html(page)
+        if parts[1:] in (["report.json"], ["run.json"]):
+            return _file(folder / parts[1], "application/json")
+        if len(parts) == 3 and parts[1] == "logs":
+            return _file(folder / "logs" / parts[2], "text/plain; charset=utf-8")
+        return _missing()
+
+    def _list(self) -> bytes:
+        lines = []
+        for folder in run_folders(self._cache.root)[:MOST_LISTED]:
+            record = read_run(folder)
+            if record is not None:
+                lines.append(
+                    f'<li><a href="/{quote(folder.name)}/report.html">{escape(folder.name)}</a> '
+                    f"{escape(str(record.get('state', '')))}: {escape(counts_of(record))}</li>"
+                )
+        return (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Runs</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            "<style>:root{color-scheme:light dark}body{font:15px/1.6 system-ui,sans-serif;max-width:60rem;"
+            f"margin:1.5rem auto;padding:0 1rem}}</style><h1>Runs</h1><ul>{''.join(lines)}</ul></html>"
+        ).encode()
+
+
+def _file(path: Path, form: str) -> Answer:
+    try:
+        return HTTPStatus.OK, form, path.read_bytes()
+    except OSError:
+        return _missing()
+
+
+def _html(page: bytes) -> Answer:
+    return HTTPStatus.OK, "text/html; charset=utf-8", page
+
+
+def _missing() -> Answer:
+    return HTTPStatus.NOT_FOUND, "text/plain", b"there is no such page\n"
+
+
+def report_server(cache: Cache, port: int = 0) -> ThreadingHTTPServer:
+    """Return a server of the reports of a cache's runs, bound to loopback; port 0 takes a free one.
+
+    Raises RequestError if the port is taken.
+    """
+    pages = Pages(cache)
+
+    class Handler(BaseHTTPRequestHandler):
+        server_version = "gravel"
+        sys_version = ""
+
+        def do_GET(self) -> None:
+            self._answer(lambda body: self.wfile.write(body))
+
+        def do_HEAD(self) -> None:
+            self._answer(lambda body: None)
+
+        def _answer(self, write: Callable[[bytes], object]) -> None:
+            name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
+            if name in NAMES:
+                status, form, body = pages.answer(urlsplit(self.path).path)
+            else:
+                status, form, body = HTTPStatus.FORBIDDEN, "text/plain", b"ask by the name 127.0.0.1\n"
+            try:
+                self.send_response(status)
+                self.send_header("Content-Type", form)
+                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Cache-Control", "no-store")
+                self.send_header("X-Content-Type-Options", "nosniff")
+                self.end_headers()
+                write(body)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # the browser went elsewhere
+
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+            pass
+
+    try:
+        server = ThreadingHTTPServer((LOOPBACK, port), Handler)
+    except (OSError, OverflowError) as error:
+        raise RequestError(
+            f"port {port} of {LOOPBACK} cannot be served: {error}", hint="choose another with --port"
+        ) from None
+    server.daemon_threads = True
+    return server

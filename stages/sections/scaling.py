@@ -1,0 +1,209 @@
+"""How searches scale with workers: strong scaling of one graph, weak scaling of growing ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import PALETTE, draw_panels
+from stages.sections.rates import harmonic_mean, rates
+from stages.sections.studies import Member, coordinates, is_batched
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+WORKERS = ("ranks", "workers", "gpus", "devices", "nodes", "processes", "threads", "cores")
+"""Names of an axis that counts workers."""
+
+EVEN = 1.6
+"""Arcs for each worker may differ by so much in weak scaling: generated graphs lose some to duplicates."""
+
+MAX_SERIES = 8
+"""Curves in one picture: as many as there are colours."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One way of searching with 1, 2, ... workers: (workers, measurement) ascending."""
+
+    name: str
+    unit: str  # what is counted, such as "ranks"
+    points: tuple[tuple[int, Measurement], ...]
+
+    @property
+    def strong(self) -> bool:
+        """Whether all searched one graph."""
+        return len({one.graph["digest"] for _, one in self.points}) == 1
+
+    @property
+    def weak(self) -> bool:
+        """Whether the arcs for each worker stay about the same."""
+        shares = [one.graph["arcs"] / workers for workers, one in self.points]
+        return not self.strong and min(shares) > 0 and max(shares) <= EVEN * min(shares)
+
+
+def scaling_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Draw and list how times change with workers, for every way of searching with several counts of them."""
+    found = _series(members)
+    sections = []
+    for unit in dict.fromkeys(series.unit for series in found):
+        alike = [series for series in found if series.unit == unit]
+        strong = [series for series in alike if series.strong]
+        weak = [series for series in alike if series.weak]
+        for kind, several in (("Strong", strong), ("Weak", weak)):
+            if several:
+                sections += [_figure(kind, several)] if len(several) <= MAX_SERIES else []
+                sections.append(_table(kind, several))
+    return sections
+
+
+def _count(label: str, one: Measurement) -> tuple[str, int] | None:
+    """Return what a run counts as workers, and how many it had."""
+    at = coordinates(label)
+    for name in WORKERS:
+        value = at.get(name) or one.asked.get(name)
+        if value is not None and str(value).isdigit() and int(value) > 0:
+            return name, int(value)
+    return None
+
+
+def _series(members: Sequence[tuple[str, Measurement]]) -> list[Series]:
+    counted = [
+        (label, coordinates(label), count, one)
+        for label, one in members
+        if one.searches and one.graph and not is_batched(one) and (count := _count(label, one)) is not None
+    ]
+    # An axis that names sizes, each with its own count of workers, does not tell series apart.
+    tied = {
+        axis
+        for axis in {axis for _, at, _, _ in counted for axis in at}
+        if len({at.get(axis) for _, at, _, _ in counted})
+        == len({(at.get(axis), count) for _, at, count, _ in counted})
+        == len({count for _, _, count, _ in counted})
+        > 1
+    }
+    groups: dict[tuple[str, str, tuple[str, ...]], dict[int, Measurement]] = {}
+    for label, at, (unit, workers), one in counted:
+        rest = tuple(value for axis, value in at.items() if axis not in tied and axis not in WORKERS)
+        strategy = str(one.asked.get("strategy", one.strategy))
+        entry = label.partition("[")[0]
+        group = groups.setdefault((unit, entry, tuple(dict.fromkeys((strategy, *rest)))), {})
+        group.setdefault(workers, one)
+    entries = {entry for _, entry, _ in groups}
+    return [
+        Series(", ".join([entry, *rest] if len(entries) > 1 else rest), unit, tuple(sorted(group.items())))
+        for (unit, entry, rest), group in groups.items()
+        if len(group) > 1
+    ]
+
+
+def _milliseconds(one: Measurement) -> float:
+    return Member("", "", one).milliseconds
+
+
+def _rate(one: Measurement) -> float | None:
+    speeds = rates(one.searches, "edges")
+    return harmonic_mean(speeds) if speeds else None
+
+
+def efficiency(series: Series) -> list[float]:
+    """How much of an ideal speed-up was reached at each count, over the smallest count.
+
+    Strong scaling: t(p0) p0 / (t(p) p). Weak scaling: rate(p) p0 / (rate(p0) p) in arcs a second.
+    """
+    first, base = series.points[0]
+    reached = []
+    for workers, one in series.points:
+        gain = _milliseconds(base) / _milliseconds(one)
+        if not series.strong:
+            gain *= one.graph["arcs"] / base.graph["arcs"]
+        reached.append(gain * first / workers)
+    return reached
+
+
+def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
+    unit = several[0].unit
+    counts = sorted({workers for series in several for workers, _ in series.points})
+
+    def panel(
+        told: Callable[[Series], Sequence[float]], ideal: Callable[[int], float]
+    ) -> Callable[[Any], None]:
+        def paint(axes: Any) -> None:
+            axes.plot(
+                counts, [ideal(count) for count in counts], ls="--", lw=1, color="#888888", label="ideal"
+            )
+            for place, series in enumerate(several):
+                x = [workers for workers, _ in series.points]
+                axes.plot(x, told(series), marker="o", ms=3, lw=1.3, color=PALETTE[place], label=series.name)
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(counts, [str(count) for count in counts])
+            axes.minorticks_off()
+
+        return paint
+
+    def speedup(series: Series) -> list[float]:
+        first = series.points[0][0]
+        return [
+            share * workers / first
+            for share, (workers, _) in zip(efficiency(series), series.points, strict=True)
+        ]
+
+    def logarithmic(paint: Callable[[Any], None]) -> Callable[[Any], None]:
+        def paint_logarithmic(axes: Any) -> None:
+            paint(axes)
+            axes.set_yscale("log", base=2)
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+        return paint_logarithmic
+
+    def percent(axes: Any) -> None:
+        panel(lambda series: [100 * share for share in efficiency(series)], lambda count: 100)(axes)
+        axes.set_ylim(bottom=0)
+
+    gained = "speedup" if kind == "Strong" else "growth of the arc rate"
+    about = (
+        "One graph, more workers: the time with the fewest over the time, and that as a share of the ideal."
+        if kind == "Strong"
+        else "A graph that grows with the workers: the arcs a second over those of the fewest workers, and "
+        "that as a share of the ideal."
+    )
+    return {
+        "kind": "figure",
+        "title": f"{kind} scaling with {unit}",
+        "about": about,
+        "svg": draw_panels(
+            [
+                (gained, logarithmic(panel(speedup, lambda count: count / counts[0]))),
+                ("efficiency, %", percent),
+            ],
+            height=2.4,
+            across=unit,
+            alt=f"{kind} scaling of {len(several)} runs over {unit}",
+        ),
+        "data": {series.name: _told(series) for series in several},
+    }
+
+
+def _told(series: Series) -> Mapping[str, Any]:
+    return {
+        series.unit: [workers for workers, _ in series.points],
+        "median_milliseconds": [_milliseconds(one) for _, one in series.points],
+        "efficiency": efficiency(series),
+    }
+
+
+def _table(kind: str, several: Sequence[Series]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for series in several:
+        for share, (workers, one) in zip(efficiency(series), series.points, strict=True):
+            rows.append(
+                [series.name, workers, one.graph["arcs"], _milliseconds(one), _rate(one), 100 * share]
+            )
+    return {
+        "kind": "table",
+        "title": f"Times of {kind.lower()} scaling with {several[0].unit}",
+        "about": "Times are medians over the sources; the efficiency is that over the fewest workers.",
+        "columns": ["run", several[0].unit, "arcs", "median ms", "GTEPS", "efficiency, %"],
+        "rows": rows,
+    }

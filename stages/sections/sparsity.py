@@ -1,0 +1,129 @@
+"""Where the arcs of a matrix lie, before and after vertices are renumbered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import PALETTE, draw_panels
+from stages.sections.studies import short_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stages.artifacts import Graph
+
+MAX_PANELS = 8
+"""Matrices drawn at most: two rows."""
+
+BLOCKS = 96
+"""Rows and columns of blocks; on a phone, with two panels in a row, a block is about two pixels."""
+
+ARCS_OF_A_BLOCK_ROW = 1 << 18
+"""Arcs counted in a row of blocks at most: 1,000 for each block on average, by which its shade is settled."""
+
+PIECES = 8
+"""Ranges that a sample is taken in, so that it reads few chunks and yet spreads over the whole row."""
+
+SHADES = 16
+"""Steps of a shade: the eye tells no more apart, and the picture stays a few KB."""
+
+
+def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:
+    """Draw the adjacency matrix of graphs and of their orders (Merrill et al., PPoPP 2012, table 1)."""
+    import numpy
+
+    drawn = [(label, one) for label, one in members if one.arc_count][:MAX_PANELS]
+    if not drawn:
+        return []
+    counted = {
+        name: _density(one)
+        for name, (_, one) in zip(short_labels([label for label, _ in drawn]), drawn, strict=True)
+    }
+    densest = max(float(density.max()) for density in counted.values())
+
+    def painter(density: NDArray[Any]) -> Callable[[Any], None]:
+        def paint(axes: Any) -> None:
+            # By logarithm: blocks near the diagonal of a good order hold thousands of times more than others.
+            shade = numpy.log1p(density * 1000 / densest) / numpy.log1p(1000)
+            shade = numpy.ceil(shade * SHADES) / SHADES
+            image = numpy.empty((*density.shape, 4))
+            image[..., :3] = [int(PALETTE[0][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+            image[..., 3] = shade
+            axes.imshow(image, interpolation="none", aspect="equal")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.grid(visible=False)
+            for spine in axes.spines.values():
+                spine.set(visible=True, alpha=0.4)
+
+        return paint
+
+    # Up to four stand two by two, which a phone shows whole.
+    columns = min(2 if len(counted) <= 4 else 4, len(counted))
+    more = f" The first {MAX_PANELS} of {len(members)} are drawn." if len(members) > len(drawn) else ""
+    return [
+        {
+            "kind": "figure",
+            "title": "Sparsity of the matrix",
+            "about": (
+                "Rows are vertices from the top, columns their neighbours from the left; the darker a block, "
+                "the more arcs it holds, by the same logarithmic shades in every picture (as in table 1 of "
+                f"Merrill et al., PPoPP 2012).{more}"
+            ),
+            "svg": draw_panels(
+                [(name, painter(density)) for name, density in counted.items()],
+                columns=columns,
+                width=(2.1 if columns <= 2 else 1.75) * columns,
+                height=2.25 if columns <= 2 else 1.85,
+                alt=f"Sparsity of {len(counted)} matrices",
+            ),
+            "data": {
+                name: {
+                    "blocks": len(density),
+                    # Arcs in the blocks of the diagonal and beside it: what an order gains, as a number.
+                    "near_diagonal_share": round(float(_near_diagonal(density)), 4),
+                }
+                for name, density in counted.items()
+            },
+        }
+    ]
+
+
+def _density(one: Graph) -> NDArray[Any]:
+    """Count arcs by blocks of rows and columns, from an even sample of rows of blocks that hold many."""
+    import numpy
+
+    blocks = min(BLOCKS, one.vertex_count)
+    edges = [one.vertex_count * place // blocks for place in range(blocks + 1)]
+    # The smallest block that a column lies in is a division away only while blocks are equal, so look it up.
+    bounds = numpy.array(edges[1:-1], dtype=numpy.int64)
+    offsets = numpy.asarray(one.row_offsets)[edges].astype(numpy.int64)
+    area = numpy.outer(numpy.diff(edges), numpy.diff(edges))
+    counts = numpy.zeros((blocks, blocks))
+    for row in range(blocks):
+        start, end = int(offsets[row]), int(offsets[row + 1])
+        taken = 0
+        for low, high in _sample(start, end):
+            columns = numpy.asarray(one.column_indices[low:high]).astype(numpy.int64)
+            counts[row] += numpy.bincount(numpy.searchsorted(bounds, columns, side="right"), minlength=blocks)
+            taken += high - low
+        if taken:
+            counts[row] *= (end - start) / taken
+    density: NDArray[Any] = counts / area
+    return density
+
+
+def _sample(start: int, end: int) -> list[tuple[int, int]]:
+    if end - start <= ARCS_OF_A_BLOCK_ROW:
+        return [(start, end)] if end > start else []
+    length = ARCS_OF_A_BLOCK_ROW // PIECES
+    step = (end - start - length) // (PIECES - 1)
+    return [(start + piece * step, start + piece * step + length) for piece in range(PIECES)]
+
+
+def _near_diagonal(density: NDArray[Any]) -> float:
+    import numpy
+
+    rows, columns = numpy.indices(density.shape)
+    return float(density[abs(rows - columns) <= 1].sum() / density.sum())

@@ -1,0 +1,20 @@
+"""What a study found as a whole: its experiments in one table, pictures along its axes, scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stages.sections.axes import axis_figures
+from stages.sections.experiments import experiments, experiments_table
+from stages.sections.repetitions import typical
+from stages.sections.scaling import scaling_sections
+
+
+def study_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Make the sections of a study from labelled artifacts of several kinds; none where nothing varies."""
+    measured = typical([(label, one) for label, one in members if type(one).__name__ == "Measurement"])
+    others = [(label, one) for label, one in members if type(one).__name__ != "Measurement"]
+    found = experiments([*others, *measured])
+    sections = [] if found is None else [experiments_table(found), *axis_figures(found)]
+    return [*sections, *scaling_sections(measured)]
