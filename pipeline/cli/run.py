@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     metavar="KIND",
     help="auto, inline, local, cuda, tcp://host:port, or a scheduler file (.json).",
 )
+@click.option("--scheduler-file", metavar="FILE", help="An existing cluster, by what its scheduler wrote.")
+@click.option(
+    "--tls-ca", metavar="FILE", help="For tls://: the authority that signed the certificates (PEM)."
+)
+@click.option("--tls-cert", metavar="FILE", help="For tls://: this side's certificate (PEM).")
+@click.option("--tls-key", metavar="FILE", help="For tls://: the key of --tls-cert (PEM).")
 @click.option(
     "--backend",
     type=click.Choice(["auto", "cuda", "cpu"]),
@@ -53,6 +59,10 @@ def command(
     repeat: int | None,
     cache_path: str | None,
     cluster: str,
+    scheduler_file: str | None,
+    tls_ca: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
     backend: str,
     host_memory: str | None,
     device_memory: str | None,
@@ -70,11 +80,19 @@ def command(
     """
     from pipeline.cli.errors import echo
     from pipeline.cli.options import load_plan
+    from pipeline.cluster.security import tls_of
+    from pipeline.errors import RequestError
     from pipeline.executor import RunOptions, execute
     from pipeline.progress import make_reporter
     from pipeline.runs.failed import last_failures
     from pipeline.store import find_cache
 
+    if scheduler_file is not None:
+        if cluster != "auto":
+            hint = f"leave --cluster {cluster} out"
+            raise RequestError("--scheduler-file and --cluster both name a cluster", hint=hint)
+        cluster = f"file://{scheduler_file}"
+    tls = tls_of(tls_ca, tls_cert, tls_key)
     root = find_cache(cache_path)
     failures = last_failures(root, file) if failed else None
     if failures is not None and not failures.keys:
@@ -95,6 +113,7 @@ def command(
     options = RunOptions(
         cache_root=root,
         cluster=cluster,
+        tls=tls,
         backend=backend,
         host_memory=host_memory,
         device_memory=device_memory,

@@ -10,6 +10,9 @@ from pipeline.errors import RequestError
 
 PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
 
+FILE = "file://"
+"""Before a scheduler file whose name need not end in .json."""
+
 _FORM = "write it like tcp://host:8786"
 
 
@@ -18,7 +21,9 @@ def scheduler_address(where: str) -> str:
 
     Raises RequestError for a file that is not there or none of Dask's, and for what is no address.
     """
-    if not where.endswith(".json"):
+    if where.startswith(FILE):
+        where = where.removeprefix(FILE)
+    elif not where.endswith(".json"):
         return _checked(where, where)
     path = Path(where)
     try:

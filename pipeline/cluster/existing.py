@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.cluster import Place
-from pipeline.cluster.address import scheduler_address
+from pipeline.cluster.address import FILE, scheduler_address
 from pipeline.cluster.dask_cluster import DaskCluster
 from pipeline.cluster.security import Tls, security
 from pipeline.cluster.software import SAME, code_digest, refuse_other_versions
@@ -78,6 +78,7 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
                 super().__del__()
 
     address = scheduler_address(where)
+    where = where.removeprefix(FILE)
     told = where if address == where else f"{address} (in {where})"
     options: dict[str, Any] = {"timeout": CONNECT_LIMIT, "set_as_default": False}
     chosen = security(tls, address)
@@ -89,8 +90,14 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
             warnings.simplefilter("ignore", VersionMismatchWarning)
             client = Connection(address, **options)
     except (OSError, TimeoutError) as error:
+        distrust = _distrust(error)
+        if distrust is not None:
+            raise RequestError(
+                f"the scheduler at {told} and this side do not trust each other (TLS: {distrust})",
+                hint="both sides' certificates must be signed by the authority of --tls-ca",
+            ) from error
         raise RequestError(
-            f"no Dask scheduler answers at {told} ({_reason(error)})",
+            f"no Dask scheduler answers at {told} ({type(error).__name__})",
             hint="check the address and that the scheduler runs; gravel runs --cluster local without one",
         ) from error
     except (ValueError, TypeError, RuntimeError, ImportError) as error:
@@ -103,18 +110,16 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
         raise
 
 
-def _reason(error: BaseException) -> str:
-    """Name the first cause: Dask wraps what TLS or the network says into time limits."""
+def _distrust(error: BaseException) -> str | None:
+    """Return what TLS says, which Dask wraps into a time limit; None if it says nothing."""
     import ssl
 
-    first: BaseException = error
-    while (inner := first.__cause__ or first.__context__) is not None:
-        first = inner
-        if isinstance(first, ssl.SSLError):
-            return f"TLS: {getattr(first, 'verify_message', None) or first.reason or first}"
-    if "TLS" in str(error) or "SSL" in str(error):
-        return str(error)
-    return type(error).__name__
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ssl.SSLError):
+            return getattr(inner, "verify_message", None) or inner.reason or str(inner)
+        inner = inner.__cause__ or inner.__context__
+    return None
 
 
 def _places(client: Any, where: str, cache_root: Path) -> list[Place]:

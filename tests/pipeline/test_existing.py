@@ -21,6 +21,7 @@ from pipeline.errors import GravelError, RequestError
 from pipeline.executor import RunOptions, RunOutcome, execute
 from pipeline.plan.model import Plan
 from pipeline.runs import find_run
+from tests.pipeline.certificates import make_certificates
 from tests.pipeline.dask_processes import DaskProcesses
 from tests.pipeline.test_executor import states
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -247,3 +248,37 @@ def test_tls_options_are_checked_before_anything_is_asked(tmp_path: Path) -> Non
         security(tls, "tls://127.0.0.1:8786")
     with pytest.raises(RequestError, match="one of this process's own"):
         run(one(), tmp_path / "cache", "inline", tls=tls)
+
+
+def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dask
+
+    ours, theirs = make_certificates(tmp_path, "ours"), make_certificates(tmp_path, "theirs")
+    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("gang", ADD, "a", value=3, ranks=1, items=3))
+    tls = Tls(ours.ca, ours.certificate, ours.key)
+    with DaskProcesses(tmp_path / "dask", options=ours.options, protocol="tls") as encrypted:
+        encrypted.worker("one", "--no-nanny")
+        encrypted.connected(1, security=security(tls, encrypted.address))
+        assert encrypted.address.startswith("tls://")
+        outcome = run(plan, tmp_path / "cache", str(encrypted.file), tls=tls)
+        assert states(outcome) == {"a": "computed", "gang": "computed"}
+        configured = {
+            "distributed.comm.tls.ca-file": str(ours.ca),
+            "distributed.comm.tls.client.cert": str(ours.certificate),
+            "distributed.comm.tls.client.key": str(ours.key),
+        }
+        with dask.config.set(configured):
+            more = plan_of(*plan.runs.values(), stage_run("b", ADD, "a", value=4))
+            outcome = run(more, tmp_path / "cache", encrypted.address)
+            assert states(outcome) == {"a": "cached", "gang": "cached", "b": "computed"}
+        monkeypatch.setattr("pipeline.cluster.existing.CONNECT_LIMIT", 1)
+        for other in (
+            Tls(theirs.ca, ours.certificate, ours.key),
+            Tls(ours.ca, theirs.certificate, theirs.key),
+        ):
+            with pytest.raises(RequestError, match=r"do not trust each other \(TLS: "):
+                run(plan_of(stage_run("c", MAKE, value=7)), tmp_path / "cache", encrypted.address, tls=other)
+        with pytest.raises(RequestError, match="needs certificates"):
+            run(plan_of(stage_run("c", MAKE, value=7)), tmp_path / "cache", encrypted.address)

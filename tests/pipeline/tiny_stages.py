@@ -29,6 +29,7 @@ class Tiny(Parameters):
     once: str = ""
     ranks: int = 0
     items: int = 0
+    linger: float = 0.0
     need: int = 1 << 20
     device: int = 0
 
@@ -52,6 +53,14 @@ def count(marks: Path, value: int, kind: str = "ran") -> int:
 def square(item: int) -> int:
     """Work for `context.map`."""
     return item * item
+
+
+def linger(item: tuple[str, float]) -> int:
+    """Work for `context.map` that takes long; notes where."""
+    folder, seconds = item
+    (Path(folder) / f"item-{time.time_ns()}-{os.getpid()}").touch()
+    time.sleep(seconds)
+    return 1
 
 
 def meet(context: RankContext, item: int) -> list[int]:
@@ -107,6 +116,8 @@ def add(context: Any, parameters: Tiny, inputs: tuple[Any, ...]) -> Graph:
     for each in inputs:
         array = each.source if isinstance(each, EdgeList) else each.row_offsets
         total += int(numpy.asarray(array[:]).astype(numpy.int64).sum())
+    if parameters.linger:
+        total += sum(context.map(linger, [(parameters.marks, parameters.linger)] * 4))
     if parameters.items:
         total += sum(context.map(square, range(parameters.items)))
     if parameters.ranks:
