@@ -16,6 +16,7 @@ from pipeline.cli import VERBS, main
 from pipeline.cli.errors import exit_code, render, run_command
 from pipeline.errors import GravelError, Location, RequestError
 from pipeline.hardware import hardware
+from pipeline.plugins.installed import Catalogue
 from stages.errors import StageError
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.test_plan import Bench
@@ -211,7 +212,7 @@ def test_dag_needs_no_input_files(bench: Bench) -> None:
 
 
 def test_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stages.stage.all_stages", lambda: FAKES)
+    monkeypatch.setattr("pipeline.plugins.installed.known_stages", lambda: Catalogue(FAKES, {}))
     lines = gravel("stages").stdout.splitlines()
     names = [line.split()[0] for line in lines if line and not line.startswith((" ", "gravel"))]
     assert names[:2] == ["ingest", "symmetrize"]
