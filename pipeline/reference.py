@@ -1,4 +1,4 @@
-"""The reference pages of the docs, made from what the code declares: a page per stage, and the strategies.
+"""The reference pages of the docs, made from what the code declares: stages, strategies, workflows.
 
     python -m pipeline.reference --write
 
@@ -8,6 +8,7 @@ writes them below `docs/`; without `--write` it says which are not current and e
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,7 @@ def pages() -> dict[str, str]:
     for stage in ordered:
         found[f"stages/{stage.name}.md"] = stage_page(stage)
     found["strategies.md"] = _join(_strategies())
+    found["workflows.md"] = _join(_workflows(ROOT / "workflows"))
     return found
 
 
@@ -188,6 +190,33 @@ def _constants(strategy: Strategy, backend: str) -> list[tuple[str, Any]]:
         for name, parameter in signature.parameters.items()
         if name not in GIVEN
     ]
+
+
+def _workflows(folder: Path) -> Iterator[str]:
+    from pipeline.workflow import load_workflow
+    from pipeline.workflow.scalars import to_text
+
+    yield from (MADE, "", "# Workflows", "")
+    yield "The folder `workflows/` holds these, ready to run. Their sizes suit any machine; parameters change them:"
+    yield "`gravel run workflows/NAME.yaml --set NAME=VALUE`. Every combination of axes is an experiment."
+    yield ""
+    for path in sorted(folder.glob("*.yaml")):
+        workflow = load_workflow(path)
+        yield from (f"## {path.stem}", "", workflow.about, "")
+        comments = dict(_COMMENT.findall(path.read_text(encoding="utf-8")))
+        if workflow.parameters:
+            yield from ("| parameter | default | |", "|---|---|---|")
+            for name, value in workflow.parameters.items():
+                yield f"| `{name}` | `{_cell(to_text(value))}` | {_cell(comments.get(name, ''))} |"
+            yield ""
+        for axis, values in workflow.matrix.items():
+            yield f"- axis `{axis}`: {', '.join(map(to_text, values))}"
+        if workflow.matrix:
+            yield ""
+        yield from ("```sh", f"gravel dag workflows/{path.name} --entries", "```", "")
+
+
+_COMMENT = re.compile(r"^  (\w+):[^#\n]*#[ ]*(.*)$", re.MULTILINE)
 
 
 def stale(folder: Path) -> list[str]:

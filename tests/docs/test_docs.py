@@ -102,6 +102,7 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
     for name in [each for each in os.environ if each.startswith("GRAVEL_")]:
         monkeypatch.delenv(name)
     (tmp_path / ".gravel").mkdir()
+    (tmp_path / "workflows").symlink_to(ROOT / "workflows")
     for block in blocks_of(page):
         where = f"{name_of(page)}:{block.line}"
         assert block.language in LANGUAGES, f"{where}: a block of {block.language or 'no language'}"
@@ -136,6 +137,18 @@ def test_links_lead_somewhere(page):
         assert target.exists(), f"{name_of(page)} links to {link}"
         if anchor:
             assert anchor in anchors_of(target), f"{name_of(page)} links to {link}"
+
+
+def test_every_page_is_linked_from_the_first():
+    seen: set[Path] = set()
+    waiting = [ROOT / "docs" / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in seen:
+            seen.add(page)
+            links = re.findall(r"\]\(([^)\s#:]+\.md)", prose_of(page))
+            waiting += [(page.parent / link).resolve() for link in links]
+    assert {page for page in PAGES if page.name != "README.md"} <= seen
 
 
 def test_pages_that_the_code_names_are_there():
