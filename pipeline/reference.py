@@ -197,8 +197,8 @@ def _workflows(folder: Path) -> Iterator[str]:
     from pipeline.workflow.scalars import to_text
 
     yield from (MADE, "", "# Workflows", "")
-    yield "The folder `workflows/` holds these, ready to run. Their sizes suit any machine; `--set NAME=VALUE`"
-    yield "changes them. Every combination of axes is an experiment."
+    yield "The folder `workflows/` holds these, ready to run. Their sizes suit any machine; parameters"
+    yield "change them. Every combination of axes is an experiment."
     yield ""
     for path in sorted(folder.glob("*.yaml")):
         workflow = load_workflow(path)
