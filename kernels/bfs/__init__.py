@@ -30,7 +30,8 @@ def prepare(
     Parameters
     ----------
     row_offsets : int64 (vertices + 1,), NumPy or CuPy; the result lives on the same side.
-    column_indices : uint32 or uint64 (arcs,); lists must be sorted ascending.
+    column_indices : uint32 or uint64 (arcs,); lists must be sorted ascending. Arrays of other libraries and
+        other integers are taken as `kernels.inputs.sides` does.
     strategy : a registered name, "auto", or what `choose` returned for this graph.
     output : "distance", "predecessor" or "both".
     symmetric : whether every arc has its reverse.
@@ -41,6 +42,9 @@ def prepare(
     """
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
+    from kernels.inputs import sides  # which imports NumPy
+
+    row_offsets, column_indices = sides(row_offsets, column_indices)
     backend = backend_of(row_offsets)
     choice = strategy
     if isinstance(choice, str):
