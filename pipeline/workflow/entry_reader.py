@@ -141,8 +141,11 @@ class EntryReader:
     def stage(self, stages: Mapping[str, Stage]) -> Stage | None:
         """Return the stage that the entry runs; None after a fault."""
         if "stage" not in self.node.items:
-            close = nearest("stage", [key for key in self.node.items if key not in RESERVED])
-            hint = f"write stage instead of {close}" if close else f"add stage: NAME; {', '.join(stages)}"
+            keys = [key for key in self.node.items if key not in RESERVED]
+            hint = f"add stage: NAME; {', '.join(stages)}"
+            for meant in ("use", "stage"):
+                close = nearest(meant, keys)
+                hint = f"write {meant} instead of {close}" if close else hint
             self.faults.add(f"the entry {self.name!r} does not say which stage it runs", hint, self.place)
             return None
         before = len(self.faults)

@@ -14,8 +14,11 @@ from pipeline.file_digest import FileDigests
 from pipeline.hardware import hardware
 from pipeline.plan import Plan, RecipeMaker, build_plan, plan_status
 from pipeline.workflow import load_workflow
+from stages.artifacts import Measurement, VertexIds
+from stages.stage import Extent, Need, Parameters, Stage
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.test_plan import Bench
+from tests.pipeline.tiny_stages import Tiny, measure
 
 
 def plan_of(folder: Path, text: str, overrides: dict[str, str] | None = None, **options: Any) -> Plan:
@@ -212,6 +215,13 @@ def test_files_count_from_the_workflow_that_names_them(
             "w.yaml:5",
         ),
         (None, ("only: graph", "only: grph"), "no entry 'grph'", "'graph'", "w.yaml:5"),
+        (
+            None,
+            ("use: prepare.yaml, only", "uses: prepare.yaml, only"),
+            "which stage",
+            "use instead",
+            "w.yaml:5",
+        ),
         (None, ("only: graph", "onyl: graph"), "no key 'onyl'", "'only'", "w.yaml:5"),
         (None, ("input: small.packed", "input: small"), "whole workflow", "small.packed", "w.yaml:6"),
         (None, ("plain.graph]", "plain.ordered]"), "no entry 'plain.ordered'", "", "w.yaml:8"),
@@ -400,3 +410,26 @@ def test_500_stage_runs_are_planned_in_a_second_and_left_alone_in_two(tmp_path: 
     assert {stage["state"] for stage in outcome.record["stages"]} == {"cached"}
     assert planned - started < 1
     assert ended - planned < 2
+
+
+class Shaky(Parameters):
+    """No parameters."""
+
+
+def shaky(context: Any, parameters: Shaky) -> tuple[VertexIds, Measurement]:
+    """Give ids that are others each time."""
+    ids = VertexIds(first=time.time_ns() % (1 << 40), vertex_count=1)
+    return ids, measure(context, Tiny(), ())
+
+
+def test_repetitions_with_different_labels_are_told(tmp_path: Path) -> None:
+    outputs = ("VertexIds", "Measurement")
+    need = Need(1 << 20, 0, (Extent("VertexIds"), Extent("Measurement")))
+    stage = Stage("shaky", 1, "Shakes.", Shaky, {}, outputs, shaky, lambda *given: need, measures=True)
+    (tmp_path / "w.yaml").write_text("stages: {a: {stage: shaky, repeat: 2}}\n")
+    plan = build_plan(load_workflow(tmp_path / "w.yaml", stages={"shaky": stage}))
+    outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache", cluster="inline", backend="cpu"))
+    why = {run["key"]: run["why"] for run in outcome.record["stages"]}
+    assert (
+        "the VertexIds of a[repeat=2] is not that of a; only the first one is verified" in why["a[repeat=2]"]
+    )
