@@ -1,15 +1,18 @@
-"""Plugin files on Dask workers: their texts travel, so that every worker runs what the driver has read."""
+"""Plugin files on a Dask cluster: their texts travel, so that every worker runs what the driver has read.
+
+The scheduler reads the tasks that it hands on, so it has to know the plugins too.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from distributed import WorkerPlugin
+from distributed import SchedulerPlugin, WorkerPlugin
 
 from pipeline.plugins.files import SOURCES, PluginSource, add_sources
 
 
-class PluginFiles(WorkerPlugin):  # type: ignore[misc]
+class WorkerFiles(WorkerPlugin):  # type: ignore[misc]
     """Dask runs `setup` on every worker before its first task, those included that come or restart later."""
 
     def __init__(self, sources: dict[str, PluginSource]) -> None:
@@ -20,7 +23,19 @@ class PluginFiles(WorkerPlugin):  # type: ignore[misc]
         add_sources(self._sources)
 
 
+class SchedulerFiles(SchedulerPlugin):  # type: ignore[misc]
+    """Dask runs `start` on the scheduler when this is registered."""
+
+    def __init__(self, sources: dict[str, PluginSource]) -> None:
+        self._sources = sources
+
+    async def start(self, scheduler: Any) -> None:
+        """Let the scheduler import the plugins."""
+        add_sources(self._sources)
+
+
 def bring_plugins(client: Any, run: str) -> None:
-    """Make the plugin files of this process known to all workers of a cluster, if there are any."""
+    """Make the plugin files of this process known to a cluster, if there are any."""
     if SOURCES:
-        client.register_plugin(PluginFiles(dict(SOURCES)), name=f"gravel-plugins-{run}")
+        for files in (SchedulerFiles, WorkerFiles):
+            client.register_plugin(files(dict(SOURCES)), name=f"gravel-{files.__name__}-{run}")
