@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,40 @@ def test_dask_workers_run_plugins_and_items_of_theirs(place, tmp_path):
         (tmp_path / "again" / name).write_text((place / name).read_text())
     _, inline = states(tmp_path / "again")
     assert {each["key"]: each["outputs"] for each in inline["stages"]}["tight"] == outputs["tight"]
+
+
+def test_a_cluster_of_other_processes_learns_the_plugins(place):
+    file = place / "scheduler.json"
+    dask = [sys.executable, "-m", "distributed.cli"]
+    scheduler = [f"{dask[2]}.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    worker = [
+        f"{dask[2]}.dask_worker",
+        "--no-nanny",
+        "--nthreads",
+        "1",
+        "--memory-limit",
+        "0",
+        "--no-dashboard",
+    ]
+    started = []
+    try:
+        for words in (scheduler, worker):
+            command = [*dask[:2], *words, "--scheduler-file", str(file)]
+            started.append(subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=place))
+            for _ in range(400):
+                if file.exists() and file.stat().st_size:
+                    break
+                time.sleep(0.05)
+        from distributed import Client
+
+        with Client(scheduler_file=str(file), set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=30)
+        found, _ = states(place, cluster=str(file))
+        assert set(found.values()) == {"computed"}
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(timeout=20)
 
 
 def test_a_failure_names_the_plugin_and_its_line(place):
