@@ -5,10 +5,14 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import time
 from typing import Any
 
 INTERVAL = 0.02
 """Seconds between two looks; a stage that allocates and frees faster than this may hide its peak."""
+
+SLOW_COLLECTION = 0.01
+"""Seconds; looking through Numba's, Zarr's and Matplotlib's objects takes five times as long."""
 
 
 def resident_bytes() -> int:
@@ -30,7 +34,11 @@ def give_back_free_memory() -> None:
     """Return freed memory to the system, so that one stage's leftovers do not hide in the next one's base."""
     import gc
 
+    began = time.perf_counter()
     gc.collect()
+    if time.perf_counter() - began > SLOW_COLLECTION:
+        # What survives is modules and their caches; with them every small stage would pay for this again.
+        gc.freeze()
     try:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
     except (OSError, AttributeError):
