@@ -41,11 +41,18 @@ class DaskCluster:
     cluster : the cluster that was started here and ends here, or None for one of someone else's.
     places : the workers, in the order in which they are filled.
     run : the run's id, which names the channel of its progress.
+    about : what `describe` adds.
 
     """
 
     def __init__(
-        self, kind: str, client: Any, cluster: Any | None, places: Sequence[Place], run: str
+        self,
+        kind: str,
+        client: Any,
+        cluster: Any | None,
+        places: Sequence[Place],
+        run: str,
+        about: str = "",
     ) -> None:
         self.kind = kind
         self.events: SimpleQueue[object] = SimpleQueue()
@@ -53,6 +60,7 @@ class DaskCluster:
         self._cluster = cluster
         self._places = tuple(places)
         self._run = run
+        self._about = about
         self._futures: dict[str, tuple[str, Any]] = {}
         self._abandoned: set[str] = set()
         self._lock = threading.Lock()
@@ -74,7 +82,7 @@ class DaskCluster:
         devices = {place.device for place in self._places if place.device}
         on = f" on {', '.join(sorted(devices))}" if devices else ""
         where = f" at {self._client.scheduler.address}" if self._cluster is None else ""
-        return f"{self.kind}, {len(self._places)} workers{on}{where}"
+        return f"{self.kind}, {len(self._places)} workers{on}{where}{self._about}"
 
     def address(self, place: str) -> str:
         """Return where the worker of a place listens now."""

@@ -33,7 +33,7 @@ def worker_facts(marker: str) -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, version
 
     from pipeline.cluster.devices import find_devices
-    from pipeline.hardware import core_count
+    from pipeline.hardware import core_count, cpu_model
 
     try:
         gravel = version("gravel")
@@ -58,6 +58,7 @@ def worker_facts(marker: str) -> dict[str, Any]:
         "device": devices[0].name if devices else None,
         "device_bytes": devices[0].total_bytes if devices else 0,
         "cores": core_count(),
+        "processor": cpu_model(),
     }
 
 
@@ -104,7 +105,8 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
         raise RequestError(f"the scheduler at {told} cannot be spoken to: {error}") from error
     try:
         refuse_other_versions(client.get_versions(), where)
-        return DaskCluster("existing", client, None, _places(client, where, cache_root), run)
+        places, others = _places(client, where, cache_root)
+        return DaskCluster("existing", client, None, places, run, others)
     except BaseException:
         client.close(timeout=2)
         raise
@@ -122,7 +124,8 @@ def _distrust(error: BaseException) -> str | None:
     return None
 
 
-def _places(client: Any, where: str, cache_root: Path) -> list[Place]:
+def _places(client: Any, where: str, cache_root: Path) -> tuple[list[Place], str]:
+    """Return the workers as places, and what is to be said of hardware that is not the driver's."""
     marker = (cache_root / "scratch" / f"seen-{uuid.uuid4().hex}").absolute()
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
@@ -138,7 +141,7 @@ def _places(client: Any, where: str, cache_root: Path) -> list[Place]:
         for file in marker.parent.glob(f"{marker.name}*"):
             file.unlink(missing_ok=True)
     workers = client.scheduler_info()["workers"]
-    return [
+    places = [
         Place(
             str(workers[address]["name"]),
             facts["host"],
@@ -149,6 +152,11 @@ def _places(client: Any, where: str, cache_root: Path) -> list[Place]:
         for address, facts in answers.items()
         if address in workers
     ]
+    processors = {facts["processor"] for facts in answers.values()} - {here["processor"]}
+    if not processors:
+        return places, ""
+    there = ", ".join(sorted(processors))
+    return places, f" (workers on {there}; measurements are recorded as of {here['processor']})"
 
 
 def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) -> None:

@@ -109,6 +109,14 @@ def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) 
 
 
 def _device_capacity(options: RunOptions, devices: tuple[Device, ...]) -> tuple[int, str]:
+    if not devices and options.backend == "cuda" and is_address(options.cluster):
+        # The run is planned, and refused if it cannot fit, before the cluster is asked anything.
+        if options.device_memory is None:
+            raise RequestError(
+                "the GPUs are elsewhere, and how much memory each has is not said",
+                hint="add --device-memory, such as 76GiB for GPUs of 80 GB",
+            )
+        return parse_bytes(options.device_memory), "--device-memory"
     if not devices:
         return 0, "no GPU"
     free = int(min(device.free_bytes for device in devices) * DEVICE_USABLE)

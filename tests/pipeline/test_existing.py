@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from pipeline.cluster.devices import FAKE
 from pipeline.cluster.security import Tls, security, tls_of
 from pipeline.cluster.software import refuse_other_versions
 from pipeline.errors import GravelError, RequestError
@@ -24,7 +25,7 @@ from pipeline.runs import find_run
 from tests.pipeline.certificates import make_certificates
 from tests.pipeline.dask_processes import DaskProcesses
 from tests.pipeline.test_executor import states
-from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
+from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, count, plan_of, stage_run
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -156,6 +157,21 @@ def wait_for(dask: DaskProcesses, count: int) -> None:
         while len(client.scheduler_info()["workers"]) != count:
             assert time.monotonic() < limit
             time.sleep(0.05)
+
+
+def test_gpus_of_a_cluster_are_used_from_a_machine_without(tmp_path: Path) -> None:
+    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("on", DEVICES, "a", value=2, device=3 << 30))
+    given = {"cache_root": tmp_path / "cache", "backend": "cuda"}
+    with DaskProcesses(tmp_path / "dask") as dask:
+        dask.worker("one", "--no-nanny", environment={FAKE: "1x4GiB"})
+        dask.connected(1)
+        with pytest.raises(RequestError, match="how much memory each has is not said"):
+            execute(plan, RunOptions(cluster=dask.address, **given))
+        with pytest.raises(RequestError, match="3 GiB of GPU memory"):
+            execute(plan, RunOptions(cluster=dask.address, device_memory="2GiB", **given))
+        outcome = execute(plan, RunOptions(cluster=dask.address, device_memory="3.5GiB", **given))
+    assert states(outcome) == {"a": "computed", "on": "computed"}
+    assert "1 workers on pretended GPU at tcp://" in outcome.record["cluster"]
 
 
 def test_a_lost_scheduler_ends_the_run_and_the_next_one_goes_on(tmp_path: Path) -> None:
