@@ -20,6 +20,9 @@ MAX_CURVES = 8
 MAX_SIDE = 24
 """Rows or columns of a heat map beyond which its numbers cannot be read."""
 
+MAX_TICKS = 10
+"""Values of an axis of numbers up to which each is named."""
+
 LEAST_NUMBERS = 3
 """Values of an axis of numbers from which on it is drawn as a line."""
 
@@ -93,6 +96,9 @@ def _curves(
         for place, (name, points) in enumerate(lines.items()):
             x, y = zip(*points, strict=True)
             drawing.plot(x, y, marker="o", ms=3, lw=1.3, color=PALETTE[place % len(PALETTE)], label=name)
+        ticks = sorted({x for points in lines.values() for x, _ in points})
+        if len(ticks) <= MAX_TICKS:
+            drawing.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         drawing.set_xlabel(along)
         drawing.set_ylabel(title)
         if max(value for _, value in numbers) > 20 * min(value for _, value in numbers) > 0:

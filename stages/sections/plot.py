@@ -33,6 +33,9 @@ _STYLE = {
 }
 
 
+WIDTH = 4.8
+"""Inches of a picture that a phone shows whole with letters that can be read."""
+
 MOST_POINTS = 300
 """Points of a curve over levels; more would not be told apart, and a road has thousands of levels."""
 
@@ -44,7 +47,7 @@ def thinned(values: Sequence[float]) -> tuple[list[int], list[float]]:
     return places, [values[place] for place in places]
 
 
-def draw(paint: Callable[[Any], None], *, width: float = 4.8, height: float = 2.7, alt: str) -> str:
+def draw(paint: Callable[[Any], None], *, width: float = WIDTH, height: float = 2.7, alt: str) -> str:
     """Let `paint` fill a Matplotlib `Axes` and return the picture as an SVG element.
 
     Parameters
@@ -78,7 +81,10 @@ def draw_panels(
     alt : as for `draw`.
 
     """
+    from textwrap import fill as fill_text  # at about 5 points a letter
+
     columns = min(columns, len(panels))
+    width = width if columns > 1 else min(width, WIDTH)
     rows = -(-len(panels) // columns)
 
     def paint(figure: Any) -> None:
@@ -89,7 +95,7 @@ def draw_panels(
                 each.set_axis_off()
                 continue
             title, fill = panels[place]
-            each.set_title(title, fontsize=8.5, color=INK)
+            each.set_title(fill_text(title, int(72 * width / columns / 5)), fontsize=8.5, color=INK)
             fill(each)
             each.tick_params(labelsize=7 if columns > 1 else 8.5)
             handles, labels = each.get_legend_handles_labels()

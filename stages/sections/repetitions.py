@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.rates import harmonic_mean, rates
+from stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
@@ -163,7 +164,10 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
 def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
     from stages.sections.plot import PALETTE, draw
 
-    data = {label: times for label, group in repeated.items() if (times := _times(group))}
+    names = short_labels(list(repeated))
+    data = {
+        name: times for name, group in zip(names, repeated.values(), strict=True) if (times := _times(group))
+    }
 
     def paint(axes: Any) -> None:
         for place, times in enumerate(data.values()):
@@ -172,16 +176,14 @@ def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any
             axes.plot([min(relative), max(relative)], [place, place], color="#888888", lw=1, zorder=1)
             axes.plot(relative, [place] * len(times), "o", ms=4, alpha=0.7, color=PALETTE[0], zorder=2)
             axes.plot([0], [place], "|", ms=14, mew=2, color=PALETTE[1], zorder=3)
-        axes.set_yticks(
-            range(len(data)), [f"{label}  {median(times):.3g} ms" for label, times in data.items()]
-        )
+        axes.set_yticks(range(len(data)), [f"{name}  {median(times):.3g} ms" for name, times in data.items()])
         axes.set_ylim(len(data) - 0.5, -0.5)
-        axes.set_xlabel("per cent from the median of the repetitions")
+        axes.set_xlabel("% from the median")
 
     return {
         "kind": "figure",
         "title": "Spread of the repetitions",
-        "about": "Each point is one repetition; the bar marks the median.",
+        "about": "Each point is one repetition; the bar marks their median.",
         "svg": draw(
             paint, height=min(12.0, 1.0 + 0.35 * len(data)), alt=f"Spread of {len(data)} repeated runs"
         ),

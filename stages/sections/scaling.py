@@ -74,20 +74,15 @@ def _series(members: Sequence[tuple[str, Measurement]]) -> list[Series]:
         for label, one in members
         if one.searches and one.graph and not is_batched(one) and (count := _count(label, one)) is not None
     ]
-    # An axis that names sizes, each with its own count of workers, does not tell series apart.
     tied = {
-        axis
-        for axis in {axis for _, at, _, _ in counted for axis in at}
-        if len({at.get(axis) for _, at, _, _ in counted})
-        == len({(at.get(axis), count) for _, at, count, _ in counted})
-        == len({count for _, _, count, _ in counted})
-        > 1
+        entry: _tied([(at, count) for label, at, count, _ in counted if label.partition("[")[0] == entry])
+        for entry in {label.partition("[")[0] for label, *_ in counted}
     }
     groups: dict[tuple[str, str, tuple[str, ...]], dict[int, Measurement]] = {}
     for label, at, (unit, workers), one in counted:
-        rest = tuple(value for axis, value in at.items() if axis not in tied and axis not in WORKERS)
-        strategy = str(one.asked.get("strategy", one.strategy))
         entry = label.partition("[")[0]
+        rest = tuple(value for axis, value in at.items() if axis not in tied[entry] and axis not in WORKERS)
+        strategy = str(one.asked.get("strategy", one.strategy))
         group = groups.setdefault((unit, entry, tuple(dict.fromkeys((strategy, *rest)))), {})
         group.setdefault(workers, one)
     entries = {entry for _, entry, _ in groups}
@@ -96,6 +91,17 @@ def _series(members: Sequence[tuple[str, Measurement]]) -> list[Series]:
         for (unit, entry, rest), group in groups.items()
         if len(group) > 1
     ]
+
+
+def _tied(several: Sequence[tuple[Mapping[str, str], tuple[str, int]]]) -> set[str]:
+    """List axes that name sizes, each with its own count of workers: they do not tell series apart."""
+    found = set()
+    for axis in {axis for at, _ in several for axis in at}:
+        values, counts = {at.get(axis) for at, _ in several}, {count for _, count in several}
+        pairs = {(at.get(axis), count) for at, count in several}
+        if len(values) == len(counts) == len(pairs) > 1:
+            found.add(axis)
+    return found
 
 
 def _milliseconds(one: Measurement) -> float:

@@ -193,12 +193,13 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
         "kind": "figure",
         "title": "Strategies side by side",
         "about": (
-            "Speed relative to the best on the graph, by median times, which stand beside the bars; lines reach "
-            "from the slower to the faster quartile of the sources; x: over the sequential search (as in figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
+            "Speed relative to the best on the graph, by median times, which stand beside the bars; lines "
+            "reach from the slower to the faster quartile of the sources; x: over the sequential search (as "
+            "in figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
             "FlexBFS)."
         ),
         "svg": draw_panels(
-            [(study.graph, _bars(study, names)) for study in several],
+            [(study.graph, _bars(study, names, 6 if len(several) > 1 else 8)) for study in several],
             height=0.55 + ROW_INCHES * len(names),
             same_rows=True,
             alt=f"Speed of {len(names)} strategies on {len(several)} graphs",
@@ -209,7 +210,7 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
     }
 
 
-def _bars(study: Study, names: Sequence[str]) -> Callable[[Any], None]:
+def _bars(study: Study, names: Sequence[str], letters: float) -> Callable[[Any], None]:
     def paint(axes: Any) -> None:
         for member in study.members:
             best = study.best(member)
@@ -222,7 +223,7 @@ def _bars(study: Study, names: Sequence[str]) -> Callable[[Any], None]:
             axes.plot([slow, fast], [place, place], color=INK, alpha=0.6, lw=0.8)
             speedup = _speedup(study, member)
             told = f"{member.milliseconds:.3g} ms" + (f", {_times(speedup)}" if speedup is not None else "")
-            axes.text(max(share, fast) + 0.03, place, told, va="center", fontsize=6)
+            axes.text(max(share, fast) + 0.03, place, told, va="center", fontsize=letters)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlim(0, 2.1)

@@ -8,24 +8,51 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stages.artifacts import Verification
 
+ABOUT = "Checked from the graph alone, by code that the traversal does not use."
+
+ONE_BY_ONE = 4
+"""Verifications up to which each check has a row that says what it is; of more, each has a column."""
+
+PASSED, FAILED, NOT_MADE = "passed", "FAILED", "not made"
+
+Row = tuple[str, str, str, int | None, str]
+
 
 def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[dict[str, Any]]:
-    """Make one table with a row per check of each verification."""
-    rows: list[list[Any]] = []
-    for label, one in members:
-        for check in one.checks:
-            verdict = "passed" if check["passed"] else "FAILED"
-            rows.append([label, check["check"], verdict, check["searches"], check.get("detail", "")])
-        for skipped in one.skipped:
-            name = skipped if isinstance(skipped, str) else skipped.get("check", "")
-            why = "" if isinstance(skipped, str) else skipped.get("reason", "")
-            rows.append([label, name, "not made", None, why])
-    return [
-        {
-            "kind": "table",
-            "title": "Verification",
-            "about": "Checked from the graph alone, by code that the traversal does not use.",
-            "columns": ["run", "check", "result", "searches", "detail"],
-            "rows": rows,
-        }
-    ]
+    """Make a table of all checks; of many verifications a short one, and a row for each that did not pass."""
+    rows = [row for label, one in members for row in _rows(label, one)]
+    if len(members) <= ONE_BY_ONE:
+        return [_listed("Verification", ABOUT, rows)]
+    checks = list(dict.fromkeys(check for _, check, *_ in rows))
+    told = {(label, check): verdict for label, check, verdict, *_ in rows}
+    table = {
+        "kind": "table",
+        "title": "Verification",
+        "about": ABOUT,
+        "columns": ["run", *(check.replace("_", " ") for check in checks)],
+        "rows": [[label, *(told.get((label, check)) for check in checks)] for label, _ in members],
+    }
+    rest = [row for row in rows if row[2] != PASSED]
+    return [table, _listed("Checks that did not pass", "", rest)] if rest else [table]
+
+
+def _rows(label: str, one: Verification) -> list[Row]:
+    rows: list[Row] = []
+    for check in one.checks:
+        verdict = PASSED if check["passed"] else FAILED
+        rows.append((label, check["check"], verdict, check["searches"], check.get("detail", "")))
+    for skipped in one.skipped:
+        name = skipped if isinstance(skipped, str) else skipped.get("check", "")
+        why = "" if isinstance(skipped, str) else skipped.get("reason", "")
+        rows.append((label, name, NOT_MADE, None, why))
+    return rows
+
+
+def _listed(title: str, about: str, rows: Sequence[Row]) -> dict[str, Any]:
+    return {
+        "kind": "table",
+        "title": title,
+        "about": about,
+        "columns": ["run", "check", "result", "searches", "detail"],
+        "rows": [list(row) for row in rows],
+    }

@@ -13,7 +13,7 @@ import pytest
 
 import pipeline.report.page
 from pipeline.report import write_run_report
-from pipeline.report.cells import cell_text
+from pipeline.report.cells import cell_text, plain_text
 from pipeline.store import Cache
 from stages.artifacts import VertexIds
 
@@ -146,3 +146,40 @@ def test_cells():
     assert cell_text(0.000123456) == "0.0001235"
     assert cell_text(None) == ""
     assert cell_text(True) == "yes"
+
+
+def test_parameters_are_written_as_in_a_workflow_file():
+    assert plain_text({"rmat": {"scale": 4, "on": True}, "files": {}, "none": None}) == (
+        "{rmat: {scale: 4, on: true}, files: {}, none: null}"
+    )
+    assert plain_text([1, "two", {"a": 0.5}]) == "[1, two, {a: 0.5}]"
+
+
+def test_columns_that_say_the_same_in_every_row_are_said_once(tmp_path: Path):
+    table = {
+        "kind": "table",
+        "title": "Many",
+        "about": "",
+        "columns": ["run", "backend", "nothing", "ms", "result"],
+        "rows": [[f"r{row}", "cpu", None, float(row), "passed"] for row in range(5)],
+    }
+    page, data = make(tmp_path, [table])
+    assert "In every row: backend cpu." in page.words
+    assert "backend" not in page.words
+    assert "nothing" not in page.words
+    assert page.words.count("passed") == 5
+    assert data["reports"][0]["sections"][0]["columns"] == table["columns"]
+
+
+def test_what_was_reused_leads_to_the_run_that_made_it(tmp_path: Path):
+    for name in ("20261120-100000-sly-0001", "20261120-110000-sly-0002"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.html").write_text("")
+    old = record(stage("bfs")) | {"run": "20261120-100000-sly-0001"}
+    old["workflow"] = old["workflow"] | {"parameters": {"scale": 9}}
+    (tmp_path / old["run"] / "run.json").write_text(json.dumps(old))
+    new = record(stage("bfs", state="cached", recipe="r")) | {"run": "20261120-110000-sly-0002"}
+    made = SimpleNamespace(recall=lambda recipe: SimpleNamespace(provenance={"run": old["run"]}))
+    text = write_run_report(tmp_path / str(new["run"]), new, cast("Cache", made)).read_text()
+    assert f'made by <a href="../{old["run"]}/report.html">' in text
+    assert "scale: 9" in text  # what the other run was asked differently

@@ -24,6 +24,7 @@ from stages.context import PlainContext
 from stages.report import ReportParameters, report
 from stages.sections.rates import geometric_mean, harmonic_mean, rates
 from stages.sections.studies import coordinates, studies
+from tests.stages.measured import searched
 from tests.zoo import zoo
 
 
@@ -50,56 +51,6 @@ def measurement(searches: int = 5) -> Measurement:
         hardware="a test",
         prepare_milliseconds=0.5,
         searches=records,
-    )
-
-
-def searched(
-    strategy: str,
-    milliseconds: float,
-    *,
-    graph: str = "a",
-    prepare: float = 0.5,
-    batch: int = 1,
-    asked: dict[str, Any] | None = None,
-    counted: bool = False,
-    levels: int = 2,
-) -> Measurement:
-    """Two searches of a graph of 31 vertices and 904 arcs with this strategy."""
-    records = []
-    for place in range(2):
-        curves: dict[str, Any] = {"vertices": [1] * levels, "arcs": [4] * levels, "pulled": []}
-        record: dict[str, Any] = {
-            "source": place,
-            "milliseconds": milliseconds,
-            "map_back_milliseconds": 1.0,
-            "batch": batch,
-            "reached": 31,
-            "arcs": 904,
-            "edges": 452,
-            "depth": levels - 1 + place,
-            "levels": curves,
-        }
-        if counted:
-            record |= {"expanded": 1130, "redundant_expansion": 1.25}
-            curves |= {"expanded": [5] * levels, "distinct": [3] * levels}
-        records.append(record)
-    return Measurement(
-        algorithm="bfs",
-        strategy=strategy,
-        reason="asked for",
-        backend="cpu",
-        hardware="a test",
-        prepare_milliseconds=prepare,
-        searches=records,
-        graph={"vertices": 31, "arcs": 904, "symmetric": True, "digest": graph},
-        asked={
-            "strategy": strategy,
-            "tuning": {},
-            "backend": "auto",
-            "threads": None,
-            "output": "distance",
-            **(asked or {}),
-        },
     )
 
 

@@ -1,0 +1,135 @@
+"""A real browser without a window, and what tests ask it about a page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BROWSER = next(
+    (
+        found
+        for name in ("chromium", "chromium-browser", "google-chrome", "chrome")
+        if (found := shutil.which(name))
+    ),
+    None,
+)
+
+needs_browser = pytest.mark.skipif(
+    BROWSER is None, reason="no chromium or chrome on PATH, so that no page can be opened"
+)
+
+DARK, LIGHT = 0, 1
+"""Values of Blink's preferredColorScheme."""
+
+LOOK = """
+addEventListener("load", () => {
+  const pictures = [];
+  for (const svg of document.querySelectorAll("figure svg")) {
+    const frame = svg.getBoundingClientRect();
+    const within = box => box.left >= frame.left - 2 && box.right <= frame.right + 2
+      && box.top >= frame.top - 2 && box.bottom <= frame.bottom + 2;
+    let drawn = 0, images = 0, smallest = 99;
+    const outside = [];
+    for (const each of svg.querySelectorAll("path, rect, use, image, text")) {
+      const box = each.getBoundingClientRect();
+      if (each.closest("defs") || box.width + box.height === 0) continue;
+      drawn += 1;
+      if (each.localName === "text") {
+        if (!within(box)) outside.push(each.textContent);
+        smallest = Math.min(smallest, box.height);
+      }
+      images += each.localName === "image";
+    }
+    pictures.push({title: svg.closest("section")?.querySelector("h3").textContent ?? "workflow",
+      left: frame.left + scrollX, top: frame.top + scrollY, width: frame.width, height: frame.height,
+      drawn, images, smallest, outside});
+  }
+  const told = {pictures, wide: document.documentElement.scrollWidth, window: innerWidth,
+    height: document.documentElement.scrollHeight, paper: getComputedStyle(document.body).backgroundColor,
+    broken: [...document.querySelectorAll("a[href^='#']")].filter(
+      link => !document.getElementById(decodeURIComponent(link.hash.slice(1)))).map(link => link.hash)};
+  parent.postMessage(JSON.stringify(told), "*");
+});
+"""
+
+FRAME = """<!doctype html><style>:root {{ color-scheme: light dark }}</style>
+<script>addEventListener("message", event => {{
+  const note = document.createElement("pre");
+  note.id = "looked";
+  note.textContent = event.data;
+  document.body.append(note);
+}});</script><iframe src="looked.html" style="border: 0" width="{width}" height="900"></iframe>"""
+"""A frame of the width of a phone: a window without a screen has at least 500 pixels."""
+
+
+def browse(address: str, profile: Path, *options: str) -> str:
+    """Open an address and return what the browser prints."""
+    assert BROWSER is not None
+    done = subprocess.run(
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--no-first-run",
+            "--disable-background-networking",
+            f"--user-data-dir={profile}",
+            *options,
+            address,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def look(page: Path, profile: Path, width: int, scheme: int) -> dict[str, Any]:
+    """Open a copy of a page that measures its own pictures; returns what it found."""
+    copy = page.with_name("looked.html")
+    copy.write_text(page.read_text().replace("</body>", f"<script>{LOOK}</script></body>"))
+    frame = page.with_name("frame.html")
+    frame.write_text(FRAME.format(width=width))
+    # The budget is that of timers alone: on a busy machine it may end before the frame has loaded.
+    for budget in (5_000, 50_000, 500_000):
+        text = browse(
+            frame.as_uri(),
+            profile,
+            "--dump-dom",
+            f"--virtual-time-budget={budget}",
+            f"--window-size={width + 100},1000",
+            f"--blink-settings=preferredColorScheme={scheme}",
+        )
+        found = re.search(r'<pre id="looked">(.*?)</pre>', text, re.DOTALL)
+        if found is not None:
+            break
+    assert found is not None, text[-2000:]
+    told: dict[str, Any] = json.loads(html.unescape(found[1]))
+    return told
+
+
+def photograph(page: Path, profile: Path, width: int, height: int, scheme: int) -> Any:
+    """Return the page's picture, (height, width, 3) uint8."""
+    import numpy
+    from PIL import Image
+
+    target = page.with_suffix(".png")
+    browse(
+        page.as_uri(),
+        profile,
+        f"--screenshot={target}",
+        f"--window-size={width},{height}",
+        f"--blink-settings=preferredColorScheme={scheme}",
+    )
+    with Image.open(target) as image:
+        return numpy.asarray(image.convert("RGB"))

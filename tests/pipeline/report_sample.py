@@ -1,0 +1,168 @@
+"""A run whose report has every kind of picture, made up without running anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy
+
+from pipeline.report import write_run_report
+from pipeline.store import Cache
+from stages.artifacts import Artifact, CompressedGraph, Graph, Measurement, Ordering, Traversal
+from stages.context import PlainContext
+from stages.report import ReportParameters, report
+from tests.stages.measured import searched
+from tests.zoo import zoo
+
+ORDERS = {"original": 9.5, "rcm": 9.0, "degree": 8.6}
+
+
+def _graphs() -> dict[str, Artifact]:
+    one = next(graph for graph in zoo() if graph.name == "skewed_random")
+    offsets, columns = one.csr()
+    n = one.vertex_count
+    common: dict[str, Any] = {
+        "vertex_count": n,
+        "arc_count": len(columns),
+        "symmetric": True,
+        "deduplicated": True,
+        "row_offsets": offsets,
+        "column_indices": columns,
+    }
+    found: dict[str, Artifact] = {"graph": Graph(**common)}
+    for order, bits in ORDERS.items():
+        found[f"ordered[order={order}]"] = Ordering(
+            **common, permutation=numpy.arange(n), method=order, statistics={"mean_gap": 10 * bits}
+        )
+        for layout, each in (("csr", 32.0), ("varint", bits)):
+            found[f"packed[order={order},layout={layout}]"] = CompressedGraph(
+                byte_offsets=offsets,
+                stream=columns,
+                codec=layout,
+                vertex_count=n,
+                arc_count=len(columns),
+                symmetric=True,
+                deduplicated=True,
+                statistics={"bits_per_arc": each},
+            )
+    return found
+
+
+def study() -> dict[str, Artifact]:
+    """Orders by layouts, with the bits and times of each."""
+    found = _graphs()
+    for place, order in enumerate(ORDERS):
+        for layout in ("csr", "varint"):
+            found[f"bfs[order={order},layout={layout}]"] = searched(
+                "two_phase", 1.0 + place, times=(0.8, 1.0, 1.3), levels=5
+            )
+    n = 300
+    found["parts"] = Traversal(
+        algorithm="components", component=numpy.sqrt(numpy.arange(n) // 3).astype(numpy.int64), vertex_count=n
+    )
+    return found
+
+
+def suite() -> dict[str, Measurement]:
+    """Strategies on two graphs, counted."""
+    return {
+        f"bfs[graph={graph},strategy={strategy}]": searched(
+            strategy, 1.0 + place + at, graph=graph, counted=strategy != "serial", levels=6 + at
+        )
+        for at, graph in enumerate(("grid", "kron"))
+        for place, strategy in enumerate(("serial", "two_phase", "hybrid"))
+    }
+
+
+def scaling() -> dict[str, Measurement]:
+    """Strong scaling over ranks, weak scaling over sizes that name their workers, and times along a scale."""
+    strong = {f"bfs[ranks={ranks}]": searched("two_phase", 8 / ranks**0.8) for ranks in (1, 2, 4, 8)}
+    weak = {
+        f"grown[size={name},workers={count}]": searched(
+            "hybrid", 1 + count / 10, graph=name, arcs=900 * count
+        )
+        for name, count in (("small", 1), ("middle", 2), ("large", 4))
+    }
+    return strong | weak
+
+
+def along() -> dict[str, Measurement]:
+    """Times along a scale, some of them measured again."""
+    found = {
+        f"bfs[scale={scale},strategy={strategy}]": searched(
+            strategy, 2.0 ** (scale - 10) * factor, graph=str(scale), arcs=2**scale
+        )
+        for scale in (10, 12, 14)
+        for strategy, factor in (("serial", 2.0), ("two_phase", 0.5))
+    }
+    again = {f"{label[:-1]},repeat=2]": searched(one.strategy, 1.1) for label, one in found.items()}
+    return found | again
+
+
+def sections(inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """Make the sections of a report on labelled artifacts."""
+    made = report(
+        PlainContext(),
+        ReportParameters(title="Findings", labels=tuple(inputs)),
+        inputs=tuple(inputs.values()),
+    )
+    found: list[dict[str, Any]] = made.sections
+    return found
+
+
+def stage_run(key: str, **values: Any) -> dict[str, Any]:
+    """One stage run of a record."""
+    plain: dict[str, Any] = {
+        "key": key,
+        "entry": key.partition("[")[0],
+        "stage": key.partition("[")[0],
+        "upstream": [],
+        "coordinates": {},
+        "state": "computed",
+        "seconds": 1.25,
+        "recipe": None,
+        "outputs": [],
+        "bytes": 2048,
+        "peak_host_bytes": 4096,
+        "why": ["not computed before"],
+        "error": None,
+        "hint": None,
+        "progress": None,
+        "log": None,
+    }
+    return plain | values
+
+
+def record(run: str, stages: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
+    """The record of a run of these stage runs."""
+    workflow = {
+        "name": "sample",
+        "about": "Every kind of picture.",
+        "path": "sample.yaml",
+        "parameters": {"source": {"rmat": {"scale": 10, "edge_factor": 16}}, "files": {}},
+        "matrix": {"order": list(ORDERS), "layout": ["csr", "varint"]},
+    }
+    started = {"started": "2026-11-20T10:00:00", "seconds": 3.5, "machine": {"cores": 2}}
+    return {"run": run, "state": "done", "workflow": workflow, "stages": stages, **started, **values}
+
+
+def write_sample(folder: Path) -> tuple[Path, list[str]]:
+    """Write the report of a run with all of it; returns the page and the titles of its figures."""
+    parts = {
+        name: make()
+        for name, make in (("study", study), ("suite", suite), ("scaling", scaling), ("along", along))
+    }
+    made = {name: sections(inputs) for name, inputs in parts.items()}
+    keys = [key for inputs in parts.values() for key in inputs]
+    runs = [stage_run(key) for key in dict.fromkeys(keys)]
+    runs += [stage_run(name, stage="report", upstream=list(parts[name]), outputs=[name]) for name in parts]
+
+    def describe(name: str) -> Any:
+        return SimpleNamespace(kind="Report", attributes={"title": f"The {name}", "sections": made[name]})
+
+    cache = cast("Cache", SimpleNamespace(describe=describe, recall=lambda recipe: None))
+    titles = [each["title"] for one in made.values() for each in one if each["kind"] == "figure"]
+    folder.mkdir(parents=True, exist_ok=True)
+    return write_run_report(folder, record(folder.name, runs), cache), titles

@@ -1,0 +1,113 @@
+"""gravel report --watch: pages on loopback that follow their runs, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import RequestError
+from pipeline.report.serving import report_server
+from pipeline.store import Cache
+from tests.pipeline.report_sample import record, stage_run
+from tests.pipeline.served import running, write_record
+
+FIRST, SECOND = "20261120-100000-sample-0001", "20261120-110000-sample-0002"
+
+
+def get(address: str, **headers: str) -> tuple[int, str]:
+    request = urllib.request.Request(address, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_a_page_is_made_anew_when_the_run_goes_on(tmp_path: Path):
+    going = stage_run("bfs", state="running", progress={"done": 1, "total": 4, "unit": "searches"}, why=[])
+    write_record(tmp_path, record(FIRST, [going], state="running"))
+    with running(report_server(Cache(tmp_path))) as address:
+        _, page = get(f"{address}/{FIRST}/report.html")
+        assert "25 % of 4 searches" in page
+        _, version = get(f"{address}/{FIRST}/version")
+        assert f'data-version="{version}"' in page
+        assert get(f"{address}/{FIRST}/version")[1] == version
+        write_record(tmp_path, record(FIRST, [stage_run("bfs")]))
+        assert get(f"{address}/{FIRST}/version")[1] != version
+        assert "25 % of 4 searches" not in get(f"{address}/{FIRST}/report.html")[1]
+        # What is served is never left behind in the folder of a run that writes its own page.
+        assert sorted(path.name for path in (tmp_path / "runs" / FIRST).iterdir()) == ["run.json"]
+
+
+def test_runs_lead_to_each_other_and_to_logs(tmp_path: Path):
+    folder = write_record(tmp_path, record(FIRST, [stage_run("bfs", log="logs/bfs[a=1].log")]))
+    (folder / "logs").mkdir()
+    (folder / "logs" / "bfs[a=1].log").write_text("it ran")
+    other = record(SECOND, [stage_run("bfs")])
+    other["workflow"]["parameters"] = {"source": {"grid": {"side": 4}}, "files": {}}
+    write_record(tmp_path, other)
+    with running(report_server(Cache(tmp_path))) as address:
+        _, page = get(f"{address}/{FIRST}/report.html")
+        assert f'href="../{SECOND}/report.html"' in page
+        assert "source: {grid: {side: 4}}" in page
+        assert 'href="logs/bfs%5Ba%3D1%5D.log"' in page
+        assert get(f"{address}/{FIRST}/logs/bfs%5Ba%3D1%5D.log") == (200, "it ran")
+        _, listed = get(f"{address}/")
+        assert FIRST in listed
+        assert SECOND in listed
+
+
+def test_nothing_else_is_served(tmp_path: Path):
+    write_record(tmp_path, record(FIRST, [stage_run("bfs")]))
+    (tmp_path / "secret").write_text("secret")
+    with running(report_server(Cache(tmp_path))) as address:
+        for path in (
+            "/none/report.html",
+            f"/{FIRST}/other",
+            "/..%2Fsecret",
+            f"/{FIRST}/logs/..%2F..%2F..%2Fsecret",
+        ):
+            assert get(address + path)[0] == 404
+        assert get(f"{address}/{FIRST}/report.html", Host="evil.example:80")[0] == 403
+        with pytest.raises(RequestError, match="cannot be served"):
+            report_server(Cache(tmp_path), int(address.rpartition(":")[2]))
+
+
+def test_a_cache_that_was_cleaned_still_has_its_pages(tmp_path: Path):
+    gone = stage_run("summary", stage="report", outputs=["0" * 64])
+    write_record(tmp_path, record(FIRST, [gone]))
+    with running(report_server(Cache(tmp_path))) as address:
+        status, page = get(f"{address}/{FIRST}/report.html")
+    assert status == 200
+    assert "summary" in page
+
+
+def test_ctrl_c_ends_it(tmp_path: Path):
+    write_record(tmp_path, record(FIRST, [stage_run("bfs")]))
+    code = "from pipeline.cli import main; main()"
+    served = subprocess.Popen(
+        [sys.executable, "-c", code, "report", "--watch", "--cache", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        assert served.stdout is not None
+        address = served.stdout.readline().split()[0]
+        assert get(address)[0] == 200
+        served.send_signal(signal.SIGINT)
+        _, told = served.communicate(timeout=10)
+    finally:
+        served.kill()
+        served.wait()
+    assert served.returncode == 0
+    assert told == "ended\n"

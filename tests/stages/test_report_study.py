@@ -1,0 +1,178 @@
+"""What a report says of a study as a whole: experiments, pictures by axes, scaling, sparsity, bits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+from numpy.testing import assert_allclose
+
+from stages.artifacts import Graph, Verification
+from stages.context import PlainContext
+from stages.report import ReportParameters, report
+from stages.sections import sparsity
+from stages.sections.scaling import scaling_sections
+from stages.sections.sparsity import sparsity_sections
+from stages.sections.studies import short_labels
+from stages.sections.verification import verification_sections
+from tests.pipeline.report_sample import along, scaling, study
+from tests.stages.measured import searched
+
+
+def made(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    result = report(PlainContext(), ReportParameters(labels=tuple(inputs)), inputs=tuple(inputs.values()))
+    return {section["title"]: section for section in result.sections}
+
+
+def test_experiments_join_what_all_stages_found():
+    inputs = study()
+    passed = {"check": "tree", "passed": True, "searches": 3}
+    inputs["check[order=rcm,layout=csr]"] = Verification(algorithm="bfs", checks=[passed])
+    inputs["check[order=rcm,layout=varint]"] = Verification(
+        algorithm="bfs", checks=[passed, {**passed, "passed": False}]
+    )
+    table = made(inputs)["Experiments"]
+    assert table["columns"] == [
+        "order", "layout", "mean gap", "bits per arc", "strategy", "median ms", "GTEPS", "verified",
+    ]  # fmt: skip
+    assert len(table["rows"]) == 6
+    rows = {tuple(row[:2]): row[2:] for row in table["rows"]}
+    assert rows["rcm", "varint"] == [90.0, 9.0, "two_phase", 2.0, pytest.approx(2.2e-4, rel=0.1), "FAILED"]
+    assert rows["rcm", "csr"][1:4] == [32.0, "two_phase", 2.0]
+    assert [rows["rcm", "csr"][-1], rows["degree", "csr"][-1]] == ["passed", None]
+
+
+def test_two_axes_of_words_make_a_heat_map():
+    inputs = {
+        f"bfs[order={order},layout={layout}]": searched("two_phase", time)
+        for order, layout, time in (
+            ("a", "x", 1.0), ("a", "y", 2.0), ("b", "x", 3.0), ("b", "y", 4.0), ("c", "x", 5.0),
+        )
+    }  # fmt: skip
+    figure = made(inputs)["Median ms over order and layout"]
+    assert figure["data"] == {
+        "down": ["a", "b", "c"],
+        "across": ["x", "y"],
+        "maps": {"": [[1.0, 2.0], [3.0, 4.0], [5.0, None]]},
+    }
+    assert ">4<" in figure["svg"]
+
+
+def test_an_axis_that_changes_nothing_spans_no_map():
+    inputs = {f"bfs[a={a},b={b}]": searched("serial", float(len(a))) for a in ("x", "yy") for b in ("p", "q")}
+    titles = made(inputs)
+    assert not any(" over " in title and title.startswith("Median") for title in titles)
+
+
+def test_an_axis_of_numbers_is_a_line_and_repetitions_count_once():
+    figure = made(along())["Median ms along scale"]
+    assert set(figure["data"]) == {"serial", "two_phase"}
+    assert [x for x, _ in figure["data"]["serial"]] == [10.0, 12.0, 14.0]
+
+
+def test_strong_and_weak_scaling():
+    sections = {section["title"]: section for section in scaling_sections(list(scaling().items()))}
+    strong = sections["Strong scaling with ranks"]["data"]["bfs, two_phase"]
+    assert strong["ranks"] == [1, 2, 4, 8]
+    assert_allclose(strong["efficiency"], [ranks**0.8 / ranks for ranks in (1, 2, 4, 8)])
+    weak = sections["Weak scaling with workers"]["data"]["grown, hybrid"]
+    # The graph grows with the workers, so an ideal search takes the same time.
+    assert_allclose(weak["efficiency"], [1.1 / 1.1, 1.1 / 1.2, 1.1 / 1.4])
+    rows = sections["Times of weak scaling with workers"]["rows"]
+    assert [row[1:3] for row in rows] == [[1, 900], [2, 1800], [4, 3600]]
+
+
+def test_threads_that_were_asked_for_count_as_workers():
+    inputs = {
+        f"bfs[how={name}]": searched("top_down", 8.0 / count, asked={"threads": count})
+        for name, count in (("one", 1), ("two", 2))
+    }
+    (figure, _) = scaling_sections(list(inputs.items()))
+    assert figure["title"] == "Strong scaling with threads"
+    assert figure["data"]["top_down"]["efficiency"] == [1.0, 1.0]
+
+
+def test_graphs_that_grow_otherwise_are_no_weak_scaling():
+    inputs = {
+        f"bfs[ranks={ranks}]": searched("hybrid", 1.0, graph=str(ranks), arcs=900 * ranks**3)
+        for ranks in (1, 2, 4)
+    }
+    assert scaling_sections(list(inputs.items())) == []
+
+
+def matrix(source: Any, target: Any, n: int) -> Graph:
+    order = numpy.lexsort((target, source))
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    numpy.cumsum(numpy.bincount(source, minlength=n), out=offsets[1:])
+    return Graph(
+        row_offsets=offsets,
+        column_indices=target[order].astype(numpy.uint32),
+        vertex_count=n,
+        arc_count=len(target),
+        symmetric=False,
+        deduplicated=True,
+    )
+
+
+def test_sparsity_tells_an_order_near_the_diagonal_from_a_random_one():
+    n = 1000
+    here = numpy.arange(n - 1)
+    path = matrix(here, here + 1, n)
+    shuffle = numpy.random.default_rng(1).permutation(n)
+    mixed = matrix(shuffle[here], shuffle[here + 1], n)
+    (figure,) = sparsity_sections([("before", mixed), ("after", path)])
+    assert figure["data"]["after"]["near_diagonal_share"] == 1.0
+    assert figure["data"]["before"]["near_diagonal_share"] < 0.1
+    assert figure["svg"].count("<image") == 2
+    assert len(figure["svg"]) < 100_000
+
+
+def test_rows_with_many_arcs_are_sampled_evenly(monkeypatch: pytest.MonkeyPatch):
+    n = 50
+    whole = matrix(numpy.repeat(numpy.arange(n), n), numpy.tile(numpy.arange(n), n), n)
+    monkeypatch.setattr(sparsity, "BLOCKS", 5)
+    exact = sparsity._density(whole)
+    monkeypatch.setattr(sparsity, "ARCS_OF_A_BLOCK_ROW", 400)
+    sampled = sparsity._density(whole)
+    assert_allclose(exact, 1.0)
+    assert_allclose(sampled, 1.0, atol=0.25)
+    assert_allclose(sampled.mean(), 1.0)
+
+
+def test_an_order_shows_degrees_where_its_graph_is_not_given():
+    inputs = {label: one for label, one in study().items() if label != "graph"}
+    assert "Degrees of ordered[order=original]" in made(inputs)
+    assert [title for title in made(study()) if title.startswith("Degrees")] == ["Degrees of graph"]
+
+
+def test_bits_per_arc_stand_under_short_names():
+    assert made(study())["Bits per arc"]["data"]["rcm, varint"] == 9.0
+
+
+def test_names_are_what_differs():
+    assert short_labels(["bfs[a=1,b=2]", "bfs[a=3,b=2]"]) == ["1", "3"]
+    assert short_labels(["graph", "ordered[order=rcm]"]) == ["graph", "ordered, rcm"]
+    assert short_labels(["a[x=1]", "a[x=1]"]) == ["a[x=1]", "a[x=1]"]
+
+
+def test_many_verifications_are_one_row_each_and_failures_are_told():
+    one = Verification(
+        algorithm="bfs",
+        checks=[
+            {"check": "tree", "passed": True, "searches": 3},
+            {"check": "edge_levels", "passed": True, "searches": 3},
+        ],
+    )
+    wrong = [one.checks[0], {**one.checks[1], "passed": False, "detail": "arc 3 -> 4"}]
+    bad = replace(one, checks=wrong, skipped=[{"check": "source", "reason": "no labels"}])
+    members = [(f"check[a={place}]", bad if place == 2 else one) for place in range(6)]
+    table, rest = verification_sections(members)
+    assert table["columns"] == ["run", "tree", "edge levels", "source"]
+    assert table["rows"][2] == ["check[a=2]", "passed", "FAILED", "not made"]
+    assert rest["rows"] == [
+        ["check[a=2]", "edge_levels", "FAILED", 3, "arc 3 -> 4"],
+        ["check[a=2]", "source", "not made", None, "no labels"],
+    ]
+    assert len(verification_sections(members[:2])) == 1
