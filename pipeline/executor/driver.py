@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pipeline.cluster import Assignment, Back, Began, Cluster, Finished, Lost, Progress
-from pipeline.errors import GravelError
+from pipeline.errors import GravelError, RequestError
 from pipeline.executor.failures import log_tail
 from pipeline.executor.limits import overdue_runs, refuse_without
 from pipeline.executor.locks import Locked, RecipeLock
@@ -43,6 +43,7 @@ from stages.errors import StageError
 from stages.stage import Need
 
 if TYPE_CHECKING:
+    from pipeline.datasets.changes import Past
     from pipeline.file_digest import FileDigests
     from pipeline.store import Cache
 
@@ -125,6 +126,15 @@ class Driver:
             return "interrupted"
         return "failed" if self._report.record.count("failed") else "done"
 
+    def data_sets(self, past: Past | None) -> list[dict[str, Json]]:
+        """Sum up how each data set fared; `past` is what the last run had."""
+        if not self._plan.workflow.datasets:
+            return []
+        from pipeline.datasets.summary import data_set_rows
+
+        rows = data_set_rows(self._plan, self._report.record.stages, self._nodes.by_key, past)
+        return [row.to_json() for row in rows]
+
     @property
     def computed(self) -> int:
         """How many stage runs were computed."""
@@ -141,7 +151,16 @@ class Driver:
         for key, need in needs.items():
             self._nodes[key].need = need
             self._report.record.stages[key].need = {"host": need.host_bytes, "device": need.device_bytes}
-        refuse_what_cannot_fit(needs, self._setting.capacity, held_inputs(self._plan, found))
+        held = held_inputs(self._plan, found)
+        for key in [key for key in needs if self._nodes[key].run.is_of(self._plan.workflow.datasets)]:
+            try:
+                refuse_what_cannot_fit({key: needs[key]}, self._setting.capacity, held)
+            except RequestError as error:
+                del needs[key]
+                if self._nodes[key].state not in ENDED:
+                    failure = Failure("stage", str(error), error.problems[0].hint)
+                    self._settler.fail(self._nodes[key], failure)
+        refuse_what_cannot_fit(needs, self._setting.capacity, held)
 
     def _loop(self) -> None:
         while not self._interrupted and any(node.state not in ENDED for node in self._nodes):

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 
 from pipeline.datasets import local_copy
+from pipeline.datasets.changes import gone, last_data_sets, new_and_gone
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.executor.driver import Driver
 from pipeline.executor.interrupt import on_interrupt
@@ -51,9 +52,14 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
                 stages=len(plan.runs),
                 folder=str(record.folder),
             )
+            past = last_data_sets(cache.root, plan.workflow)
+            record.gone = gone(past, plan.workflow)
+            for message in new_and_gone(past, plan.workflow):
+                report.emit("note", message=message)
             try:
                 with copies(lambda url: local_copy(options.cache_root, url)):
                     state = driver.run()
+                record.datasets = driver.data_sets(past)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 report.end("failed")
@@ -66,6 +72,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
         shutil.rmtree(cache.root / "scratch" / record.run, ignore_errors=True)
         reporter_end = None if record.state == "running" else record.state
         if reporter_end is not None:
+            if record.datasets:
+                report.emit("datasets", datasets=record.datasets)
             report.emit("run_finished", **_summary(record))
         reporter.close()
     return RunOutcome(record.run, record.state, record.folder, record.to_json(), record.report)

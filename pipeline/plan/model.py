@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.errors import Location
@@ -46,6 +46,10 @@ class StageRun:
     repetition: int = 1
     repeats: str | None = None
     time_limit: float | None = None
+
+    def is_of(self, axes: Collection[str]) -> bool:
+        """Say whether one of these axes reaches the run."""
+        return any(axis in self.coordinates for axis in axes)
 
     @property
     def upstream(self) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.errors import DamagedArtifact
+from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.plan.extents import plan_extents
 from pipeline.plan.model import (
     CACHED,
@@ -36,13 +36,14 @@ def plan_status(
 ) -> list[RunStatus]:
     """Tell the state of each run in the plan's order; with a machine also what it needs.
 
-    Raises RequestError for an input file that cannot be read.
+    Raises RequestError for an input file that cannot be read, unless it is a data set, which
+    stops only what rests on it.
     """
     history = History(cache, plan.workflow.name)
     known: dict[str, tuple[str, ...]] = {}
     found: dict[str, RunStatus] = {}
     for key, run in plan.runs.items():
-        status = found[key] = _status(run, maker, cache, history, known, found)
+        status = found[key] = _status(run, maker, cache, history, known, found, plan.workflow.datasets)
         if status.outputs is not None and (status.state == CACHED or not run.keep):
             known[key] = status.outputs
     _drop_what_nobody_needs(plan, found)
@@ -59,6 +60,7 @@ def _status(
     history: History,
     known: dict[str, tuple[str, ...]],
     found: dict[str, RunStatus],
+    data_sets: Collection[str],
 ) -> RunStatus:
     stopped = [key for key in run.upstream if found[key].state == CANNOT_RUN]
     if stopped:
@@ -73,6 +75,10 @@ def _status(
     except DamagedArtifact as error:
         return RunStatus(run.key, WAITS, (f"its sources cannot be resolved: {error}",))
     except StageError as error:
+        return RunStatus(run.key, CANNOT_RUN, (str(error),))
+    except RequestError as error:
+        if not run.is_of(data_sets):
+            raise
         return RunStatus(run.key, CANNOT_RUN, (str(error),))
     if not run.keep:
         unkept = (run.because if run.forced else "its result is not kept (keep: false)",)

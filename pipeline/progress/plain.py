@@ -42,6 +42,10 @@ def sentence(event: Event) -> str | None:
             return f"{data['stage']}: {data['message']}"
         case "note":
             return str(data["message"])
+        case "datasets":
+            from pipeline.datasets.summary import text_table
+
+            return text_table(data["datasets"])
         case "run_finished":
             return summary(data)
     return None

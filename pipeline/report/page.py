@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pipeline.datasets.summary import report_tables
 from pipeline.memory import format_bytes
 from pipeline.progress.rates import format_seconds
 from pipeline.report.cells import cell_text, plain_text
@@ -86,7 +87,7 @@ def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:
 
 def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str, Json]]:
     """Read the sections of a run's report stages, with vertices under the names of the input."""
-    found = []
+    found = list(report_tables(record))
     by_key = {run["key"]: run for run in record["stages"]}
     for run in record["stages"]:
         if run["stage"] != "report" or not run.get("outputs"):

@@ -2,8 +2,9 @@
 
 `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
 and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
-matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), and for gc
-the lists `recipes` and `artifacts` of everything that the run made or relied on.
+matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
+(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), and for gc the
+lists `recipes` and `artifacts` of everything that the run made or relied on.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ class RunRecord:
         self.cluster: str | None = None
         self.report: str | None = None
         self.problem: str | None = None
+        self.datasets: list[dict[str, Json]] = []
+        self.gone: list[dict[str, Json]] = []
         self.stages = {
             key: StageRecord(
                 key=key,
@@ -148,6 +151,8 @@ class RunRecord:
             "cluster": self.cluster,
             "report": self.report,
             "problem": self.problem,
+            "datasets": self.datasets,
+            "gone": self.gone,
             "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
             "artifacts": list(artifacts),
         }

@@ -60,6 +60,7 @@ def read_workflow(
         matrix=values.axes.coordinates,
         stages=entries,
         combinations=tuple(values.axes.combinations),
+        datasets=values.datasets,
     )
 
 
@@ -94,5 +95,6 @@ def _entries(found: Sequence[Draft], names: list[str], faults: Faults) -> dict[s
                 variants=make_variants(draft, axes, faults),
                 location=draft.location,
                 repeat=draft.repeat,
+                time_limit=draft.time_limit,
             )
     return entries

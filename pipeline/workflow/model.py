@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import Location
+from pipeline.workflow.catalogue import DataSet
 from pipeline.workflow.combinations import Combinations
 from stages.artifacts import Json
 from stages.stage import Parameters, Stage
@@ -38,7 +39,7 @@ class StageEntry:
     `axes` are the matrix axes that its own parameters name, in the order of the matrix; `variants` leads
     from a choice of them (positions of the values, in that order) to the validated parameters. `gathers`
     are the axes whose combinations meet in this entry, so that they do not reach beyond it. `repeat` is how
-    often a stage that measures does so.
+    often a stage that measures does so, `time_limit` the seconds that one run may take.
     """
 
     name: str
@@ -51,6 +52,7 @@ class StageEntry:
     variants: Mapping[tuple[int, ...], Variant]
     location: Location
     repeat: int = 1
+    time_limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Workflow:
 
     An axis that is a mapping of names to values has the names here; its values are in the entries' variants.
     An axis of a nested workflow is called `nest.axis`. `combinations` says which values go together; each
-    axis is in exactly one of them.
+    axis is in exactly one of them. `datasets` holds the data sets by name for each axis made of them.
     """
 
     name: str
@@ -69,3 +71,4 @@ class Workflow:
     matrix: Mapping[str, tuple[Json, ...]]
     stages: Mapping[str, StageEntry]
     combinations: tuple[Combinations, ...] = ()
+    datasets: Mapping[str, Mapping[str, DataSet]] = field(default_factory=dict)

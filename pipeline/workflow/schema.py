@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.workflow.entries import MOST_REPETITIONS, REPEAT, RESERVED
+from pipeline.workflow.catalogue import FIELDS
+from pipeline.workflow.entry_reader import LIMIT, MOST_REPETITIONS, REPEAT, RESERVED
 from pipeline.workflow.matrix import SPECIAL
 from pipeline.workflow.nesting import NEST, USE
 from pipeline.workflow.scopes import SECTIONS
@@ -62,6 +63,7 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
             },
             **names,
         },
+        "datasets": _datasets(),
         "plugins": {"type": ["array", "null"], "items": {"type": "string", "pattern": "\\.py$"}},
         "stages": {
             "type": "object",
@@ -97,6 +99,45 @@ def _combinations() -> Schema:
     return {"anyOf": [{"type": "array", "items": one}, one]}
 
 
+def _datasets() -> Schema:
+    """Describe the section `datasets`: texts, mappings, picks from catalogues, and lists of these."""
+    text: Schema = {"type": "string", "minLength": 1}
+    count: Schema = {"anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/reference"}]}
+    shapes: dict[str, Schema] = {
+        "sha256": {
+            "anyOf": [{"type": "string", "pattern": "^[0-9a-fA-F]{64}$"}, {"$ref": "#/$defs/reference"}]
+        },
+        "weights": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/reference"}]},
+        "vertices": count,
+        "edges": count,
+    }
+    fields: Schema = {
+        name: {**shapes.get(name, text), "description": about} for name, about in FIELDS.items()
+    }
+    either: Schema = {"oneOf": [{"required": ["file"]}, {"required": ["url"]}]}
+    one: Schema = {"type": "object", "properties": fields, "additionalProperties": False, **either}
+    listed: Schema = {**one, "properties": {**fields, "name": text}}
+    picked: Schema = {
+        "type": "object",
+        "description": "data sets of a catalogue file: those of `pick`, or all",
+        "properties": {
+            "catalogue": text,
+            "pick": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]},
+        },
+        "required": ["catalogue"],
+        "additionalProperties": False,
+    }
+    named: Schema = {
+        "type": "object",
+        "description": "data sets by name",
+        "not": {"required": ["catalogue"]},
+        "minProperties": 1,
+        "additionalProperties": {"anyOf": [text, one]},
+    }
+    several: Schema = {"type": "array", "items": {"anyOf": [text, listed, picked]}, "minItems": 1}
+    return {"anyOf": [{"type": "null"}, text, several, picked, named]}
+
+
 def _use() -> Schema:
     one: Schema = {"$ref": "#/$defs/name"}
     shapes: Schema = {
@@ -123,6 +164,7 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
         "stage": {"const": stage.name, "description": stage.about},
         "keep": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/reference"}]},
         "about": {"type": "string"},
+        LIMIT: {"anyOf": [{"type": "string"}, {"type": "number", "exclusiveMinimum": 0}]},
     }
     if stage.measures:
         times: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_REPETITIONS}

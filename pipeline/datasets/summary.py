@@ -1,0 +1,187 @@
+"""How each data set of a run fared: rows for `run.json`, the terminal and the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.progress.rates import format_seconds
+from stages.artifacts import Json
+
+if TYPE_CHECKING:
+    from pipeline.datasets.changes import Past
+    from pipeline.executor.nodes import Node
+    from pipeline.plan.model import Plan
+    from pipeline.runs.record import StageRecord
+
+__all__ = ["Row", "data_set_rows", "report_tables", "text_table"]
+
+STATES = ("failed", "skipped", "interrupted", "running", "waiting", "computed")
+"""Of the stage runs of one data set, the first of these that occurs tells of the whole."""
+
+COUNTED = ("computed", "cached", "failed", "skipped", "interrupted", "waiting")
+MOST_LINES = 40  # of the table in a terminal; what went as before is left out first
+
+
+@dataclass(frozen=True)
+class Row:
+    """One data set in a run.
+
+    `state` is failed, skipped, interrupted, waiting, done (something was computed), unchanged (everything was
+    cached) or "left out" (not asked for). `stages` counts its stage runs by their states, `seconds` adds up
+    what was computed. `content` is the digest of its file, `change` "new", "changed" or empty, against the
+    last run of the workflow.
+    """
+
+    axis: str
+    name: str
+    location: str
+    state: str
+    change: str
+    stages: Mapping[str, int]
+    seconds: float
+    vertices: int | None = None
+    edges: int | None = None
+    content: str | None = None
+    error: str | None = None
+    failed: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the row as plain data."""
+        return asdict(self)
+
+
+def data_set_rows(
+    plan: Plan, stages: Mapping[str, StageRecord], nodes: Mapping[str, Node], past: Past | None
+) -> list[Row]:
+    """Sum up the stage runs of each data set; `past` is what the last run of the workflow had."""
+    mine: dict[tuple[str, Json], list[str]] = {}
+    for key, run in plan.runs.items():
+        for axis in plan.workflow.datasets:
+            if axis in run.coordinates:
+                mine.setdefault((axis, run.coordinates[axis]), []).append(key)
+    rows = []
+    for axis, data_sets in plan.workflow.datasets.items():
+        for name, data_set in data_sets.items():
+            keys = mine.get((axis, name), [])
+            content = _content([nodes[key] for key in keys], data_set.location)
+            before = past.content.get((axis, data_set.location)) if past is not None else None
+            new = past is not None and (axis, data_set.location) not in past.content
+            changed = content is not None and before is not None and content != before
+            vertices, edges = _counts([nodes[key] for key in keys])
+            states = Counter(stages[key].state for key in keys)
+            broken = next((stages[key] for key in keys if stages[key].state == "failed"), None)
+            rows.append(
+                Row(
+                    axis,
+                    name,
+                    data_set.location,
+                    _state(states),
+                    "new" if new else "changed" if changed else "",
+                    {state: states[state] for state in COUNTED if states[state]},
+                    sum(stages[key].seconds or 0.0 for key in keys if stages[key].state == "computed"),
+                    vertices,
+                    edges,
+                    content if content is not None or keys else before,
+                    broken.error if broken is not None else None,
+                    broken.key if broken is not None else None,
+                )
+            )
+    return rows
+
+
+def _state(states: Mapping[str, int]) -> str:
+    if not states:
+        return "left out"
+    found = next((state for state in STATES if states.get(state)), "unchanged")
+    return "done" if found == "computed" else found
+
+
+def _content(nodes: Sequence[Node], location: str) -> str | None:
+    for node in nodes:
+        files = node.recipe.parts["files"] if node.recipe is not None else {}
+        if location in files:
+            return str(files[location])
+    return None
+
+
+def _counts(nodes: Sequence[Node]) -> tuple[int | None, int | None]:
+    for node in nodes:
+        for extent in node.extents:
+            if extent.kind == "EdgeList":
+                return extent.vertices, extent.arcs
+    return None, None
+
+
+def text_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write the rows for a terminal, what is not as before first where there are many."""
+    shown = [row for row in rows if row["state"] != "left out"]
+    if len(shown) > MOST_LINES:
+        shown = [row for row in shown if row["state"] != "unchanged" or row["change"]][:MOST_LINES]
+    header = ("data set", "state", "stage runs", "vertices", "edges", "time", "")
+    cells = [header, *(_cells(row) for row in shown)]
+    widths = [max(len(line[at]) for line in cells) for at in range(len(header))]
+    right = {3, 4, 5}
+    lines = [
+        "  ".join(
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+    states = Counter(row["state"] for row in rows)
+    told = ", ".join(f"{count} {state}" for state, count in states.items())
+    plural = "" if len(rows) == 1 else "s"
+    return "\n".join([*lines, f"{len(rows)} data set{plural}: {told}"])
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        row["name"],
+        row["state"],
+        _told(row["stages"]),
+        "" if row["vertices"] is None else f"{row['vertices']:,}",
+        "" if row["edges"] is None else f"{row['edges']:,}",
+        format_seconds(row["seconds"]) if row["seconds"] else "",
+        row["change"] if row["failed"] is None else f"{row['failed']} failed",
+    )
+
+
+def _told(stages: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in stages.items())
+
+
+def report_tables(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
+    """Yield the table of a run's data sets in the form of a report artifact, if there are any."""
+    rows = record.get("datasets") or []
+    if not rows:
+        return
+    columns = [
+        "data set",
+        "state",
+        "against the last run",
+        "stage runs",
+        "vertices",
+        "edges",
+        "seconds",
+        "file",
+    ]
+    table = [
+        [
+            row["name"],
+            row["state"],
+            row["change"],
+            _told(row["stages"]),
+            row["vertices"],
+            row["edges"],
+            row["seconds"] or None,
+            row["location"],
+        ]
+        for row in rows
+    ]
+    gone = [each["location"] for each in record.get("gone") or []]
+    about = f"No longer part of the workflow: {', '.join(gone)}." if gone else ""
+    section = {"kind": "table", "title": "Data sets", "about": about, "columns": columns, "rows": table}
+    yield {"key": "", "title": "Data sets", "sections": [section]}
