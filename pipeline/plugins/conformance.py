@@ -35,6 +35,9 @@ __all__ = ["StageConformance"]
 HEAVY = ("cupy", "dask", "distributed", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy", "zarr")
 """What a stage's module must not import at its top: planning a cached run imports the stages it names."""
 
+SMALL = 256
+"""Bytes by which an estimate may miss: nothing is planned with so few."""
+
 LIMIT = 120
 """Seconds for a fresh Python; it needs one or two on a quiet machine."""
 
@@ -118,8 +121,8 @@ class StageConformance:
         stage = self.stage()
         for given in self.parameters:
             chosen = stage.parameters.model_validate(dict(given))
-            again = stage.parameters.model_validate(json.loads(json.dumps(chosen.model_dump(mode="json"))))
-            assert again == chosen
+            given_back = json.loads(json.dumps(chosen.model_dump(mode="json", exclude_unset=True)))
+            assert stage.parameters.model_validate(given_back) == chosen
 
     def test_it_gives_what_it_declares(self) -> None:
         """The outputs are of the declared kinds and keep the promises of these."""
@@ -167,7 +170,10 @@ class StageConformance:
                 real = extent_in_memory(each)
                 for part in ("vertices", "arcs", "bytes", "searches"):
                     least, most = getattr(real, part), getattr(stated, part)
-                    assert least <= most, f"{name}: {stated.kind} has {least} {part}, and {most} are stated"
+                    slack = SMALL if part == "bytes" else 0
+                    assert least <= most + slack, (
+                        f"{name}: {stated.kind} has {least} {part}, and {most} are stated"
+                    )
 
     def test_it_travels_to_workers(self) -> None:
         """A fresh process finds the stage and its parameters under the names by which they are pickled."""

@@ -43,13 +43,6 @@ class TestTriangles(StageConformance):
     parameters = ({}, {"least": 2})
 
 
-class TestSymmetrize(StageConformance):
-    """Gravel's own stages pass the suite too."""
-
-    stage_name = "symmetrize"
-    parameters = ({}, {"self_loops": "keep", "duplicates": "keep", "direction": "as_given"})
-
-
 ROTTEN = {
     "test_importing_it_loads_nothing_heavy": (
         "from dataclasses import replace",
