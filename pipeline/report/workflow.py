@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +14,9 @@ Json = Any
 MANY = 24
 """More stage runs than this are drawn as one box for each entry, so that the picture stays readable."""
 
+SHRUNK = 0.75
+"""Share of its size that the picture may shrink to: letters of 9 px."""
+
 URGENCY = ("failed", "running", "interrupted", "skipped", "waiting", "computed", "cached", "not needed")
 """States of stage runs, the most pressing first: that is the state of an entry."""
 
@@ -23,7 +27,12 @@ def workflow_picture(record: Mapping[str, Json]) -> str:
     if not stages:
         return ""
     boxes = _of_runs(stages) if len(stages) <= MANY else _of_entries(stages)
-    return draw_svg(boxes, f"Stage runs of {record['workflow']['name']}")
+    svg = draw_svg(boxes, f"Stage runs of {record['workflow']['name']}")
+    width = re.search(r'<svg[^>]* width="(\d+)"', svg)
+    assert width is not None
+    # A page scrolls what would become too small to read, and shrinks the rest to its width.
+    least = f"min-width:{int(SHRUNK * int(width[1]))}px"
+    return svg.replace('style="', f'style="{least};', 1)
 
 
 def _of_runs(stages: Sequence[Mapping[str, Json]]) -> list[Box]:

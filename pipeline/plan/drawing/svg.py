@@ -45,7 +45,11 @@ LETTER = 7.2  # width of a letter of 12 px monospace
 
 
 def draw_svg(boxes: Sequence[Box], title: str) -> str:
-    """Draw boxes as one SVG document, from left to right."""
+    """Draw boxes as one SVG document, from left to right.
+
+    A line that follows from others is left out, such as that from a graph to a check beside the way over the
+    search: it would run behind the boxes between.
+    """
     depth: dict[str, int] = {}
     for box in boxes:
         depth[box.name] = 1 + max((depth[feed] for feed in box.feeds), default=-1)
@@ -70,13 +74,29 @@ def draw_svg(boxes: Sequence[Box], title: str) -> str:
     full_height = 2 * MARGIN + max(0, tallest * (HEIGHT + GAP) - GAP)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{full_width:.0f}" height="{full_height:.0f}" '
-        f'viewBox="0 0 {full_width:.0f} {full_height:.0f}" font-family="monospace" font-size="12">',
+        f'viewBox="0 0 {full_width:.0f} {full_height:.0f}" font-family="monospace" font-size="12" '
+        'style="color-scheme:light dark">',
         f"<title>{escape(title)}</title>",
         _style({box.state for box in boxes}),
     ]
-    parts += [_line(places[feed], places[box.name]) for box in boxes for feed in box.feeds]
+    drawn = _telling(boxes)
+    parts += [_line(places[feed], places[box.name]) for box in boxes for feed in drawn[box.name]]
     parts += [_box(box, places[box.name]) for box in boxes]
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _telling(boxes: Sequence[Box]) -> dict[str, list[str]]:
+    """Return for each box those of its feeders that feed none of the others, not even by a long way."""
+    place = {box.name: position for position, box in enumerate(boxes)}
+    above: dict[str, int] = {}  # a bit for each box that feeds this one by any way
+    found = {}
+    for box in boxes:
+        over = 0
+        for feed in box.feeds:
+            over |= above[feed]
+        found[box.name] = [feed for feed in box.feeds if not over >> place[feed] & 1]
+        above[box.name] = over | sum(1 << place[feed] for feed in set(box.feeds))
+    return found
 
 
 def _style(states: set[str]) -> str:
