@@ -167,9 +167,9 @@ def _copy(url: str, error: Exception, cache_root: Path) -> str:
     if found is not None and (found.by_hand or not isinstance(error, HTTPError)):
         return found.key
     raise RequestError(
-        f"{url} cannot be reached ({getattr(error, 'reason', None) or error})",
-        hint=f"check the address and the network, or put the file at {where}; with `sha256:` beside it a cached "
-        "result needs neither",
+        f"{url} cannot be reached ({error})",
+        hint=f"check the address and the network, or put the file at {where}; with `sha256:` beside it "
+        "a cached result needs neither",
     ) from error
 
 

@@ -58,7 +58,9 @@ class Settler:
         except RequestError as error:
             if self.strict and not node.run.is_of(self._nodes.plan.workflow.datasets):
                 raise
-            self.fail(node, Failure("stage", str(error), error.problems[0].hint))
+            problem = error.problems[0]
+            file, line = (problem.location.file, problem.location.line) if problem.location else (None, None)
+            self.fail(node, Failure("stage", str(error), problem.hint, file, line))
             return False
         except GravelError as error:
             self.fail(node, Failure("stage", str(error), error.problems[0].hint))

@@ -262,19 +262,22 @@ def _named(found: list[_Found], faults: Faults) -> dict[str, DataSet]:
     count: dict[str, int] = {}
     for each in once.values():
         count[each.data_set.name] = count.get(each.data_set.name, 0) + 1
-    taken: dict[str, DataSet] = {}
-    for each in sorted(once.values(), key=lambda each: not each.given):
+    taken: dict[str, int] = {}
+    every = list(once.values())
+    for at, each in sorted(enumerate(every), key=lambda item: not item[1].given):
         data_set = each.data_set
         for name in (data_set.name, *_longer(data_set.location)):
             if name not in taken and (each.given or count.get(name, 0) < 2):
-                taken[name] = replace(data_set, name=name)
+                taken[name] = at
                 break
             if each.given:
                 message = f"two data sets are called {name!r}"
                 faults.add(message, "give one of them another name", data_set.place)
                 return {}
-    order = {each.data_set.location: at for at, each in enumerate(once.values())}
-    return dict(sorted(taken.items(), key=lambda item: order[item[1].location]))
+    return {
+        name: replace(every[at].data_set, name=name)
+        for name, at in sorted(taken.items(), key=lambda item: item[1])
+    }
 
 
 def _longer(location: str) -> Iterator[str]:
