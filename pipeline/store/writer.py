@@ -74,7 +74,7 @@ class ArtifactWriter:
     ) -> None:
         for sink in self._sinks.values():
             sink.abandon()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown()  # what is being synced still has its file open
         for folder in list(self._leases):
             self._drop(folder)
 

@@ -214,3 +214,29 @@ def test_create_is_exclusive_and_replace_is_whole(tmp_path):
     assert files.read("a/b.json")[0] == b"three"
     assert files.names("a") == ["b.json"]
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.json"]
+
+
+def test_no_file_stays_open_where_the_result_is_there_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pipeline.store import sink
+
+    shards: list[sink._Shard] = []
+    start, sync = sink._Shard.__init__, sink._Shard.sync
+
+    def note(shard: sink._Shard, folder: Path, path: str) -> None:
+        start(shard, folder, path)
+        shards.append(shard)
+
+    def slowly(shard: sink._Shard) -> None:
+        time.sleep(0.02)
+        sync(shard)
+
+    monkeypatch.setattr(sink._Shard, "__init__", note)
+    monkeypatch.setattr(sink._Shard, "sync", slowly)
+    cache = Cache(tmp_path / "cache")
+    for _ in range(2):
+        with cache.writer() as writer:
+            writer.publish(graph())
+    assert len(shards) > 3
+    assert all(shard.file.closed for shard in shards)
