@@ -232,6 +232,7 @@ def test_no_file_stays_open_where_the_result_is_there_already(
         time.sleep(0.02)
         sync(shard)
 
+    monkeypatch.setattr("pipeline.store.writer.WRITE_THREADS", 1)
     monkeypatch.setattr(sink._Shard, "__init__", note)
     monkeypatch.setattr(sink._Shard, "sync", slowly)
     cache = Cache(tmp_path / "cache")
