@@ -18,6 +18,7 @@ from pipeline.cluster import (
     Progress,
 )
 from pipeline.cluster.on_worker import item_prefix, run_on_worker, topic
+from pipeline.cluster.software import SAME
 from pipeline.errors import DamagedArtifact
 from pipeline.held import read_held, release_held
 from pipeline.plugins.on_workers import bring_plugins
@@ -26,6 +27,9 @@ from stages.artifacts import Artifact
 
 REPLACE_LIMIT = 90.0
 """Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""
+
+LOSSES = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
+"""Errors of Dask's that mean that a worker or the line to it was lost."""
 
 FETCH_LIMIT = 60.0
 """Seconds within which a worker must hand over a result that it holds."""
@@ -143,9 +147,14 @@ class DaskCluster:
             return
         if future.status == "finished":
             outcome = future.result()
-        else:  # the worker died, or the task could not be sent
-            reason = f"{type(future.exception()).__name__}: {future.exception()}"
-            outcome = StageOutcome(key, "lost", failure=Failure("bug", reason))
+        else:
+            error = future.exception()
+            reason = f"{type(error).__name__}: {error}"
+            if type(error).__name__ in LOSSES:
+                outcome = StageOutcome(key, "lost", failure=Failure("bug", reason))
+            else:  # a stage answers with its failures: this is a task that could not be sent or read there
+                reason = f"a worker could not take it: {error.__cause__ or error!r}"
+                outcome = StageOutcome(key, "failed", failure=Failure("bug", reason, SAME))
         self.events.put(Finished(key, attempt, outcome))
 
     def lost(self) -> str | None:

@@ -116,12 +116,15 @@ def _distrust(error: BaseException) -> str | None:
     """Return what TLS says, which Dask wraps into a time limit; None if it says nothing."""
     import ssl
 
+    told = None
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, ssl.SSLError):
             return getattr(inner, "verify_message", None) or inner.reason or str(inner)
+        if type(inner).__name__ == "FatalCommClosedError":  # Dask's word for what trying again will not mend
+            told = str(inner) or "the certificate is not accepted"
         inner = inner.__cause__ or inner.__context__
-    return None
+    return told
 
 
 def _places(client: Any, where: str, cache_root: Path) -> tuple[list[Place], str]:

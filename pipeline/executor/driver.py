@@ -32,12 +32,13 @@ from pipeline.executor.provenance import provenance
 from pipeline.executor.reporting import RunReport
 from pipeline.executor.settling import Settler
 from pipeline.executor.starting import Started, start_cluster
+from pipeline.executor.tasks import make_task
 from pipeline.hardware import hardware
 from pipeline.held import PREFIX
 from pipeline.memory import format_bytes, refuse_what_cannot_fit
 from pipeline.plan import Plan, RecipeMaker, held_inputs, plan_extents, stated_need
 from pipeline.plan.recipes import NeedsResult
-from pipeline.worker import Failure, StageOutcome, StageTask
+from pipeline.worker import Failure, StageOutcome
 from stages.artifacts import Artifact, Json
 from stages.errors import StageError
 from stages.stage import Need
@@ -343,28 +344,7 @@ class Driver:
             self._drop(node)
             self._let_go_of_held()
             return
-        inputs = self._nodes.input_ids(node)
-        record = self._report.record
-        task = StageTask(
-            key=node.key,
-            run=record.run,
-            stage=node.run.stage,
-            parameters=node.parameters,
-            inputs=inputs,
-            recipe=node.recipe.digest,
-            cache=self._cache,
-            machine=self._setting.machine(node.run.stage, node.threads),
-            keep=node.run.keep,
-            scratch=self._cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
-            log=record.log_path(node.key),
-            held={
-                name: self._nodes[ref.run].held_at
-                for slot, refs in node.run.inputs.items()
-                for name, ref in zip(inputs[slot], refs, strict=True)
-                if name.startswith(PREFIX)
-            },
-            time_limit=node.run.time_limit,
-        )
+        task = make_task(node, self._nodes, self._setting, self._cache, self._report.record)
         node.state, node.began = RUNNING, None
         self._report.started(node)
         self._inside = self._started.cluster.kind == "inline"
@@ -506,7 +486,8 @@ class Driver:
                 node.state = WANTED
         if self._placer.empty:
             for node in self._nodes.in_state(WANTED, WAITING):
-                self._settler.fail(node, Failure("bug", "no worker is left", "see logs/dask.log of the run"))
+                told = f"no worker is left: {event.problem}"
+                self._settler.fail(node, Failure("bug", told, "see logs/dask.log of the run"))
 
     def _close(self) -> None:
         hurry = self._interrupted or self._stopping or bool(self._nodes.in_state(*BUSY))

@@ -23,10 +23,16 @@ class DaskProcesses:
         self._options = tuple(options)
         self._processes: list[subprocess.Popen[bytes]] = []
         folder.mkdir(parents=True, exist_ok=True)
+        self._protocol = protocol
+        self.restart()
+
+    def restart(self) -> None:
+        """Start a scheduler, after the first one has ended at another address."""
+        self.file.unlink(missing_ok=True)
         self.scheduler = self._start(
             "scheduler",
             f"--scheduler-file={self.file}",
-            f"--protocol={protocol}",
+            f"--protocol={self._protocol}",
             "--host=127.0.0.1",
             "--port=0",
             "--dashboard-address=127.0.0.1:0",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -52,13 +56,103 @@ def test_a_run_by_address_and_by_scheduler_file_share_their_results(
     cluster: DaskProcesses, tmp_path: Path
 ) -> None:
     root = tmp_path / "cache"
-    chain = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2, items=5))
+    marks = tmp_path / "marks"
+    dies = stage_run("b", ADD, "a", value=2, items=5, once="die", marks=str(marks))
+    chain = plan_of(stage_run("a", MAKE, value=1), dies)
     assert states(run(chain, root, cluster.address)) == {"a": "computed", "b": "computed"}
+    assert count(marks, 2) == 2
     more = plan_of(*chain.runs.values(), stage_run("gang", ADD, "b", value=3, ranks=2))
     outcome = run(more, root, str(cluster.file))
     assert states(outcome) == {"a": "cached", "b": "cached", "gang": "computed"}
     assert "2 workers" in outcome.record["cluster"]
     assert not list((root / "scratch").iterdir())
+
+
+def test_a_stage_that_workers_cannot_load_fails_at_once(
+    cluster: DaskProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_here.py").write_text(
+        "from tests.pipeline.tiny_stages import add as original\n"
+        "def add(context, parameters, inputs):\n    return original(context, parameters, inputs)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    here = importlib.import_module("only_here")
+    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", replace(ADD, run=here.add), "a", value=2))
+    outcome = run(plan, tmp_path / "cache", cluster.address)
+    assert states(outcome) == {"a": "computed", "b": "failed"}
+    assert re.search(r"a worker could not take it: .*only_here", outcome.record["stages"][1]["error"])
+    assert "same environment" in outcome.record["stages"][1]["hint"]
+
+
+@pytest.mark.slow
+def test_a_worker_without_a_nanny_is_given_up_when_its_stage_is_stopped(tmp_path: Path) -> None:
+    with DaskProcesses(tmp_path / "dask") as dask:
+        dask.worker("one", "--no-nanny")
+        dask.connected(1)
+        slow = replace(stage_run("slow", ADD, "a", value=2, sleep=60.0), time_limit=1.0)
+        plan = plan_of(stage_run("a", MAKE, value=1), slow, stage_run("other", ADD, "a", value=4))
+        outcome = run(plan, tmp_path / "cache", dask.address)
+        assert states(outcome) == {"a": "computed", "slow": "failed", "other": "failed"}
+        assert (
+            "no worker is left: it cannot be started anew, since it has no nanny"
+            in (outcome.record["stages"][2]["error"])
+        )
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None:
+    root, marks = tmp_path / "cache", tmp_path / "marks"
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("b", ADD, "a", value=2, sleep=8.0, marks=str(marks)),
+    )
+    with DaskProcesses(tmp_path / "dask") as dask:
+        dask.worker("one")
+        dask.connected(1)
+
+        def restart() -> None:
+            while count(marks, 2) == 0:
+                time.sleep(0.02)
+            dask.scheduler.kill()
+            dask.scheduler.wait()
+
+        killer = threading.Thread(target=restart, daemon=True)
+        killer.start()
+        with pytest.raises(GravelError, match="was lost"):
+            run(plan, root, str(dask.file))
+        killer.join(5)
+        dask.restart()
+        dask.worker("two")
+        dask.connected(1)
+        assert states(run(plan, root, str(dask.file))) == {"a": "cached", "b": "computed"}
+    assert (count(marks, 1), count(marks, 2)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scheduler-file", "nothing"], "there is no scheduler file nothing"),
+        (["--scheduler-file", "s.json", "--cluster", "local"], "both name a cluster"),
+        (["--cluster", "tls://127.0.0.1:9", "--tls-ca", "ca.pem"], "--tls-cert is missing"),
+        (["--cluster", "local", "--tls-ca", "ca.pem", "--tls-cert", "c.pem"], "one of this process's own"),
+        (
+            ["--cluster", "tls://127.0.0.1:9", "--tls-ca", "a.pem", "--tls-cert", "c.pem"],
+            "a.pem cannot be read",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_said(tmp_path: Path, options: list[str], message: str) -> None:
+    words = ["run", str(CHECKOUT / "workflows" / "quickstart.yaml"), "--set", "scale=5", "--backend", "cpu"]
+    result = subprocess.run(
+        [sys.executable, "-c", "from pipeline.cli import main; main()", *words, *options],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "GRAVEL_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, message in result.stderr) == (2, True), result.stderr
 
 
 def test_a_stage_is_stopped_at_its_time_limit_and_the_rest_goes_on(
@@ -289,7 +383,7 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
             more = plan_of(*plan.runs.values(), stage_run("b", ADD, "a", value=4))
             outcome = run(more, tmp_path / "cache", encrypted.address)
             assert states(outcome) == {"a": "cached", "gang": "cached", "b": "computed"}
-        monkeypatch.setattr("pipeline.cluster.existing.CONNECT_LIMIT", 1)
+        monkeypatch.setattr("pipeline.cluster.existing.CONNECT_LIMIT", 2)
         for other in (
             Tls(theirs.ca, ours.certificate, ours.key),
             Tls(ours.ca, theirs.certificate, theirs.key),
