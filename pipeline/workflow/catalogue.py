@@ -107,7 +107,7 @@ def described(
         if key not in FIELDS:
             fault(key, f"a data set has no field {key!r}", suggest(key, FIELDS, "field"))
     said = [key for key in ("file", "url") if value.get(key) is not None]
-    if len(said) != 1:
+    if len(said) != 1 and len(faults) == before:
         found = "both `file` and `url`" if said else "neither `file` nor `url`"
         faults.add(f"the data set {name!r} has {found}", "say where it lies, once", place)
     for key in ("file", "url", "sha256", "format", "about", "homepage", "citation", "licence"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +13,7 @@ from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from stages.errors import StageError
+from stages.streams.archive import graph_of, is_archive
 from stages.streams.compression import BadCompression, compression_of, decompress, split_name
 from stages.streams.opening import explain, explain_remote, is_url, local_path, open_raw
 
@@ -54,6 +56,7 @@ class ByteStream:
             raw.close()
             raise
         self.compression = compression_of(first)
+        self._packed = is_archive(first)
         self._content = self._decompressed(first)
         self._ended = False
 
@@ -121,7 +124,7 @@ class ByteStream:
 
     def as_local_file(self, folder: Path) -> Path:
         """Return a path with the whole decompressed content: the file itself, else a copy in `folder`."""
-        if self.compression is None and not is_url(self.location):
+        if self.compression is None and not self._packed and not is_url(self.location):
             if self._hash is not None:
                 self.finish()
             # Whoever reads the file by its path reads all of it: nothing is left for this stream.
@@ -170,7 +173,10 @@ class ByteStream:
     def _decompressed(self, first: bytes) -> Iterator[bytes]:
         made = 0
         try:
-            for block in decompress(self.compression, self._chain(first), self._piece):
+            blocks = decompress(self.compression, self._chain(first), self._piece)
+            head = next(blocks, b"")
+            whole = itertools.chain([head], blocks) if head else blocks
+            for block in graph_of(whole, self.location) if is_archive(head) else whole:
                 made += len(block)
                 yield block
         except BadCompression as error:
