@@ -201,9 +201,12 @@ def _workflows(folder: Path) -> Iterator[str]:
     yield "change them. Every combination of axes is an experiment."
     yield ""
     for path in sorted(folder.glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        if not re.search(r"^stages:", text, re.MULTILINE):  # a catalogue of data sets, say
+            continue
         workflow = load_workflow(path)
         yield from (f"## {path.stem}", "", workflow.about, "")
-        comments = dict(_COMMENT.findall(path.read_text(encoding="utf-8")))
+        comments = dict(_COMMENT.findall(text))
         if workflow.parameters:
             yield from ("| parameter | default | |", "|---|---|---|")
             for name, value in workflow.parameters.items():
