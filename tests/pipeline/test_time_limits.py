@@ -9,11 +9,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import CliRunner
 
+from pipeline.cli import main
 from pipeline.cluster.alarm import TimeIsUp, run_within
 from pipeline.errors import WorkflowError
 from pipeline.executor import RunOptions, execute
 from pipeline.plan import build_plan
+from pipeline.runs import find_run
 from pipeline.workflow import load_workflow
 from pipeline.workflow.durations import format_duration, parse_duration
 from tests.pipeline.test_executor import states
@@ -109,3 +112,25 @@ def test_items_that_other_workers_run_for_a_stopped_stage_are_stopped_too(tmp_pa
     processes = {int(mark.name.rsplit("-", 1)[1]) for mark in marks.glob("item-*")}
     assert processes
     assert not any(psutil.pid_exists(process) for process in processes)
+
+
+LONG = """\
+workflow: long
+stages:
+  big: {stage: ingest, source: {rmat: {scale: 20, edge_factor: 16, seed: 1}}, time_limit: 0.2}
+  graph: {stage: symmetrize, input: big}
+  small: {stage: ingest, source: {rmat: {scale: 5, edge_factor: 4, seed: 1}}, time_limit: 2 min}
+"""
+
+
+def test_the_command_says_which_stage_was_stopped(tmp_path: Path) -> None:
+    file = tmp_path / "long.yaml"
+    file.write_text(LONG)
+    options = ["--cluster", "inline", "--backend", "cpu", "--cache", str(tmp_path / "cache")]
+    result = CliRunner().invoke(main, ["run", str(file), *options])
+    assert result.exit_code == 1, result.output
+    assert "big: it was stopped at its time limit of 0.2 s" in result.stderr
+    assert "raise its time_limit in the workflow" in result.stderr
+    stages = {each["key"]: each["state"] for each in find_run(tmp_path / "cache", "last")[1]["stages"]}
+    assert stages == {"big": "failed", "graph": "skipped", "small": "computed"}
+    assert not list((tmp_path / "cache" / "scratch").iterdir())
