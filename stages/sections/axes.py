@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from stages.sections.experiments import Experiments
-from stages.sections.plot import INK, PALETTE, draw, draw_panels
+from stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above
 from stages.sections.scaling import WORKERS
 
 MAX_MAPS = 6
@@ -106,7 +106,7 @@ def _curves(
         else:
             drawing.set_ylim(bottom=0)
         if any(lines):
-            drawing.figure.legend(loc="outside upper center", ncols=2)
+            legend_above(drawing)
 
     return {
         "kind": "figure",

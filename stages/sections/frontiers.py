@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw, draw_panels, thinned
+from stages.sections.plot import PALETTE, draw, draw_panels, legend_above, thinned
 
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
@@ -37,7 +37,7 @@ def frontier_figure(label: str, one: Measurement) -> dict[str, Any]:
             axes.axvspan(depth - 0.5, depth + 0.5, color=PALETTE[3], alpha=0.15, lw=0, label=name)
         axes.set_xlabel("level")
         axes.set_ylabel("frontier size")
-        axes.legend(loc="best")
+        legend_above(axes)
 
     return {
         "kind": "figure",

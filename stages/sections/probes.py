@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw
+from stages.sections.plot import PALETTE, draw, legend_above
 
 if TYPE_CHECKING:
     from stages.artifacts import Probe
@@ -143,7 +143,7 @@ def _bars(
         turned = {"rotation": 30, "ha": "right"} if sum(map(len, ticks)) > MOST_LEVEL_TEXT else {}
         axes.set_xticks(range(len(runs)), ticks, **turned)
         axes.set_ylabel(unit)
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+        legend_above(axes)
 
     data = {"run": runs} | {name: [values.get(run) for run in runs] for name, values in series.items()}
     svg = draw(paint, height=3.2, alt=f"{title} by run")
@@ -225,7 +225,7 @@ def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("level")
         axes.set_ylabel("false negatives")
-        axes.legend(loc="best", ncols=2)
+        legend_above(axes)
 
     return {
         "kind": "figure",
@@ -301,7 +301,7 @@ def _by_size(members: Members) -> dict[str, Any]:
         axes.set_xlabel("arcs of a level, from")
         axes.set_ylabel("time fused over time apart")
         if len(points) <= len(PALETTE):
-            axes.legend(loc="best")
+            legend_above(axes)
 
     return {
         "kind": "figure",
@@ -331,7 +331,7 @@ def _frontier(label: str, one: Probe) -> dict[str, Any]:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("level")
         axes.set_ylabel("size")
-        axes.legend(loc="best")
+        legend_above(axes)
 
     return {
         "kind": "figure",

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw
+from stages.sections.plot import INK, PALETTE, draw, legend_above
 from stages.sections.rates import geometric_mean, harmonic_mean, rates
 from stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
-
-BESIDE = 3
-"""Curves beyond which the legend stands above them, since it would hide some."""
 
 
 def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
@@ -70,10 +67,7 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         axes.set_ylabel("share of sources")
         axes.set_ylim(0, 1)
         if any(data.values()) and len(data) <= len(PALETTE):
-            if len(data) > BESIDE:
-                axes.figure.legend(loc="outside upper center", ncols=3)
-            else:
-                axes.legend(loc="best")
+            legend_above(axes)
 
     return {
         "kind": "figure",

@@ -74,7 +74,7 @@ def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, An
             "svg": draw_panels(
                 [(name, painter(density)) for name, density in counted.items()],
                 columns=columns,
-                width=(2.1 if columns <= 2 else 1.75) * columns,
+                width=4.2 if columns <= 2 else 1.75 * columns,
                 height=2.25 if columns <= 2 else 1.85,
                 alt=f"Sparsity of {len(counted)} matrices",
             ),
