@@ -114,9 +114,7 @@ def _datasets() -> Schema:
     fields: Schema = {
         name: {**shapes.get(name, text), "description": about} for name, about in FIELDS.items()
     }
-    either: Schema = {"oneOf": [{"required": ["file"]}, {"required": ["url"]}]}
-    one: Schema = {"type": "object", "properties": fields, "additionalProperties": False, **either}
-    listed: Schema = {**one, "properties": {**fields, "name": text}}
+    one, listed = _described(fields), _described({**fields, "name": text})
     picked: Schema = {
         "type": "object",
         "description": "data sets of a catalogue file: those of `pick`, or all",
@@ -130,12 +128,27 @@ def _datasets() -> Schema:
     named: Schema = {
         "type": "object",
         "description": "data sets by name",
-        "not": {"required": ["catalogue"]},
+        "propertyNames": {"pattern": "^(?!catalogue$)"},
         "minProperties": 1,
         "additionalProperties": {"anyOf": [text, one]},
     }
     several: Schema = {"type": "array", "items": {"anyOf": [text, listed, picked]}, "minItems": 1}
     return {"anyOf": [{"type": "null"}, text, several, picked, named]}
+
+
+def _described(fields: Schema) -> Schema:
+    """Describe a data set by a mapping that says where it lies once."""
+    return {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {name: each for name, each in fields.items() if name != other},
+                "required": [place],
+                "additionalProperties": False,
+            }
+            for place, other in (("file", "url"), ("url", "file"))
+        ]
+    }
 
 
 def _use() -> Schema:

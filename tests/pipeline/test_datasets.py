@@ -16,7 +16,10 @@ from pipeline.plan import Plan, build_plan
 from pipeline.runs.reading import list_runs
 from pipeline.workflow import load_workflow
 from pipeline.workflow.catalogue import read_catalogue
+from pipeline.workflow.schema import workflow_schema
+from stages.stage import all_stages
 from tests.pipeline.range_server import FileServer
+from tests.pipeline.test_schema import check
 
 STAGES = """
 stages:
@@ -150,6 +153,41 @@ def test_a_catalogue(home: Path) -> None:
         "did you mean 'vertices'?",
         "known.yaml:2",
     )
+
+
+@pytest.mark.parametrize(
+    ("section", "fine"),
+    [
+        ("graphs/*.txt", True),
+        ("[a.txt, {file: b.txt, name: b}, {catalogue: c.yaml, pick: [x]}]", True),
+        ("{a: a.txt, b: {url: 'https://x.org/b', sha256: '${sum}', edges: '${edges}'}}", True),
+        ("{catalogue: c.yaml, pick: x}", True),
+        ("{catalogue: c.yaml, pikc: [x]}", False),
+        ("{a: {file: a.txt, url: b}}", False),
+        ("{a: {format: auto}}", False),
+        ("{a: {file: a.txt, fromat: auto}}", False),
+        ("[]", False),
+        ("3", False),
+    ],
+)
+def test_the_schema(section: str, fine: bool) -> None:
+    schema = workflow_schema(all_stages())
+    assert check(f"datasets: {section}{STAGES}", schema) is fine
+
+
+def test_a_workflow_with_data_sets_may_be_used(home: Path) -> None:
+    plan_of(home, "[graphs/a.txt, graphs/none.txt]")
+    (home / "w.yaml").rename(home / "inner.yaml")
+    (home / "w.yaml").write_text("stages: {batch: {use: inner.yaml}}")
+    code, _, record = run()
+    assert code == 1
+    assert [(row["axis"], row["name"], row["state"]) for row in record["datasets"]] == [
+        ("batch.dataset", "a", "done"),
+        ("batch.dataset", "none", "failed"),
+    ]
+    found = CliRunner().invoke(main, ["datasets", "ls", "--from", "w.yaml"]).output
+    assert "a file" in found
+    assert "missing" in found
 
 
 def test_the_axis_has_no_other_of_its_name(home: Path) -> None:
