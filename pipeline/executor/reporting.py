@@ -183,6 +183,12 @@ class RunReport:
         stage.why = ["the run was stopped" if because == "stopped" else f"{because} failed"]
         self.emit("stage_skipped", stage=node.key, because=because)
 
+    def left_out(self, node: Node, what: str) -> None:
+        """A node that gathers does without a data set that failed."""
+        stage = self._stage(node)
+        stage.upstream = list(node.run.upstream)
+        self.emit("note", message=f"{node.key} goes on without {what}")
+
     def interrupted(self, node: Node) -> None:
         """A node was stopped before its end."""
         self._stage(node).state = "interrupted"

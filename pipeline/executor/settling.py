@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from pipeline.executor.leaving_out import without
 from pipeline.executor.nodes import ENDED, FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
 from pipeline.executor.reporting import RunReport
 from pipeline.held import PREFIX
@@ -170,13 +171,24 @@ class Settler:
             return False
 
     def fail(self, node: Node, failure: Failure) -> None:
-        """Fail a node and skip everything that rests on it."""
+        """Fail a node and skip everything that rests on it, but for what gathers other data sets too."""
         node.state = FAILED
         self._report.failed(node, failure, self._nodes.ids())
-        for other in self._nodes.downstream(node):
-            if other.state not in (FAILED, SKIPPED, SETTLED):
+        data_sets = self._nodes.plan.workflow.datasets
+        axes = [axis for axis in data_sets if axis in node.run.coordinates]
+        lost = {node.key}
+        for other in self._nodes:
+            if other.state in (FAILED, SKIPPED, SETTLED) or lost.isdisjoint(other.run.upstream):
+                continue
+            rest = without(other.run, lost) if axes and not other.run.is_of(axes) else None
+            if rest is None:
+                lost.add(other.key)
                 other.state = SKIPPED
                 self._report.skipped(other, node.key)
+                continue
+            other.run, other.state, other.recipe, other.ids = rest, WAITING, None, None
+            told = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
+            self._report.left_out(other, told)
 
 
 def _forced(node: Node) -> str:

@@ -214,6 +214,29 @@ def test_one_that_fails_does_not_stop_the_others(home: Path) -> None:
     assert "cannot run  edges[dataset=d]" in done.output
 
 
+def test_a_report_goes_on_without_what_failed(home: Path) -> None:
+    plan_of(home, "graphs/*.txt")
+    text = (home / "w.yaml").read_text()
+    (home / "w.yaml").write_text(
+        f"{text}  summary: {{stage: report, over: matrix, inputs: [edges, graph]}}\n"
+    )
+    whole = (home / "graphs/b.txt").read_text()
+    (home / "graphs/b.txt").write_text("x y\n")
+    code, told, record = run()
+    assert code == 1
+    assert "summary goes on without dataset=b" in told
+    summary = record["stages"][-1]
+    assert (summary["state"], summary["upstream"]) == ("computed", ["edges[dataset=a]", "graph[dataset=a]"])
+    assert rows(record) == {"a": ("done", ""), "b": ("failed", "")}
+    (home / "graphs/b.txt").write_text(whole)
+    code, told, record = run()
+    assert code == 0
+    assert len(record["stages"][-1]["upstream"]) == 4
+    (home / "graphs/a.txt").write_text("x y\n")
+    (home / "graphs/b.txt").write_text("x y\n")
+    assert run()[2]["stages"][-1]["state"] == "skipped"
+
+
 def test_only_what_changed_is_done_again(home: Path) -> None:
     plan_of(home, "graphs/*.txt")
     assert rows(run()[2]) == {"a": ("done", ""), "b": ("done", "")}
