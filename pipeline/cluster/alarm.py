@@ -1,12 +1,15 @@
 """Stopping a stage that runs in this very process when its time is up.
 
-Python runs no signal handler inside a compiled kernel: there the stage stops when the kernel returns.
+Python runs no signal handler inside a compiled kernel: there the stage stops when the kernel returns. Imports
+and the compilation of kernels are let end: one that is cut off leaves half a package behind, in the process
+that goes on with the other stages.
 """
 
 from __future__ import annotations
 
 import ctypes
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +20,9 @@ from pipeline.worker import Failure
 from pipeline.workflow.durations import format_duration
 
 Result = TypeVar("Result")
+
+DELAY = 0.02
+"""Seconds until it is tried again where a stage cannot be stopped."""
 
 
 class TimeIsUp(BaseException):
@@ -45,7 +51,14 @@ def run_within(limit: float | None, function: Callable[[], Result]) -> Result:
 
 
 def _by_signal(limit: float, function: Callable[[], Result]) -> Result:
+    ended = False
+
     def ring(number: int, frame: FrameType | None) -> None:
+        if ended:
+            return
+        if _must_end(frame):
+            signal.setitimer(signal.ITIMER_REAL, DELAY)
+            return
         raise TimeIsUp
 
     began = time.monotonic()
@@ -54,6 +67,7 @@ def _by_signal(limit: float, function: Callable[[], Result]) -> Result:
     try:
         return function()
     finally:
+        ended = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
         if left:  # an alarm that somebody else had set
@@ -62,19 +76,33 @@ def _by_signal(limit: float, function: Callable[[], Result]) -> Result:
 
 def _by_thread(limit: float, function: Callable[[], Result]) -> Result:
     thread = threading.get_ident()
-    lock, ended = threading.Lock(), False
+    lock, ended = threading.Lock(), threading.Event()
 
     def ring() -> None:
-        with lock:
-            if not ended:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeIsUp))
+        wait = limit
+        while not ended.wait(wait):
+            with lock:
+                if ended.is_set():
+                    return
+                if not _must_end(sys._current_frames().get(thread)):
+                    target, raised = ctypes.c_ulong(thread), ctypes.py_object(TimeIsUp)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(target, raised)
+                    return
+            wait = DELAY
 
-    timer = threading.Timer(limit, ring)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=ring, daemon=True, name="gravel-alarm").start()
     try:
         return function()
     finally:
         with lock:
-            ended = True
-        timer.cancel()
+            ended.set()
+
+
+def _must_end(frame: FrameType | None) -> bool:
+    """Say whether a thread imports or compiles something, within the function that has the limit."""
+    while frame is not None and frame.f_code is not run_within.__code__:
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.startswith("importlib.") or name.split(".")[0] in ("numba", "llvmlite"):
+            return True
+        frame = frame.f_back
+    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,35 @@ def test_an_alarm_of_somebody_else_still_rings(monkeypatch: pytest.MonkeyPatch) 
         signal.setitimer(signal.ITIMER_REAL, *other)
 
 
+@pytest.mark.parametrize("aside", [False, True])
+def test_an_import_is_let_end_before_a_stage_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, aside: bool
+) -> None:
+    name = f"takes_long_{aside}"
+    (tmp_path / f"{name}.py").write_text("import time\nfor _ in range(40): time.sleep(0.01)\nWHOLE = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    seen: list[str] = []
+
+    def work() -> None:
+        seen.append("whole" if __import__(name).WHOLE else "")
+        for _ in range(1000):
+            time.sleep(0.01)
+        seen.append("went on")
+
+    def limited() -> None:
+        with pytest.raises(TimeIsUp):
+            run_within(0.1, work)
+        seen.append("stopped")
+
+    if aside:
+        thread = threading.Thread(target=limited)
+        thread.start()
+        thread.join(20)
+    else:
+        limited()
+    assert seen == ["whole", "stopped"]
+
+
 def test_items_that_other_workers_run_for_a_stopped_stage_are_stopped_too(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     plan = plan_of(
@@ -132,5 +162,5 @@ def test_the_command_says_which_stage_was_stopped(tmp_path: Path) -> None:
     assert "big: it was stopped at its time limit of 0.2 s" in result.stderr
     assert "raise its time_limit in the workflow" in result.stderr
     stages = {each["key"]: each["state"] for each in find_run(tmp_path / "cache", "last")[1]["stages"]}
-    assert stages == {"big": "failed", "graph": "skipped", "small": "computed"}
+    assert stages == {"big": "failed", "graph": "skipped", "small": "computed"}, result.stderr
     assert not list((tmp_path / "cache" / "scratch").iterdir())
