@@ -179,7 +179,9 @@ def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
 
-@pytest.mark.parametrize("path", sorted({*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "datasets.yaml"}), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted({*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "datasets.yaml"}), ids=lambda path: path.stem
+)
 def test_it_accepts_the_workflows_that_come_along(path: Path) -> None:
     from stages.stage import all_stages
 

@@ -9,9 +9,9 @@ import pytest
 from pipeline.errors import WorkflowError
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.nodes import MapNode, Text, parse
+from pipeline.workflow.parameters import read_values
 from pipeline.workflow.scalars import plain_value, to_text
 from pipeline.workflow.substitution import Filled, fill, references
-from pipeline.workflow.parameters import read_values
 from pipeline.workflow.values import Values
 
 

@@ -14,7 +14,9 @@ from stages.stage import all_stages
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
 
-@pytest.mark.parametrize("path", sorted({*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "datasets.yaml"}), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted({*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "datasets.yaml"}), ids=lambda path: path.stem
+)
 def test_every_workflow_that_comes_along_can_be_planned(path: Path) -> None:
     workflow = load_workflow(path)
     assert workflow.name == path.stem
