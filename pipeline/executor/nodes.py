@@ -88,14 +88,6 @@ class Nodes:
         """Return the nodes that read a node's outputs."""
         return self._consumers[node.key]
 
-    def downstream(self, node: Node) -> list[Node]:
-        """Return everything that rests on a node, in the plan's order."""
-        found = {node.key}
-        for other in self.by_key.values():
-            if any(key in found for key in other.run.upstream):
-                found.add(other.key)
-        return [other for other in self.by_key.values() if other.key in found and other is not node]
-
     def in_state(self, *states: str) -> list[Node]:
         """Return the nodes in these states, in the plan's order."""
         return [node for node in self.by_key.values() if node.state in states]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,13 @@ def test_a_file_is_fetched_once_and_named_by_its_content(tmp_path: Path, server:
     assert fetch(tmp_path, f"{server.address}/elsewhere.txt", SHA256).path == found.path
     assert server.asked == [("GET", None)]
     assert not list((tmp_path / "downloads/parts").glob("*[!k]"))  # locks only
+
+
+def test_two_at_once_fetch_it_once(tmp_path: Path, server: FileServer) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: fetch(tmp_path, f"{server.address}/a.txt", SHA256), range(4)))
+    assert {each.path.read_bytes() for each in found} == {TEXT}
+    assert server.asked == [("GET", None)]
 
 
 def test_a_line_that_is_cut_goes_on_where_it_stopped(tmp_path: Path, server: FileServer) -> None:
