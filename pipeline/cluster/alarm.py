@@ -25,6 +25,12 @@ DELAY = 0.02
 """Seconds until it is tried again where a stage cannot be stopped."""
 
 
+AGAIN = 2.0
+"""Seconds until a stage that goes on all the same is stopped again; one that ends has tidied up by then."""
+
+_LET_END = ("importlib", "numba", "llvmlite", "weakref", "_weakrefset")
+
+
 class TimeIsUp(BaseException):
     """Raised in the middle of a stage; no `except Exception` takes it for a failure of the stage."""
 
@@ -59,6 +65,7 @@ def _by_signal(limit: float, function: Callable[[], Result]) -> Result:
         if _must_end(frame):
             signal.setitimer(signal.ITIMER_REAL, DELAY)
             return
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
         raise TimeIsUp
 
     began = time.monotonic()
@@ -87,8 +94,9 @@ def _by_thread(limit: float, function: Callable[[], Result]) -> Result:
                 if not _must_end(sys._current_frames().get(thread)):
                     target, raised = ctypes.c_ulong(thread), ctypes.py_object(TimeIsUp)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(target, raised)
-                    return
-            wait = DELAY
+                    wait = AGAIN
+                else:
+                    wait = DELAY
 
     threading.Thread(target=ring, daemon=True, name="gravel-alarm").start()
     try:
@@ -99,10 +107,13 @@ def _by_thread(limit: float, function: Callable[[], Result]) -> Result:
 
 
 def _must_end(frame: FrameType | None) -> bool:
-    """Say whether a thread imports or compiles something, within the function that has the limit."""
+    """Say whether a thread imports, compiles or collects something, within the function that has the limit.
+
+    Python drops what is raised while it collects objects.
+    """
     while frame is not None and frame.f_code is not run_within.__code__:
         name = str(frame.f_globals.get("__name__", ""))
-        if name.startswith("importlib.") or name.split(".")[0] in ("numba", "llvmlite"):
+        if name.split(".")[0] in _LET_END or frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False

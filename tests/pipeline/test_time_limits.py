@@ -158,7 +158,8 @@ def test_the_command_says_which_stage_was_stopped(tmp_path: Path) -> None:
     file.write_text(LONG)
     options = ["--cluster", "inline", "--backend", "cpu", "--cache", str(tmp_path / "cache")]
     result = CliRunner().invoke(main, ["run", str(file), *options])
-    assert result.exit_code == 1, result.output
+    code = result.return_value if isinstance(result.return_value, int) else result.exit_code
+    assert code == 1, result.output
     assert "big: it was stopped at its time limit of 0.2 s" in result.stderr
     assert "raise its time_limit in the workflow" in result.stderr
     stages = {each["key"]: each["state"] for each in find_run(tmp_path / "cache", "last")[1]["stages"]}
