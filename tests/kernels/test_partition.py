@@ -25,6 +25,7 @@ from stages.gang import run_in_threads
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
 
 ZOO = list(zoo())
+BY_NAME = {graph.name: graph for graph in ZOO}
 RANKS = (1, 2, 3, 4, 7)
 THRESHOLDS = (0, 3, 10**6)
 
@@ -101,8 +102,7 @@ def test_subgraphs_but_nn_are_symmetric_on_each_rank() -> None:
 
 
 def test_lists_and_masks_name_the_rows_that_are_not_empty() -> None:
-    graph = next(graph for graph in ZOO if graph.name == "skewed_random")
-    whole = partition(*graph.csr(), ranks=2, threshold=14)
+    whole = partition(*BY_NAME["skewed_random"].csr(), ranks=2, threshold=14)
     assert len(whole.delegates) > 64
     for part in whole.parts:
         filled = numpy.flatnonzero(numpy.diff(part.nd.row_offsets.astype(int)))
@@ -157,7 +157,7 @@ def test_many_blocks_of_rows() -> None:
 
 
 def test_ranks_of_a_gang_find_the_same() -> None:
-    for graph in ZOO[-6:]:
+    for graph in ZOO[-9:]:
         offsets, columns = graph.csr()
         whole = partition(offsets, columns, ranks=3, threshold=5)
         expected = prepare(whole).run(1)
@@ -169,7 +169,7 @@ def test_ranks_of_a_gang_find_the_same() -> None:
 
 
 def test_max_depth_and_outputs() -> None:
-    offsets, columns = ZOO[5].csr()
+    offsets, columns = BY_NAME["path_33"].csr()
     whole = partition(offsets, columns, ranks=2, threshold=1)
     result = prepare(whole, max_depth=3).run(10)
     distance = scipy_distances(offsets, columns, 10)
@@ -184,7 +184,7 @@ def test_max_depth_and_outputs() -> None:
 
 
 def test_uint64_columns() -> None:
-    graph = ZOO[-3]
+    graph = BY_NAME["skewed_random"]
     offsets, columns = graph.csr(index=numpy.uint64)
     whole = partition(offsets, columns, ranks=3, threshold=8)
     assert whole.parts[0].nn.column_indices.dtype == numpy.uint64
@@ -201,7 +201,7 @@ def stored(whole: PartitionedGraph) -> dict[str, numpy.ndarray]:
 
 
 def test_stored_arrays_make_the_partition_again() -> None:
-    offsets, columns = ZOO[-1].csr()
+    offsets, columns = BY_NAME["tail_on_clique"].csr()
     whole = partition(offsets, columns, ranks=2, threshold=5)
     facts = {"ranks": 2, "threshold": 5, "vertex_count": len(offsets) - 1, "arc_count": len(columns)}
     again = from_arrays(stored(whole), whole.delegates, **facts)
@@ -215,7 +215,7 @@ def test_stored_arrays_make_the_partition_again() -> None:
 
 
 def test_bytes_follow_table_1() -> None:
-    offsets, columns = ZOO[-3].csr()
+    offsets, columns = BY_NAME["skewed_random"].csr()
     n, m = len(offsets) - 1, len(columns)
     for ranks in (1, 4):
         whole = partition(offsets, columns, ranks=ranks, threshold=20)
@@ -241,7 +241,7 @@ def test_a_suggested_threshold_keeps_its_promises() -> None:
     assert suggest_threshold(offsets, columns, 4, nn_share=0.5) >= threshold
     grid = next(graph for graph in ZOO if graph.name == "grid_13x17").csr()
     assert suggest_threshold(*grid, 2) == 4
-    empty = ZOO[0].csr()
+    empty = BY_NAME["empty"].csr()
     assert suggest_threshold(*empty, 3) == 0
 
 

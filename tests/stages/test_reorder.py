@@ -102,7 +102,7 @@ def test_methods_differ_as_they_should():
 
 
 def test_the_seed_is_of_random_alone():
-    graph = graph_of(*ZOO[-4].csr())
+    graph = graph_of(*next(graph for graph in ZOO if graph.name == "sparse_random").csr())
     for method in METHODS:
         one, other = (run(graph, method, seed=seed).permutation for seed in (1, 2))
         assert numpy.array_equal(one, other) == (method != "random")
