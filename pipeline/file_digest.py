@@ -52,6 +52,8 @@ class FileDigests:
             before = path.stat()
         except OSError as error:
             raise _unreadable(path, error) from None
+        except ValueError:
+            raise RequestError(f"{str(path)!r} cannot be the name of a file", hint="name a file") from None
         if path.is_dir():
             raise RequestError(f"{path} is a folder, and a file is needed", hint=_inside(path))
         if not path.is_file():

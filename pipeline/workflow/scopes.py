@@ -75,7 +75,11 @@ class Reading:
 
     def open(self, path: Path, user: Scope, prefix: str, where: Location) -> Scope | None:
         """Open a file that another one uses; None after a fault. Raises GravelError if it cannot be read."""
-        real = path.resolve()
+        try:
+            real = path.resolve()
+        except (OSError, ValueError):
+            self.faults.add(f"{str(path)!r} cannot be the name of a file", "name a workflow file", where)
+            return None
         if real in user.chain:
             circle = [*user.chain[user.chain.index(real) :], real]
             told = " uses ".join(each.name for each in circle)

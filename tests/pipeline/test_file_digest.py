@@ -143,6 +143,11 @@ def server() -> Iterator[str]:
         thread.join()
 
 
+def test_what_cannot_be_a_name_is_told(tmp_path):
+    with pytest.raises(RequestError, match="cannot be the name of a file"):
+        FileDigests(tmp_path).digest(FileInput(str(tmp_path / "a\0b")))
+
+
 def test_urls(tmp_path, server):
     digests = FileDigests(tmp_path)
     assert digests.digest(FileInput(f"{server}/tagged")) == 'etag:"abc"'

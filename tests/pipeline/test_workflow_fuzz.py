@@ -144,6 +144,8 @@ def test_any_combination_of_a_matrix(key: str, value: object, more: list[tuple[s
 
 
 @PATIENT
+@example("use", "\U00010000", None)
+@example("use", "a\0b", None)
 @given(st.sampled_from(["parameters", "only", "use", "about", "stage"]), VALUES, VALUES)
 def test_any_use_of_another_workflow(
     tmp_path_factory: pytest.TempPathFactory, key: str, value: object, scale: object
