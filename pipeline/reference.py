@@ -105,8 +105,9 @@ def _stage(stage: Stage) -> Iterator[str]:
 def _parameters(model: type[BaseModel], above: str, seen: tuple[type[BaseModel], ...]) -> Iterator[str]:
     from pipeline.cli.stages import type_text
     from pipeline.workflow.validation import models_in
+    from stages.documented import documented
 
-    if not model.model_fields:
+    if not documented(model).model_fields:
         yield from ("None.", "")
         return
     yield from ("| name | type | default | |", "|---|---|---|---|")

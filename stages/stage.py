@@ -20,9 +20,17 @@ if TYPE_CHECKING:
 
 
 class Parameters(BaseModel):
-    """Base of every stage's parameters: frozen, unknown names refused, each field documented."""
+    """Base of every stage's parameters: frozen, unknown names refused, a text below each field."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Return the JSON schema, with what each field means; arguments as pydantic has them."""
+        from stages.documented import documented
+
+        documented(cls)
+        return super().model_json_schema(*arguments, **options)
 
 
 @dataclass(frozen=True)

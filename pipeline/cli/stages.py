@@ -118,8 +118,9 @@ def _details(stage: Stage) -> Iterator[str]:
 
 def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
     from pipeline.workflow.validation import models_in
+    from stages.documented import documented
 
-    for name, info in model.model_fields.items():
+    for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"
         yield f"{indent}{click.style(name, fg='cyan')}: {type_text(info.annotation)} ({default})"
         for line in (info.description or "").splitlines():

@@ -294,4 +294,6 @@ def fields_at(model: type[BaseModel], path: Sequence[str | int]) -> dict[str, st
             if part in each.model_fields and each.model_fields[part].annotation is not None
         ]
         here = [found for annotation in inner for found in models_in(annotation)]
-    return {name: field.description for each in here for name, field in each.model_fields.items()}
+    from stages.documented import documented
+
+    return {name: field.description for each in here for name, field in documented(each).model_fields.items()}
