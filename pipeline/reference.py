@@ -104,8 +104,7 @@ def _stage(stage: Stage) -> Iterator[str]:
 
 def _parameters(model: type[BaseModel], above: str, seen: tuple[type[BaseModel], ...]) -> Iterator[str]:
     from pipeline.cli.stages import type_text
-    from pipeline.workflow.validation import models_in
-    from stages.documented import documented
+    from stages.documented import documented, models_in
 
     if not documented(model).model_fields:
         yield from ("None.", "")

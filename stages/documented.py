@@ -19,7 +19,7 @@ from pydantic import BaseModel
 def documented(model: type[BaseModel]) -> type[BaseModel]:
     """Return the model itself, with a description for each field, here and in the models of its fields."""
     for field in model.model_fields.values():
-        for inner in _models_in(field.annotation):
+        for inner in models_in(field.annotation):
             if inner is not model:
                 documented(inner)
     for owner in model.__mro__:
@@ -50,8 +50,9 @@ def _texts(model: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models inside a type: of unions, lists, mappings and annotated types."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in get_args(annotation):
-        yield from _models_in(argument)
+        yield from models_in(argument)

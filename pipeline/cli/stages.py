@@ -117,8 +117,7 @@ def _details(stage: Stage) -> Iterator[str]:
 
 
 def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
-    from pipeline.workflow.validation import models_in
-    from stages.documented import documented
+    from stages.documented import documented, models_in
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,7 +17,7 @@ from pipeline.workflow.substitution import MERGE
 from stages.artifacts import Json
 from stages.stage import Parameters, Stage
 
-__all__ = ["models_in", "validate"]
+__all__ = ["validate"]
 
 
 @dataclass(frozen=True)
@@ -270,20 +269,10 @@ def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:
     return node, text
 
 
-def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models inside a type: of unions, lists, mappings and annotated types."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        yield from models_in(get_args(annotation)[0])
-    elif origin in (Union, UnionType) or origin is not None:
-        for argument in get_args(annotation):
-            yield from models_in(argument)
-    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-
-
 def fields_at(model: type[BaseModel], path: Sequence[str | int]) -> dict[str, str | None]:
     """Return the field names that fit at a path inside a model, with what each is about."""
+    from stages.documented import documented, models_in
+
     here = [model]
     for part in path:
         if isinstance(part, int):
@@ -294,6 +283,4 @@ def fields_at(model: type[BaseModel], path: Sequence[str | int]) -> dict[str, st
             if part in each.model_fields and each.model_fields[part].annotation is not None
         ]
         here = [found for annotation in inner for found in models_in(annotation)]
-    from stages.documented import documented
-
     return {name: field.description for each in here for name, field in documented(each).model_fields.items()}
