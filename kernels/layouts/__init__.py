@@ -1,0 +1,121 @@
+"""Layouts of rows: how neighbour lists are stored, and how they are read back on the CPU and in kernels.
+
+| layout | rows are | arrays |
+|---|---|---|
+| `csr` | columns | `row_offsets` int64 (rows + 1,), `column_indices` (arcs,) |
+| `varint` | gaps as LEB128 bytes (`kernels.varint`) | `byte_offsets` int64 (rows + 1,), `stream` uint8 |
+| `blocks` | blocks of gaps for warps (`kernels.layouts.blocks`) | the same |
+| `elias_fano` | Elias-Fano sequences (`kernels.layouts.elias_fano`) | the same |
+
+Row v of a stream is `stream[byte_offsets[v]:byte_offsets[v + 1]]`. After the last row stand zero bytes up
+to a multiple of `ALIGNMENT`, so that a kernel may load whole aligned words; `varint` may have an array
+`checkpoints` besides, see `kernels.layouts.varint`.
+
+On the device, `kernels/layouts/rows.cuh` includes the header of the layout that the macro LAYOUT names;
+a kernel takes `ROWS_PARAMETERS`, for which `device_rows` gives the arguments.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from kernels.strategy import backend_of
+
+__all__ = ["ALIGNMENT", "LAYOUTS", "EncodedRows", "decode", "device_rows", "encode"]
+
+LAYOUTS = ("csr", "varint")
+
+ALIGNMENT = 16
+"""Bytes that a stream's length is a multiple of: the widest load of a lane."""
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows in one of the `LAYOUTS`; the arrays are all NumPy, or all CuPy.
+
+    `dtype` is that of a neighbour, uint32 or uint64.
+    """
+
+    layout: str
+    vertex_count: int  # rows
+    arc_count: int
+    dtype: Any
+    arrays: Mapping[str, Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(int(array.nbytes) for array in self.arrays.values())
+
+
+def layout_module(layout: str) -> ModuleType:
+    """Import the module of a layout; raises ValueError for a name that is none."""
+    if layout not in LAYOUTS:
+        raise ValueError(f"{layout!r} is no layout; there are {', '.join(LAYOUTS)}")
+    return importlib.import_module(f"kernels.layouts.{layout}")
+
+
+def encode(layout: str, row_offsets: Any, column_indices: Any) -> EncodedRows:
+    """Write rows in a layout, on the side where the arrays lie.
+
+    Parameters
+    ----------
+    layout : one of `LAYOUTS`.
+    row_offsets : int64 (rows + 1,) from 0 to the number of arcs, NumPy or CuPy.
+    column_indices : uint32 or uint64 (arcs,) on the same side, each row ascending.
+
+    Raises ValueError, naming the first row, when a row does not ascend (not for `csr`, which keeps rows as
+    they are), and when the offsets do not fit the columns.
+
+    """
+    arrays: dict[str, Any] = layout_module(layout).encode(row_offsets, column_indices)
+    return EncodedRows(layout, len(row_offsets) - 1, len(column_indices), column_indices.dtype, arrays)
+
+
+def decode(
+    rows: EncodedRows, *, arc_count: int | None = None, dtype: Any = None, bound: int | None = None
+) -> tuple[Any, Any]:
+    """Read rows back on the side where their arrays lie; safe on any bytes.
+
+    Parameters
+    ----------
+    rows : what `encode` gave, or arrays that claim to be that.
+    arc_count, dtype : those that `rows` states by default.
+    bound : every neighbour is below this; the number of rows by default.
+
+    Returns `row_offsets` int64 (rows + 1,) and `column_indices`. Raises ValueError when the arrays are no
+    rows of this layout, name a neighbour not below `bound`, or do not hold `arc_count` neighbours.
+
+    """
+    arcs = rows.arc_count if arc_count is None else arc_count
+    bound = rows.vertex_count if bound is None else bound
+    decoded: tuple[Any, Any] = layout_module(rows.layout).decode(
+        rows.arrays, arcs, rows.dtype if dtype is None else dtype, bound
+    )
+    return decoded
+
+
+def device_rows(rows: EncodedRows, *, bound: int | None = None) -> tuple[Any, ...]:
+    """Kernel arguments for the layout's `ROWS_PARAMETERS`; the caller keeps the arrays alive.
+
+    The arrays are CuPy's, or NumPy arrays over memory that the device can read (pinned and mapped).
+    `bound` is as in `decode`: a kernel sees no neighbour that is not below it.
+    """
+    import numpy
+
+    most = rows.vertex_count if bound is None else bound
+    limit = numpy.uint64(max(0, min(most, int(numpy.iinfo(rows.dtype).max) + 1, (1 << 64) - 1)))
+    names: tuple[str, ...] = layout_module(rows.layout).DEVICE_ARRAYS
+    return (*(_address(rows.arrays.get(name)) for name in names), limit)
+
+
+def _address(array: Any) -> Any:
+    import numpy
+
+    if array is None:
+        return numpy.uint64(0)
+    return array if backend_of(array) == "cuda" else numpy.uint64(array.ctypes.data)
