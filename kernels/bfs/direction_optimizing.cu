@@ -51,8 +51,8 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
         p.begin = p.end;
         p.hub_begin = p.hub_end;
         p.frontier_arcs = arcs;
-        // A flood counts no arcs; suppose that its vertices have as many as the rest on average.
-        if (done == FLOOD)
+        // A flood samples its arcs; if it met no sample, its vertices have as many as the rest on average.
+        if (done == FLOOD && !arcs)
             p.frontier_arcs = u64(double(t.arcs - p.visited_arcs) * double(found) / double(found + unvisited + 1));
         if (done != FLOOD) p.visited_arcs += arcs_prior + arcs;
     }
@@ -161,13 +161,14 @@ __device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
-    search(const i64* row_offsets, const VERTEX* columns, const VERTEX* heads, const u32* closed, u32* bitmaps,
+    search(const i64* row_offsets, const VERTEX* columns, const VERTEX* heads, const VERTEX* planes, const u32* closed,
+           u32* bitmaps,
            i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, VERTEX* hubs, u64* control, u64* slots, u64* log,
            u64* arrivals, u64 vertices, u64 words, u64 candidates, u64 arcs, u64 may_pull, u64 max_depth, double alpha,
            double beta, double floor, double flood_from, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
-           double words_per_open, u64 source, u64 previous) {
+           double words_per_open, u64 plane_count, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{row_offsets, columns, heads,  closed, bitmaps, bitmaps + words, distance,
+    Search s{row_offsets, columns, heads,  planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance,
              keys,        queue,   owners, control, 0,       hubs,    0,        vertices, words};
     Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from, team_limit};
     begin(s, p, slots, log, source, previous);
@@ -199,13 +200,19 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// Before any search: the first two neighbours of every vertex below `last`, and the vertices without any.
+// Before any search: the first two neighbours of every vertex below `last`, the next ones in planes, and the
+// vertices without any.
 extern "C" __global__ void find_heads(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 last,
-                                      VERTEX* heads, u32* closed) {
+                                      u64 plane_count, VERTEX* heads, VERTEX* planes, u32* closed) {
     for (u64 v = global_thread(); v < last; v += global_threads()) {
         i64 first = v < vertices ? row_offsets[v] : 0, degree = v < vertices ? row_offsets[v + 1] - first : 0;
         heads[2 * v] = degree > 0 ? columns[first] : NO_VERTEX;
         heads[2 * v + 1] = degree > 1 ? columns[first + 1] : NO_VERTEX;
+        for (u64 k = 0; k < plane_count * IN_PLANE; ++k) {
+            i64 place = 2 + i64(k);
+            planes[(k / IN_PLANE * last + v) * IN_PLANE + k % IN_PLANE] =
+                place < degree ? columns[first + place] : NO_VERTEX;
+        }
         u32 none = __ballot_sync(ALL_LANES, degree == 0);
         if (lane_id() == 0) closed[v / 32] = none;
     }

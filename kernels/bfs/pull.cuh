@@ -25,24 +25,46 @@ struct Pull {
     u32 open_held = 0, slow_held = 0;
     u64 found = 0;
 
-    __device__ __forceinline__ bool visited(VERTEX vertex) const {
-        u64 word = vertex >> 5;
-        u32 bits = word < cached ? cache[word] : s.exact[word];
-        return bits >> (vertex & 31) & 1;
+    // Which of K vertices are visited, a bit each; NO_VERTEX is not. No probe waits for another: a branch
+    // between them would cost the latency of every one.
+    template <u32 K>
+    __device__ __forceinline__ u32 visited(const VERTEX (&vertex)[K]) const {
+        u32 bits[K], seen = 0;
+#pragma unroll
+        for (u32 k = 0; k < K; ++k) {
+            u64 word = vertex[k] == NO_VERTEX ? 0 : vertex[k] >> 5;
+            bits[k] = *(word < cached ? cache + word : s.exact + word);
+        }
+#pragma unroll
+        for (u32 k = 0; k < K; ++k) seen |= u32(vertex[k] != NO_VERTEX && (bits[k] >> (vertex[k] & 31) & 1)) << k;
+        return seen;
     }
 
-    __device__ __forceinline__ void head(VERTEX vertex, VERTEX& first, VERTEX& second) const {
+    // The first of the vertices whose bit is set, else NO_VERTEX.
+    template <u32 K>
+    __device__ __forceinline__ static VERTEX first_of(const VERTEX (&vertex)[K], u32 seen) {
+        VERTEX result = NO_VERTEX;
+#pragma unroll
+        for (u32 k = K; k-- > 0;)
+            if (seen >> k & 1) result = vertex[k];
+        return result;
+    }
+
+    __device__ __forceinline__ void head(VERTEX vertex, VERTEX* first) const {
         struct alignas(2 * sizeof(VERTEX)) Pair { VERTEX first, second; };
         Pair pair = reinterpret_cast<const Pair*>(s.heads)[vertex];
-        first = pair.first;
-        second = pair.second;
+        first[0] = pair.first;
+        first[1] = pair.second;
     }
 
-    // The predecessor that a vertex has among its first two neighbours, else NO_VERTEX.
-    __device__ __forceinline__ VERTEX in_head(VERTEX first, VERTEX second) const {
-        if (first != NO_VERTEX && visited(first)) return first;
-        if (second != NO_VERTEX && visited(second)) return second;
-        return NO_VERTEX;
+    __device__ __forceinline__ void in_plane(u32 plane, VERTEX vertex, VERTEX (&neighbour)[IN_PLANE]) const {
+        constexpr u32 PARTS = IN_PLANE * sizeof(VERTEX) / sizeof(uint4);
+        const uint4* from = reinterpret_cast<const uint4*>(s.planes) + (plane * s.words * WARP + vertex) * PARTS;
+        union { uint4 parts[PARTS]; VERTEX values[IN_PLANE]; } read;
+#pragma unroll
+        for (u32 k = 0; k < PARTS; ++k) read.parts[k] = __ldg(&from[k]);
+#pragma unroll
+        for (u32 k = 0; k < IN_PLANE; ++k) neighbour[k] = read.values[k];
     }
 
     __device__ __forceinline__ void hit(VERTEX vertex, VERTEX predecessor) {
@@ -65,17 +87,22 @@ struct Pull {
         bool active = lane_id() < count;
         VERTEX vertex = active ? slow[slow_held + lane_id()] : VERTEX(0);
         __syncwarp();
-        i64 at = active ? __ldg(&s.row_offsets[vertex]) + 2 : 0;
+        VERTEX predecessor = NO_VERTEX;
+        for (u32 plane = 0; plane < s.plane_count && active; ++plane) {
+            VERTEX neighbour[IN_PLANE];
+            in_plane(plane, vertex, neighbour);
+            predecessor = first_of(neighbour, visited(neighbour));
+            active = predecessor == NO_VERTEX && neighbour[IN_PLANE - 1] != NO_VERTEX;
+        }
+        __syncwarp();
+        i64 at = active ? __ldg(&s.row_offsets[vertex]) + 2 + i64(s.plane_count) * IN_PLANE : 0;
         i64 end = active ? __ldg(&s.row_offsets[u64(vertex) + 1]) : 0;
         i64 stop = end - at < ALONE ? end : at + ALONE;
-        VERTEX predecessor = NO_VERTEX;
         while (at < stop && predecessor == NO_VERTEX) {
             VERTEX neighbour[8];
 #pragma unroll
             for (u32 k = 0; k < 8; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
-#pragma unroll
-            for (u32 k = 0; k < 8; ++k)
-                if (predecessor == NO_VERTEX && visited(neighbour[k])) predecessor = neighbour[k];
+            predecessor = first_of(neighbour, visited(neighbour));
             at += 8;
         }
         __syncwarp();
@@ -87,17 +114,15 @@ struct Pull {
             VERTEX nearest = NO_VERTEX;
             for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last && nearest == NO_VERTEX; i += 4 * WARP) {
                 VERTEX neighbour[4];
-                bool seen[4];
 #pragma unroll
                 for (u32 k = 0; k < 4; ++k) {
                     i64 place = i + k * WARP + lane_id();
                     neighbour[k] = place < last ? __ldg(&s.columns[place]) : NO_VERTEX;
                 }
-#pragma unroll
-                for (u32 k = 0; k < 4; ++k) seen[k] = neighbour[k] != NO_VERTEX && visited(neighbour[k]);
+                u32 seen = visited(neighbour);
 #pragma unroll
                 for (u32 k = 0; k < 4; ++k) {
-                    u32 hits = __ballot_sync(ALL_LANES, seen[k]);
+                    u32 hits = __ballot_sync(ALL_LANES, seen >> k & 1);
                     if (hits && nearest == NO_VERTEX) nearest = __shfl_sync(ALL_LANES, neighbour[k], __ffs(hits) - 1);
                 }
             }
@@ -112,19 +137,20 @@ struct Pull {
         open_held -= count;
         __syncwarp();
         bool active[2];
-        VERTEX vertex[2], first[2], second[2];
+        VERTEX vertex[2], neighbour[4];
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
             active[k] = k * WARP + lane_id() < count;
             vertex[k] = active[k] ? open[open_held + k * WARP + lane_id()] : VERTEX(0);
-            first[k] = second[k] = NO_VERTEX;
-            if (active[k]) head(vertex[k], first[k], second[k]);
+            neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
+            if (active[k]) head(vertex[k], &neighbour[2 * k]);
         }
+        u32 seen = visited(neighbour);
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
-            VERTEX predecessor = in_head(first[k], second[k]);
-            if (predecessor != NO_VERTEX) hit(vertex[k], predecessor);
-            wait_slow(predecessor == NO_VERTEX && second[k] != NO_VERTEX, vertex[k]);
+            u32 mine = seen >> 2 * k & 3;
+            if (mine) hit(vertex[k], neighbour[mine & 1 ? 2 * k : 2 * k + 1]);
+            wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
         while (slow_held >= WARP) scan_rows();
     }
@@ -134,24 +160,22 @@ struct Pull {
 #pragma unroll
         for (u32 half = 0; half < WIDEST_GROUP; half += 4) {
             if (half >= width) break;
-            bool active[4];
-            VERTEX first[4], second[4];
+            VERTEX neighbour[8];
 #pragma unroll
             for (u32 k = 0; k < 4; ++k) {
-                active[k] = !(__shfl_sync(ALL_LANES, bits, half + k) >> lane_id() & 1);
-                first[k] = second[k] = NO_VERTEX;
-                if (active[k]) head(VERTEX((word + half + k) * 32 + lane_id()), first[k], second[k]);
+                bool open_here = !(__shfl_sync(ALL_LANES, bits, half + k) >> lane_id() & 1);
+                neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
+                if (open_here) head(VERTEX((word + half + k) * 32 + lane_id()), &neighbour[2 * k]);
             }
-            u32 fresh = 0;
+            u32 fresh = 0, seen = visited(neighbour);
 #pragma unroll
             for (u32 k = 0; k < 4; ++k) {
                 VERTEX vertex = VERTEX((word + half + k) * 32 + lane_id());
-                VERTEX predecessor = in_head(first[k], second[k]);
-                bool here = predecessor != NO_VERTEX;
-                u32 hits = __ballot_sync(ALL_LANES, here);
+                u32 mine = seen >> 2 * k & 3;
+                u32 hits = __ballot_sync(ALL_LANES, mine != 0);
                 if (lane_id() == half + k) fresh = hits;
-                if (here) record(s, vertex, depth, predecessor);
-                wait_slow(!here && second[k] != NO_VERTEX, vertex);
+                if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
+                wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
             }
             // Stored before any row is read: a hit found there is added to the stored word.
             if (lane_id() - half < 4 && lane_id() < width) {

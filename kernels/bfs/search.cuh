@@ -22,6 +22,7 @@
 constexpr u32 CHUNK = 128;          // arcs of a queue entry; at most 1024, the entry's 10 bits
 constexpr u32 LENGTH_BITS = 10;
 constexpr u32 MOST_CUT = 64;       // entries that a warp makes of rows that it claimed at once
+constexpr u32 IN_PLANE = 8;        // neighbours of a vertex in a plane: one sector of memory, if they are 32-bit
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
 // Words of `log`: levels, changes of direction, traced steps; then level << 1 | bottom-up for each change, and
@@ -45,6 +46,8 @@ struct Search {
     const i64* row_offsets;
     const VERTEX* columns;
     const VERTEX* heads;  // (words * 32, 2) the first two neighbours, NO_VERTEX where there are fewer
+    const VERTEX* planes; // (plane_count, words * 32, IN_PLANE) the next neighbours, likewise
+    u32 plane_count;
     const u32* closed;    // (words) vertices that no arc reaches, and the bits beyond the last vertex
     u32* exact;
     u32* other;

@@ -17,6 +17,7 @@ STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
 HUBS_FIRST, ANY_ORDER = 25.0, 12.0  # alpha, by the order of the vertices
+IN_PLANE, MOST_PLANES = 8, 2  # neighbours of a plane, as in search.cuh; planes that are made unasked
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 
 
@@ -38,6 +39,7 @@ def prepare(
     shared_kilobytes: int = 160,
     words_per_open: float = 0.0625,
     block: int = 1024,
+    planes: int | None = None,
     narrow: int = NARROW,
 ) -> DirectionOptimizing:
     """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
@@ -57,6 +59,9 @@ def prepare(
     shared_kilobytes, words_per_open : shared memory of a block, and bitmap words that a bottom-up level keeps
         there per unvisited vertex.
     block : threads of a block, a multiple of 32 up to 1024.
+    planes : how many times eight neighbours after the first two are kept apart for bottom-up levels, which
+        then stream them instead of reading rows here and there. By default none where rows begin with hubs,
+        else up to MOST_PLANES that together hold no more than half of the arcs.
     narrow : vertices from which predecessors take 64 bits.
 
     """
@@ -70,6 +75,7 @@ def prepare(
         shared_kilobytes=shared_kilobytes,
         words_per_open=words_per_open,
         block=block,
+        planes=planes,
         narrow=narrow,
     )
 
@@ -92,6 +98,7 @@ class DirectionOptimizing:
         shared_kilobytes: int,
         words_per_open: float,
         block: int,
+        planes: int | None,
         narrow: int,
     ) -> None:
         import cupy
@@ -129,8 +136,12 @@ class DirectionOptimizing:
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
         alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
+        hubs_first = self._hubs_first(arcs)
         if alpha is None:
-            alpha = HUBS_FIRST if self._hubs_first(arcs) else ANY_ORDER
+            alpha = HUBS_FIRST if hubs_first else ANY_ORDER
+        if planes is None:
+            even = symmetric and not hubs_first
+            planes = min(MOST_PLANES, arcs // (2 * IN_PLANE * words * 32)) if even else 0
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
@@ -138,13 +149,14 @@ class DirectionOptimizing:
         self._check_shared(block, shared, item)
 
         heads = cupy.empty(words * 32 * 2, self._columns.dtype)
+        behind = cupy.empty(max(1, planes * words * 32 * IN_PLANE), self._columns.dtype)
         closed = cupy.empty(words, cupy.uint32)
         heads_kernel = module.get_function("find_heads")
-        sizes = numpy.uint64(self.vertices), numpy.uint64(words * 32)
+        sizes = numpy.uint64(self.vertices), numpy.uint64(words * 32), numpy.uint64(planes)
         heads_kernel(
             (blocks_for(words * 32, 256, most=512),),
             (256,),
-            (self._row_offsets, self._columns, *sizes, heads, closed),
+            (self._row_offsets, self._columns, *sizes, heads, behind, closed),
         )
         if not symmetric:
             closed[:] = self._padding(words)
@@ -155,6 +167,7 @@ class DirectionOptimizing:
             self._row_offsets,
             self._columns,
             heads,
+            behind,
             closed,
             cupy.zeros(2 * words, cupy.uint32),
             self._labels.distance_argument(),
@@ -174,6 +187,7 @@ class DirectionOptimizing:
             numpy.float64(flood),
             *(numpy.uint64(number) for number in (patience, team_blocks, capacity, limit, shared)),
             numpy.float64(words_per_open),
+            numpy.uint64(planes),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
