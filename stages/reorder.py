@@ -37,9 +37,13 @@ DEVICE_BYTES_PER_ROW = 40
 class ReorderParameters(Parameters):
     """Which order."""
 
-    method: Literal["original", "random", "degree", "rcm"] = "original"
-    """`original` keeps the numbering; `random` shuffles it; `degree` puts high degrees first; `rcm` is
-    reverse Cuthill-McKee, which gives neighbours near numbers."""
+    method: Literal[
+        "original", "random", "degree", "hub_sort", "hub_cluster", "degree_groups", "rcm", "rcm_by_degree"
+    ] = "original"
+    """`original` keeps the numbering; `random` shuffles it; `degree` puts high degrees first, `hub_sort`
+    those above the mean alone, `hub_cluster` the same without sorting them; `degree_groups` makes eight
+    groups of falling degree; `rcm` is reverse Cuthill-McKee, which gives neighbours near numbers, and
+    `rcm_by_degree` its levels by degree alone."""
 
     seed: int = Field(default=0, ge=0)
     """Of `random`; the other orders do not use it."""
@@ -109,19 +113,19 @@ def _permutation(
 ) -> NDArray[Any]:
     import numpy
 
-    from kernels.order import permutation
+    from kernels.order import METHODS, permutation
 
     if parameters.method == "degree" and _uses_device(context.machine, graph.vertex_count, graph.arc_count):
         import cupy
 
         return numpy.asarray(cupy.asnumpy(permutation("degree", cupy.asarray(offsets), None)))
-    if parameters.method != "rcm":
+    if not METHODS[parameters.method].reads_columns:
         return numpy.asarray(permutation(parameters.method, offsets, None, seed=parameters.seed))
     if graph.symmetric:
-        return numpy.asarray(permutation("rcm", offsets, numpy.asarray(graph.column_indices)))
-    context.log("the graph is directed: rcm is computed with the reverse of every arc added")
+        return numpy.asarray(permutation(parameters.method, offsets, numpy.asarray(graph.column_indices)))
+    context.log(f"the graph is directed: {parameters.method} is computed with the reverse of every arc added")
     rows = _with_reverses(graph, offsets)
-    return numpy.asarray(permutation("rcm", rows.row_offsets, rows.column_indices))
+    return numpy.asarray(permutation(parameters.method, rows.row_offsets, rows.column_indices))
 
 
 def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
@@ -228,7 +232,7 @@ def _estimate(
         host, on_device = (8 + width) * n, False
     else:
         host = (16 + 2 * width) * n + (0 if on_device else width * m)
-    if parameters.method == "rcm":
+    if parameters.method in ("rcm", "rcm_by_degree"):
         ordering = (8 + 2 * width + 1) * n + width * m
         if graph.directed:
             ordering = (16 + 2 * width + 1) * n + 2 * width * m

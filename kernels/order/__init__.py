@@ -1,7 +1,6 @@
 """Vertex orders: a permutation old -> new, its application to a graph, and what it does to the lists.
 
-Permutations are deterministic. CuPy graphs are ordered by degree and renumbered on the GPU
-(`kernels.order.cuda`), with the result of the CPU.
+Permutations are deterministic, and the same on the CPU and on a GPU; `kernels.order.methods` lists them.
 """
 
 from __future__ import annotations
@@ -10,35 +9,44 @@ import importlib
 from typing import Any
 
 from kernels.order.locality import OrderStatistics, statistics
+from kernels.order.methods import METHODS, Method
 from kernels.strategy import backend_of
 
-__all__ = ["METHODS", "OrderStatistics", "apply", "permutation", "statistics"]
-
-METHODS = ("original", "random", "degree", "rcm")
+__all__ = ["METHODS", "Method", "OrderStatistics", "apply", "permutation", "statistics"]
 
 
-def permutation(method: str, row_offsets: Any, column_indices: Any, *, seed: int = 0) -> Any:
+def permutation(method: str, row_offsets: Any, column_indices: Any, *, seed: int = 0, **tuning: Any) -> Any:
     """Compute an order of the vertices: `permutation[old] = new`, uint32 or uint64 (vertices,).
+
+    The result is a CuPy array where `row_offsets` is one. A method without a CUDA implementation then reads
+    copies on the host.
 
     Parameters
     ----------
-    method : "original" keeps the numbering, "random" shuffles it by `seed`, "degree" puts high degrees
-        first and equal ones by vertex, "rcm" is reverse Cuthill-McKee (the graph must be symmetric).
-    row_offsets : int64 (vertices + 1,), NumPy; CuPy too for "degree".
-    column_indices : uint32 or uint64 (arcs,), sorted lists; only "rcm" reads them.
+    method : a name of `METHODS`.
+    row_offsets : int64 (vertices + 1,), NumPy or CuPy.
+    column_indices : uint32 or uint64 (arcs,), sorted lists; read where `METHODS[method].reads_columns`,
+        else it may be None. Of a symmetric graph where `METHODS[method].symmetric`.
+    seed : of "random".
+    tuning : further arguments of the method's function.
 
     Raises ValueError for an unknown method.
 
     """
     if method not in METHODS:
         raise ValueError(f"unknown order {method!r}; there are {', '.join(METHODS)}")
-    if method == "degree" and backend_of(row_offsets) == "cuda":
-        return importlib.import_module("kernels.order.cuda").degree(row_offsets)
-    if method == "rcm":
-        return importlib.import_module("kernels.order.rcm").rcm(row_offsets, column_indices)
-    module = importlib.import_module(f"kernels.order.{method}")
-    compute = getattr(module, method)
-    return compute(row_offsets, seed) if method == "random" else compute(row_offsets)
+    chosen = METHODS[method]
+    arguments = [row_offsets, *([column_indices] if chosen.reads_columns else [])]
+    on_device = backend_of(row_offsets) == "cuda"
+    target = chosen.cuda if on_device and chosen.cuda else chosen.cpu
+    moved = on_device and not chosen.cuda
+    if moved:
+        arguments = [each.get() for each in arguments]
+    if chosen.seeded:
+        arguments.append(seed)
+    module, function = target.split(":")
+    found = getattr(importlib.import_module(module), function)(*arguments, **tuning)
+    return importlib.import_module("cupy").asarray(found) if moved else found
 
 
 def apply(row_offsets: Any, column_indices: Any, permutation: Any) -> tuple[Any, Any]:

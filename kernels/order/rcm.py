@@ -60,26 +60,42 @@ def _cuthill_mckee(
             mark[vertex] = DONE
             begin += 1
             continue
-        flag = 1
-        root: Any = vertex
-        end, last, depth, width = _search(row_offsets, column_indices, queue, begin, root, mark, flag)
-        while depth > 1:
-            far = numpy.int64(queue[last])
-            for place in range(last + 1, end):
-                other = numpy.int64(queue[place])
-                more = _degree(row_offsets, other) - _degree(row_offsets, far)
-                if more < 0 or (more == 0 and other < far):
-                    far = other
-            flag = 1 - flag
-            end, last, new_depth, new_width = _search(
-                row_offsets, column_indices, queue, begin, far, mark, flag
-            )
-            if new_depth > depth or (new_depth == depth and new_width < width):
-                root = far
-            if new_depth <= depth:
-                break
-            depth, width = new_depth, new_width
+        root = peripheral(row_offsets, column_indices, queue, begin, vertex, mark)
         begin = _number(row_offsets, column_indices, queue, begin, root, mark, spare)
+
+
+@serial
+def peripheral(
+    row_offsets: NDArray[numpy.int64],
+    column_indices: NDArray[Any],
+    queue: NDArray[Any],
+    begin: int,
+    vertex: int,
+    mark: NDArray[numpy.uint8],
+) -> Any:
+    """Find the vertex from which a component is numbered, which has arcs and whose marks are all 0.
+
+    `queue` is used from `begin` on. The root is the start of the deepest search, of several the one whose
+    largest level is smallest, of several the first; each search starts far from the last one's start.
+    """
+    flag = 1
+    root: Any = vertex
+    end, last, depth, width = _search(row_offsets, column_indices, queue, begin, root, mark, flag)
+    while depth > 1:
+        far = numpy.int64(queue[last])
+        for place in range(last + 1, end):
+            other = numpy.int64(queue[place])
+            more = _degree(row_offsets, other) - _degree(row_offsets, far)
+            if more < 0 or (more == 0 and other < far):
+                far = other
+        flag = 1 - flag
+        end, last, new_depth, new_width = _search(row_offsets, column_indices, queue, begin, far, mark, flag)
+        if new_depth > depth or (new_depth == depth and new_width < width):
+            root = far
+        if new_depth <= depth:
+            break
+        depth, width = new_depth, new_width
+    return root
 
 
 @serial
@@ -97,7 +113,7 @@ def _search(
     mark: NDArray[numpy.uint8],
     flag: int,
 ) -> tuple[int, int, int, int]:
-    """Search a component whose marks are all 1 - flag, and turn them to flag.
+    """Search a component none of whose marks is flag, and turn them to flag.
 
     Returns the end of the queue, the start of the last level in it, the number of levels and the largest.
     """

@@ -1,0 +1,93 @@
+"""Vertices by groups of degree, each group in the order that it had: what light orders have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.index import index_dtype
+from kernels.jit import serial
+from kernels.row_blocks import even_blocks, run_blocks
+
+
+def mean_multiple(vertices: int, arcs: int, numerator: int, denominator: int = 1) -> int:
+    """Least degree that is at least numerator / denominator of the mean degree, exactly."""
+    return -(-arcs * numerator // max(1, vertices * denominator))
+
+
+def above_mean(vertices: int, arcs: int) -> int:
+    """Least degree above the mean degree: that of a hub."""
+    return arcs // max(1, vertices) + 1
+
+
+def by_group(row_offsets: NDArray[numpy.int64], least: Sequence[int]) -> NDArray[Any]:
+    """Number the vertices group by group, in their order within each; returns (vertices,).
+
+    `least` descends: a vertex belongs to the first group whose least degree it has, else to the last group.
+    """
+    vertices = len(row_offsets) - 1
+    order = numpy.empty(vertices, index_dtype(vertices))
+    bounds = numpy.array(least, numpy.int64)
+    blocks = even_blocks(vertices)
+
+    def count(low: int, high: int) -> NDArray[numpy.int64]:
+        counts = numpy.zeros(len(bounds) + 1, numpy.int64)
+        _count(row_offsets, bounds, low, high, counts)
+        return counts
+
+    counted = run_blocks(count, blocks)
+    if not counted:
+        return order
+    # Groups first, blocks of vertices within a group second.
+    ends = numpy.cumsum(numpy.array(counted).T.ravel()).reshape(len(bounds) + 1, len(blocks))
+    starts = ends - numpy.array(counted).T
+    begun = {low: starts[:, i].copy() for i, (low, _) in enumerate(blocks)}
+    run_blocks(lambda low, high: _place(row_offsets, bounds, low, high, begun[low], order), blocks)
+    return order
+
+
+def groups_of_mean(vertices: int, arcs: int, highest: int, groups: int) -> list[int]:
+    """Least degrees of `groups` groups, each half of the one before, from `highest` times the mean down."""
+    least = [mean_multiple(vertices, arcs, highest, 1 << k) for k in range(groups)]
+    assert all(a >= b for a, b in pairwise(least))
+    return least
+
+
+@serial
+def group_of(degree: int, bounds: NDArray[numpy.int64]) -> int:
+    """Find the first group whose least degree a vertex has."""
+    group = 0
+    while group < len(bounds) and degree < bounds[group]:
+        group += 1
+    return group
+
+
+@serial
+def _count(
+    row_offsets: NDArray[numpy.int64],
+    bounds: NDArray[numpy.int64],
+    low: int,
+    high: int,
+    counts: NDArray[numpy.int64],
+) -> None:
+    for vertex in range(low, high):
+        counts[group_of(row_offsets[vertex + 1] - row_offsets[vertex], bounds)] += 1
+
+
+@serial
+def _place(
+    row_offsets: NDArray[numpy.int64],
+    bounds: NDArray[numpy.int64],
+    low: int,
+    high: int,
+    next_place: NDArray[numpy.int64],
+    order: NDArray[Any],
+) -> None:
+    for vertex in range(low, high):
+        group = group_of(row_offsets[vertex + 1] - row_offsets[vertex], bounds)
+        order[vertex] = next_place[group]
+        next_place[group] += 1

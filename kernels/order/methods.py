@@ -1,0 +1,77 @@
+"""The orders by name: where each comes from, what it reads, and what computes it.
+
+An implementation is `module:function`, imported when it is asked for; this module imports nothing heavy.
+A function takes `row_offsets`, then `column_indices` where the order reads them, then the seed where there
+is one, and returns the permutation (vertices,), `permutation[old] = new`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Method:
+    """One order."""
+
+    name: str
+    about: str
+    source: str  # paper and section, or "gravel"
+    cpu: str
+    cuda: str | None = None  # None: computed on the host, wherever the graph is
+    reads_columns: bool = False
+    symmetric: bool = False  # whether the graph must be symmetric
+    seeded: bool = False
+
+
+_ALL = (
+    Method("original", "keeps the numbering", "gravel", "kernels.order.original:original"),
+    Method("random", "shuffles the vertices by a seed", "gravel", "kernels.order.random:random", seeded=True),
+    Method(
+        "degree",
+        "high degrees first, equal ones by vertex",
+        "gravel",
+        "kernels.order.degree:degree",
+        "kernels.order.cuda:degree",
+    ),
+    Method(
+        "hub_sort",
+        "vertices above the mean degree first and by descending degree, the others as they were",
+        "Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia (Making Caches Work for Graph Analytics, "
+        "IEEE Big Data 2017), section III",
+        "kernels.order.hub_sort:hub_sort",
+        "kernels.order.groups_cuda:hub_sort",
+    ),
+    Method(
+        "hub_cluster",
+        "vertices above the mean degree first, all as they were among themselves",
+        "Balaji, Lucia (When is Graph Reordering an Optimization?, IISWC 2018), section III",
+        "kernels.order.hub_cluster:hub_cluster",
+        "kernels.order.groups_cuda:hub_cluster",
+    ),
+    Method(
+        "degree_groups",
+        "eight groups of falling degree, each as it was",
+        "Faldu, Diamond, Grot (A Closer Look at Lightweight Graph Reordering, IISWC 2019), section IV",
+        "kernels.order.degree_groups:degree_groups",
+        "kernels.order.groups_cuda:degree_groups",
+    ),
+    Method(
+        "rcm",
+        "reverse Cuthill-McKee: neighbours get near numbers",
+        "Cuthill, McKee (Reducing the Bandwidth of Sparse Symmetric Matrices, ACM 1969)",
+        "kernels.order.rcm:rcm",
+        reads_columns=True,
+        symmetric=True,
+    ),
+    Method(
+        "rcm_by_degree",
+        "levels from a far vertex, each by degree, reversed",
+        "Moschou (Adaptive BFS & Afforest), section 5.1",
+        "kernels.order.rcm_by_degree:rcm_by_degree",
+        reads_columns=True,
+        symmetric=True,
+    ),
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in _ALL}
