@@ -17,6 +17,8 @@ class BFSResult:
     the next `run`. `directions` names each level's direction, "push" or "pull". `expanded`, with statistics,
     counts the arcs that each level gathered, those of vertices that were enqueued more than once included.
     `batch` says how many searches ran together; beyond 1, `milliseconds` is this one's share of their time.
+    `link_bytes`, where rows lie in host memory and a GPU searches, are the bytes of rows that came over the
+    link to it: distinct lines of each level, each whole.
     """
 
     source: int
@@ -26,6 +28,7 @@ class BFSResult:
     directions: tuple[str, ...]
     expanded: tuple[int, ...] | None = None
     batch: int = 1
+    link_bytes: int | None = None
 
 
 @dataclass(frozen=True)
