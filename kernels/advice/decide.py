@@ -1,0 +1,203 @@
+"""The decision: the least estimated time of a search with its share of what is made once, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.advice.bits import bits_per_arc
+from kernels.advice.model import Estimate, Features, Workload, estimate, order_seconds
+from kernels.advice.pilot import ORIGINAL, WHOLE, Tried, try_orders
+from kernels.advice.sample import some_rows
+from kernels.advice.search import grow, looked_at
+from kernels.bfs.cpu.shape import measure
+from kernels.index import index_dtype
+from kernels.layouts import LAYOUTS
+from kernels.order import METHODS
+
+LIKELY = 8.0, 0.05, 0.02
+"""Levels of a search of a large symmetric graph, and shares of the arcs that it looks at, in all and beyond a
+row's first two: those of Kronecker graphs of scale 22 to 26."""
+
+MARGIN = 0.03
+"""Share of the time that a change must save: less is lost in the noise of measuring it."""
+
+TRIED = (ORIGINAL, "degree", "hub_sort", "rcm", "community", "community_rcm")
+ORDERS = tuple(order for order in TRIED if order in METHODS)
+"""Orders that are tried: one that keeps the given locality beside hubs, and the best of each other kind."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A choice, why it was made, and all that was weighed: records of plain data, the best first."""
+
+    choice: str
+    reason: str
+    considered: tuple[dict[str, Any], ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"choice": self.choice, "reason": self.reason, "considered": list(self.considered)}
+
+
+def advise_order(
+    row_offsets: NDArray[numpy.int64],
+    columns: NDArray[Any],
+    work: Workload,
+    *,
+    symmetric: bool,
+    layouts: Sequence[str] = LAYOUTS,
+    orders: Sequence[str] = ORDERS,
+) -> Advice:
+    """Choose an order for a graph in memory, whose rows will be written in one of `layouts`."""
+    graph, seen = _features(row_offsets, columns, symmetric)
+    if graph.arcs == 0:
+        return Advice(ORIGINAL, "the graph has no arcs", ())
+    cheapest = min(_original(graph, row_offsets, columns, work, layouts), key=lambda each: each.seconds)
+    taken = work.searches * cheapest.search_seconds
+    if taken <= order_seconds(graph, orders):
+        told = f"{_searches(work)} take about {_time(taken)}"
+        return Advice(ORIGINAL, f"{told} as it is, less than any order costs; {seen}", (_record(cheapest),))
+    pilot = try_orders(row_offsets, columns, orders, symmetric=symmetric)
+    found = [
+        one
+        for tried in pilot.tried
+        for layout in layouts
+        if (one := _estimated(graph, work, tried, layout)) is not None
+    ]
+    if not found:
+        return Advice(ORIGINAL, f"no layout fits where the rows are to lie; {seen}", ())
+    best = _least(found, ORIGINAL, "order")
+    before = min((each for each in found if each.order == ORIGINAL), key=_seconds, default=None)
+    return Advice(best.order, f"{_because(best, before, work)}; {pilot.told()}; {seen}", _records(found))
+
+
+def advise_layout(
+    row_offsets: NDArray[numpy.int64],
+    columns: Any,
+    work: Workload,
+    *,
+    symmetric: bool,
+    levels: float | None = None,
+    layouts: Sequence[str] = LAYOUTS,
+) -> Advice:
+    """Choose a layout for rows that keep their order.
+
+    `columns` may be a stored array: parts of it are read.
+    `levels` are those of a search, where they are known; else a graph counts as shallow.
+    """
+    arcs = int(row_offsets[-1])
+    vertices = len(row_offsets) - 1
+    if arcs == 0:
+        return Advice("csr", "the graph has no arcs", ())
+    rows = some_rows(row_offsets, columns)
+    levels, looked, beyond = LIKELY if symmetric else (LIKELY[0], 1.0, 1.0)
+    if arcs <= WHOLE:
+        seen = looked_at(row_offsets, numpy.asarray(columns[:arcs]), symmetric=symmetric)
+        levels, looked, beyond = float(seen.levels), seen.arcs / arcs, seen.beyond / arcs
+    graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
+    tried = Tried(ORIGINAL, bits_per_arc(rows), looked, beyond)
+    found = [one for name in layouts if (one := _estimated(graph, work, tried, name, ordered=True))]
+    if not found:
+        return Advice("csr", "no layout fits where the rows are to lie", ())
+    best = _least(found, "csr", "layout")
+    before = next((each for each in found if each.layout == "csr"), None)
+    sampled = f"bits per arc are those of {len(rows.columns):,} of {arcs:,} arcs"
+    return Advice(best.layout, f"{_because(best, before, work)}; {sampled}", _records(found))
+
+
+def _features(
+    row_offsets: NDArray[numpy.int64], columns: NDArray[Any], symmetric: bool
+) -> tuple[Features, str]:
+    vertices, arcs = len(row_offsets) - 1, int(row_offsets[-1])
+    shape = measure(row_offsets, columns, symmetric=symmetric)
+    growth = grow(row_offsets, columns)
+    levels = growth.levels(arcs)
+    about = "has" if growth.complete else "has about"
+    seen = f"a search from the largest vertex {about} {levels:,.0f} levels, {shape.skew()}"
+    return Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize), seen
+
+
+def _original(
+    graph: Features,
+    row_offsets: NDArray[numpy.int64],
+    columns: NDArray[Any],
+    work: Workload,
+    layouts: Sequence[str],
+) -> list[Estimate]:
+    """Estimate the given numbering from rows alone: an upper bound, as no search is counted."""
+    tried = Tried(ORIGINAL, bits_per_arc(some_rows(row_offsets, columns)), 1.0, 1.0)
+    found = [one for layout in layouts if (one := _estimated(graph, work, tried, layout)) is not None]
+    if found:
+        return found
+    anywhere = Workload(work.algorithm, work.searches, None, "auto")
+    return [one for layout in layouts if (one := _estimated(graph, anywhere, tried, layout)) is not None]
+
+
+def _estimated(
+    graph: Features, work: Workload, tried: Tried, layout: str, *, ordered: bool = False
+) -> Estimate | None:
+    return estimate(
+        graph,
+        work,
+        order=tried.order,
+        layout=layout,
+        bits=tried.bits[layout],
+        looked=tried.looked,
+        beyond=tried.beyond,
+        ordered=ordered,
+    )
+
+
+def _seconds(one: Estimate) -> float:
+    return one.seconds
+
+
+def _least(found: Sequence[Estimate], kept: str, field: str) -> Estimate:
+    """Return the least, or the least that leaves things as they are if that takes hardly more."""
+    best = min(found, key=_seconds)
+    same = min((each for each in found if getattr(each, field) == kept), key=_seconds, default=None)
+    return same if same is not None and same.seconds * (1 - MARGIN) <= best.seconds else best
+
+
+def _because(best: Estimate, before: Estimate | None, work: Workload) -> str:
+    where = {"device": "in device memory", "pinned": "in host memory", "split": "split over device and host"}
+    told = (
+        f"{best.layout} at {best.bits:.1f} bits per arc {where[best.placement]}: "
+        f"a search takes about {_time(best.search_seconds)}"
+    )
+    if before is None:
+        told += ", and nothing fits without it"
+    elif before is not best:
+        of = f"{before.layout} in the {before.order} order" if before.order != best.order else before.layout
+        told += f", with {of} {_time(before.search_seconds)}"
+    if best.prepare_seconds:
+        told += f"; {_time(best.prepare_seconds)} of preparation are spread over {_searches(work)}"
+    return told
+
+
+def _searches(work: Workload) -> str:
+    return "1 search" if work.searches == 1 else f"{work.searches:,} searches"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
+def _records(found: Sequence[Estimate]) -> tuple[dict[str, Any], ...]:
+    return tuple(_record(each) for each in sorted(found, key=_seconds))
+
+
+def _record(one: Estimate) -> dict[str, Any]:
+    return {
+        "order": one.order,
+        "layout": one.layout,
+        "placement": one.placement,
+        "bits_per_arc": one.bits,
+        "search_milliseconds": one.search_seconds * 1e3,
+        "prepare_milliseconds": one.prepare_seconds * 1e3,
+    }

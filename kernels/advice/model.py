@@ -1,0 +1,174 @@
+"""What a search is estimated to cost: counted work over measured rates.
+
+    seconds = levels * LEVEL + state bytes / MEMORY + arcs looked at / LOOKS * slowness of the layout
+              + bytes over the link / LINK
+
+The terms are those that a search's own measurements fall into; the constants are rates of one H200, each with
+its origin. Times are estimates for comparing choices with each other, not promises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernels.bfs.choice import SHALLOW
+
+LEVEL = 4e-6
+"""Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other."""
+
+MEMORY = 4.2e12
+"""Bytes a second that device memory is copied with."""
+
+LOOKS = 140e9
+"""Random accesses a second that the second-level cache serves: a look at a neighbour is one."""
+
+LINK = 51e9
+"""Bytes a second that kernels read from pinned host memory in ascending order."""
+
+SLOWNESS: Mapping[str, float] = {"csr": 1.0, "varint": 2.0, "blocks": 1.3, "elias_fano": 2.0}
+"""Time of a look at an arc in device memory over that in `csr`."""
+
+DECODED: Mapping[str, float] = {"csr": math.inf, "varint": 0.2e12, "blocks": 1e12, "elias_fano": 0.3e12}
+"""Neighbours a second that a kernel decodes at best; what passes over the link is slower in every layout."""
+
+STATE_BYTES = 48
+"""Device bytes per vertex beside its row: two offsets, two first neighbours, labels, queue, bitmaps."""
+
+COMPONENT_BYTES = 104
+"""Device bytes per vertex that finding components touches: 8 of labels, 64 to 128 of a row's beginning."""
+
+SPLIT_SHARE = 0.15
+"""Share of the rows that a search with first neighbours on the device reads from the host."""
+
+ORDERED: Mapping[str, float] = {
+    "original": math.inf,
+    "random": 5e9,
+    "degree": 2e9,
+    "hub_sort": 2e9,
+    "hub_cluster": 2e9,
+    "degree_groups": 2e9,
+    "rcm": 1.5e9,
+    "rcm_by_degree": 1.5e9,
+    "community": 0.5e9,
+    "community_rcm": 0.4e9,
+}
+"""Arcs a second that an order is found and applied with, on a device that holds the graph."""
+
+WRITTEN: Mapping[str, float] = {"csr": math.inf, "varint": 10e9, "blocks": 10e9, "elias_fano": 10e9}
+"""Arcs a second that rows are written with in a layout."""
+
+LAUNCH = 0.05
+"""Seconds that an order or a layout takes whatever the graph's size."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a graph is prepared for. `device_memory` is in bytes, None where everything fits.
+
+    `placement` is where rows lie: "device", "pinned" (host memory), "split" (what fits on the device) or
+    "auto": on the device where they fit, else split. `searches` is how many preparation is spread over.
+    """
+
+    algorithm: str = "bfs"  # or "components"
+    searches: int = 1000
+    device_memory: int | None = None
+    placement: str = "auto"
+
+
+@dataclass(frozen=True)
+class Features:
+    """What the model knows of a graph; `index_bytes` are those of a neighbour in `csr`."""
+
+    vertices: int
+    arcs: int
+    symmetric: bool
+    levels: float
+    index_bytes: int = 4
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One choice: where its rows lie, seconds of a search, and seconds of what is made once."""
+
+    order: str
+    layout: str
+    placement: str
+    bits: float
+    search_seconds: float
+    prepare_seconds: float
+    searches: int
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Of a search with its share of the preparation."""
+        return self.search_seconds + self.prepare_seconds / max(1, self.searches)
+
+
+def order_seconds(graph: Features, orders: Sequence[str]) -> float:
+    """Seconds of the cheapest of some orders, "original" apart; infinite where there is no other."""
+    others = [order for order in orders if order != "original"]
+    return min((LAUNCH + graph.arcs / _ordered(order) for order in others), default=math.inf)
+
+
+def _ordered(order: str) -> float:
+    return ORDERED.get(order, min(ORDERED.values()))
+
+
+def estimate(
+    graph: Features,
+    work: Workload,
+    *,
+    order: str,
+    layout: str,
+    bits: float,
+    looked: float,
+    beyond: float,
+    ordered: bool = False,
+) -> Estimate | None:
+    """Estimate a search of a graph in this order and layout; None where the placement cannot hold it.
+
+    Parameters
+    ----------
+    bits : per arc, of the rows in this layout.
+    looked, beyond : shares of all arcs that a breadth-first search reads, and of those that first neighbours
+        kept apart do not answer.
+    ordered : the order is there already, so that it costs nothing.
+
+    """
+    rows = bits * graph.arcs / 8
+    state = STATE_BYTES * graph.vertices
+    room = math.inf if work.device_memory is None else max(0.0, work.device_memory - state)
+    placement = work.placement
+    if placement == "auto":
+        placement = "device" if rows <= room else "split"
+    if placement == "device" and rows > room:
+        return None
+    shallow = graph.symmetric and graph.levels <= SHALLOW
+    arcs = graph.arcs * (looked if shallow else 1.0)
+    slowed = graph.arcs * (beyond if shallow else 1.0)
+    touched = 1.0
+    state_bytes = float(state)
+    if work.algorithm == "components":
+        arcs = slowed = 2.0 * graph.vertices
+        state_bytes = float(COMPONENT_BYTES * graph.vertices)
+        touched = min(1.0, 128.0 * graph.vertices / rows) if rows else 0.0
+    elif placement == "split" and shallow:
+        touched = SPLIT_SHARE
+    parts = {
+        "levels": LEVEL * (graph.levels if work.algorithm == "bfs" else 4.0),
+        "state": state_bytes / MEMORY,
+        "looks": (arcs + slowed * (SLOWNESS[layout] - 1.0)) / LOOKS,
+    }
+    if placement != "device":
+        away = rows if placement == "pinned" else max(0.0, rows - room)
+        # Whichever is slower: the link, or decoding what comes over it.
+        parts["link"] = max(away * touched / LINK, graph.arcs * touched / DECODED[layout])
+    prepare = 0.0
+    if not ordered and order != "original":
+        prepare += order_seconds(graph, [order])
+    if layout != "csr":
+        prepare += LAUNCH + graph.arcs / WRITTEN[layout]
+    return Estimate(order, layout, placement, bits, sum(parts.values()), prepare, work.searches, parts)
