@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
+from stages.advice import BYTES_PER_VERTEX, SAMPLE_BYTES, OrderAdviceParameters, recorded, told
 from stages.artifacts import Graph, Ordering
 from stages.errors import StageError
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+    from kernels.advice import Advice
     from kernels.order import OrderStatistics
     from stages.context import Context
 
@@ -38,15 +40,32 @@ class ReorderParameters(Parameters):
     """Which order."""
 
     method: Literal[
-        "original", "random", "degree", "hub_sort", "hub_cluster", "degree_groups", "rcm", "rcm_by_degree"
+        "original",
+        "random",
+        "degree",
+        "hub_sort",
+        "hub_cluster",
+        "degree_groups",
+        "rcm",
+        "rcm_by_degree",
+        "auto",
     ] = "original"
     """`original` keeps the numbering; `random` shuffles it; `degree` puts high degrees first, `hub_sort`
     those above the mean alone, `hub_cluster` the same without sorting them; `degree_groups` makes eight
     groups of falling degree; `rcm` is reverse Cuthill-McKee, which gives neighbours near numbers, and
-    `rcm_by_degree` its levels by degree alone."""
+    `rcm_by_degree` its levels by degree alone; `auto` chooses from samples and says why."""
+
+    advice: OrderAdviceParameters | None = Field(default=None, validate_default=True)
+    """What `auto` chooses for; the other orders leave it out."""
 
     seed: int = Field(default=0, ge=0)
     """Of `random`; the other orders do not use it."""
+
+    @field_validator("advice")
+    @classmethod
+    def _only_for_auto(cls, advice: OrderAdviceParameters | None, info: ValidationInfo) -> Any:
+        """Fill it in where it is read, and forget it where it would only make equal recipes differ."""
+        return (advice or OrderAdviceParameters()) if info.data.get("method") == "auto" else None
 
 
 def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) -> Ordering:  # noqa: A002
@@ -54,7 +73,8 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
 
     `rcm` of a directed graph is that of the graph with every arc's reverse added. The arrays of the graph
     are held whole, those of the result in ranges of rows. Statistics are `bandwidth` (largest |u - v|),
-    `mean_gap` (mean |u - v| over arcs) and `bits_per_arc` (under delta-varint).
+    `mean_gap` (mean |u - v| over arcs) and `bits_per_arc` (under delta-varint). Of `auto`, the result names
+    the order that was chosen, and the statistics have the `advice` besides.
 
     Raises `StageError` for row offsets and columns that do not fit each other.
     """
@@ -70,6 +90,9 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
             f"the graph has {len(offsets)} row offsets and {len(input.column_indices)} columns; "
             f"{input.vertex_count + 1} offsets that end at the number of columns were expected"
         )
+    advice = _advised(context, parameters, input, offsets)
+    if advice is not None:
+        parameters = parameters.model_copy(update={"method": advice.choice})
     permutation = _permutation(context, parameters, input, offsets)
     row_offsets = context.sink(numpy.int64)
     column_indices = context.sink(input.column_indices.dtype)
@@ -90,8 +113,28 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
         loop_count=input.loop_count,
         permutation=_stored(context, permutation),
         method=parameters.method,
-        statistics=_described(measured),
+        statistics=_described(measured) | recorded(advice),
     )
+
+
+def _advised(
+    context: Context, parameters: ReorderParameters, graph: Graph, offsets: NDArray[numpy.int64]
+) -> Advice | None:
+    if parameters.advice is None:
+        return None
+    import numpy
+
+    from kernels.advice import advise_order
+
+    advice = advise_order(
+        offsets,
+        numpy.asarray(graph.column_indices),
+        parameters.advice.workload(),
+        symmetric=graph.symmetric,
+        layouts=parameters.advice.layouts(),
+    )
+    context.log(told("order", advice))
+    return advice
 
 
 def _described(measured: OrderStatistics) -> dict[str, float]:
@@ -232,11 +275,13 @@ def _estimate(
         host, on_device = (8 + width) * n, False
     else:
         host = (16 + 2 * width) * n + (0 if on_device else width * m)
-    if parameters.method in ("rcm", "rcm_by_degree"):
+    if parameters.method in ("rcm", "rcm_by_degree", "auto"):
         ordering = (8 + 2 * width + 1) * n + width * m
         if graph.directed:
             ordering = (16 + 2 * width + 1) * n + 2 * width * m
         host = max(host, ordering)
+    if parameters.method == "auto":
+        host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + SAMPLE_BYTES
     return Need(
         host_bytes=WORKING_BYTES + host,
         device_bytes=_device_bytes(n, m) if on_device else 0,

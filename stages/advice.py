@@ -1,0 +1,61 @@
+"""What `auto` is decided for: the parameters that `reorder` and `compress` share, and their decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ByteSize, Field
+
+from stages.stage import Parameters
+
+if TYPE_CHECKING:
+    from kernels.advice import Advice, Workload
+
+SAMPLE_BYTES = 384 << 20
+"""Measured: the sample of a graph in all orders and layouts, compiled code included."""
+
+BYTES_PER_VERTEX = 32
+"""Of the whole graph while it is sampled: marks, a queue, degrees, and an order by them."""
+
+
+class AdviceParameters(Parameters):
+    """What a graph is prepared for. The machine is not asked, so that equal workflows get equal advice."""
+
+    algorithm: Literal["bfs", "components"] = "bfs"
+    """What will run on the graph."""
+    searches: int = Field(default=1000, ge=1)
+    """How many runs the time of the order and of the layout is spread over."""
+    device_memory: ByteSize | None = None
+    """Device memory that graph and search may take; without it everything fits."""
+    placement: Literal["auto", "device", "pinned", "split"] = "auto"
+    """Where the rows will lie; `auto` is the device where they fit, else split."""
+
+    def workload(self) -> Workload:
+        """Return it as the kernels take it."""
+        from kernels.advice import Workload
+
+        memory = None if self.device_memory is None else int(self.device_memory)
+        return Workload(self.algorithm, self.searches, memory, self.placement)
+
+
+class OrderAdviceParameters(AdviceParameters):
+    """The same for an order, which is chosen together with the layout that follows."""
+
+    layout: Literal["auto", "csr", "varint", "blocks", "elias_fano"] = "auto"
+    """How the rows will be written; `auto` is whichever is best."""
+
+    def layouts(self) -> tuple[str, ...]:
+        """Return the layouts that may follow."""
+        from kernels.layouts import LAYOUTS
+
+        return LAYOUTS if self.layout == "auto" else (self.layout,)
+
+
+def told(what: str, advice: Advice) -> str:
+    """Say for the log what was chosen and why."""
+    return f"{what}: auto is {advice.choice}; {advice.reason}"
+
+
+def recorded(advice: Advice | None) -> dict[str, Any]:
+    """Return what the statistics of an artifact get: nothing where nothing was decided."""
+    return {} if advice is None else {"advice": advice.plain()}
