@@ -24,6 +24,14 @@ class RankContext(Protocol):
         """Wait until every rank is here."""
         ...
 
+    def send(self, to: int, number: int, value: Any) -> None:
+        """Send a value to a rank under a number, without waiting for it to be received."""
+        ...
+
+    def receive(self, sender: int, number: int) -> Any:
+        """Wait for the value that a rank sent under this number; raises `GangBroken` if it cannot come."""
+        ...
+
 
 class GangBroken(RuntimeError):
     """A rank died or timed out while others waited for it."""
@@ -33,6 +41,17 @@ class _Meeting:
     def __init__(self, size: int) -> None:
         self.barrier = threading.Barrier(size)
         self.values: list[Any] = [None] * size
+        self.parcels: dict[tuple[int, int, int], Any] = {}
+        self.posted = threading.Condition()
+        self.gone: set[int] = set()
+        self.failed = False
+
+    def leave(self, rank: int, failed: bool) -> None:
+        """Let those go who wait for a rank that has ended."""
+        with self.posted:
+            self.gone.add(rank)
+            self.failed = self.failed or failed
+            self.posted.notify_all()
 
 
 class ThreadRank:
@@ -62,6 +81,24 @@ class ThreadRank:
         """Wait until every rank is here."""
         self._wait()
 
+    def send(self, to: int, number: int, value: Any) -> None:
+        """Put the value where its receiver looks."""
+        with self._meeting.posted:
+            self._meeting.parcels[self.rank, to, number] = value
+            self._meeting.posted.notify_all()
+
+    def receive(self, sender: int, number: int) -> Any:
+        """Wait for a value as long as it can come."""
+        meeting, key = self._meeting, (sender, self.rank, number)
+
+        def ended() -> bool:
+            return key in meeting.parcels or meeting.failed or sender in meeting.gone
+
+        with meeting.posted:
+            if not meeting.posted.wait_for(ended, self._time_limit) or key not in meeting.parcels:
+                raise GangBroken(f"rank {self.rank} waited in vain: rank {sender} failed or is late")
+            return meeting.parcels.pop(key)
+
 
 def run_in_threads(
     function: Callable[..., Result], ranks: Sequence[Any], *, time_limit: float = 600.0
@@ -70,11 +107,15 @@ def run_in_threads(
     meeting = _Meeting(len(ranks))
 
     def run(rank: int) -> Result:
+        failed = True
         try:
-            return function(ThreadRank(rank, meeting, time_limit), ranks[rank])
-        except BaseException:
-            meeting.barrier.abort()
-            raise
+            result = function(ThreadRank(rank, meeting, time_limit), ranks[rank])
+            failed = False
+            return result
+        finally:
+            if failed:
+                meeting.barrier.abort()
+            meeting.leave(rank, failed)
 
     with ThreadPoolExecutor(max_workers=max(1, len(ranks))) as pool:
         futures = [pool.submit(run, rank) for rank in range(len(ranks))]

@@ -24,7 +24,7 @@ What to call::
 
     graph = partition(row_offsets, column_indices, ranks=4, threshold=64)     # -> PartitionedGraph
     graph = from_arrays(arrays, delegates, ranks=..., threshold=..., vertex_count=..., arc_count=...)
-    search = prepare(graph, output="both", max_depth=None)                    # -> kernels.bfs.Search
+    search = prepare(graph, symmetric=True, options=SearchOptions())          # -> kernels.bfs.Search
     result = search.run(source)                                               # -> kernels.bfs.BFSResult
     result = components(graph, symmetric=True)                                # -> ComponentsResult
     row_offsets, column_indices = assemble(graph)                             # the graph again
@@ -39,14 +39,17 @@ from kernels.partition.assemble import assemble
 from kernels.partition.components import components
 from kernels.partition.distribute import build_rank, partition, separate
 from kernels.partition.layout import PartitionedGraph, RankGraph, Separation, Subgraph, from_arrays, to_arrays
-from kernels.partition.search import prepare
+from kernels.partition.options import SearchOptions
+from kernels.partition.search import PartitionSearch, prepare, search_rank
 from kernels.partition.storage import RankSize, rank_size, storage, storage_of
 from kernels.partition.threshold import suggest_threshold
 
 __all__ = [
+    "PartitionSearch",
     "PartitionedGraph",
     "RankGraph",
     "RankSize",
+    "SearchOptions",
     "Separation",
     "Subgraph",
     "assemble",
@@ -56,6 +59,7 @@ __all__ = [
     "partition",
     "prepare",
     "rank_size",
+    "search_rank",
     "separate",
     "storage",
     "storage_of",

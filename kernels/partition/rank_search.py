@@ -1,137 +1,114 @@
-"""Breadth-first search on one rank: local steps between two exchanges a level (Pan, Pearce, Owens 2018).
+"""One rank's state in a search, and its local steps between two exchanges (Pan, Pearce, Owens 2018).
 
-A level is `visit` (expand what became known last), an exchange, and `settle` (take in what the others
-found). Delegates travel as a bit mask that is OR-reduced over all ranks (section V-A); a normal vertex on
-another rank travels point to point as its 32-bit local id there (section V-B). A delegate's predecessor is
-found by a minimum over all ranks once, when the search has ended.
+A level is a visit of each of the four subgraphs, an exchange, and `settle`, which takes in what the others
+found and counts the work ahead. `kernels.partition.program` puts them in order.
 
-Searches run top-down on every subgraph. Predecessors are the smallest possible, which needs all of a
-level's arcs anyway.
+A normal vertex takes the smallest delegate that can be its predecessor, and only where there is none the
+smallest normal vertex; so the tree depends on graph and threshold alone, not on ranks, options or timing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
+from kernels.partition.directions import Ends, is_backward
 from kernels.partition.layout import RankGraph, local_count, mask_words
+from kernels.partition.options import OPTIMIZED, SearchOptions
+from kernels.partition.visits import (
+    NOBODY,
+    arrive,
+    bin_nn,
+    count_nn,
+    delegates_backward,
+    delegates_forward,
+    keep_smallest,
+    normals_backward,
+    normals_forward,
+    row_work,
+)
 
-NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
-"""The predecessor that every other one is smaller than."""
+__all__ = ["NOBODY", "Bins", "RankSearch"]
 
-
-@dataclass(frozen=True)
-class Found:
-    """What one rank found in a level: all that it tells the others."""
-
-    delegates: NDArray[Any]  # uint64 words: delegates reached by this rank
-    vertices: tuple[NDArray[Any], ...]  # per rank: uint32 local ids there, ascending and distinct
-    predecessors: tuple[NDArray[Any], ...]  # per rank: the smallest predecessor of each, vertices, int64
-
-
-@serial
-def _visit_normal(  # type: ignore[no-untyped-def]
-    frontier, ranks, rank, nn_offsets, nn_columns, nd_offsets, nd_columns, seen, found, parents, outgoing, by
-):
-    filled = 0
-    for position in range(len(frontier)):
-        local = frontier[position]
-        v = local * ranks + rank
-        for arc in range(numpy.int64(nn_offsets[local]), numpy.int64(nn_offsets[local + 1])):
-            outgoing[filled] = numpy.int64(nn_columns[arc])
-            by[filled] = v
-            filled += 1
-        for arc in range(numpy.int64(nd_offsets[local]), numpy.int64(nd_offsets[local + 1])):
-            d = numpy.int64(nd_columns[arc])
-            if not (seen[d >> 6] >> numpy.uint64(d & 63)) & numpy.uint64(1):
-                found[d >> 6] |= numpy.uint64(1) << numpy.uint64(d & 63)
-                parents[d] = min(parents[d], v)
-    return filled
+_NO_NAMES = numpy.empty(0, numpy.uint32)
 
 
-@serial
-def _visit_delegates(  # type: ignore[no-untyped-def]
-    frontier,
-    names,
-    level,
-    dn_offsets,
-    dn_columns,
-    dd_offsets,
-    dd_columns,
-    seen,
-    found,
-    parents,
-    distance,
-    predecessor,
-    fresh,
-):
-    """Expand delegates; normal vertices that they reach are local and are marked at once."""
-    marked = 0
-    for position in range(len(frontier)):
-        x = frontier[position]
-        v = numpy.int64(names[x])
-        for arc in range(numpy.int64(dn_offsets[x]), numpy.int64(dn_offsets[x + 1])):
-            local = numpy.int64(dn_columns[arc])
-            if distance[local] == -1:
-                distance[local] = level + 1
-                fresh[marked] = local
-                marked += 1
-            if distance[local] == level + 1:
-                predecessor[local] = min(predecessor[local], v)
-        for arc in range(numpy.int64(dd_offsets[x]), numpy.int64(dd_offsets[x + 1])):
-            d = numpy.int64(dd_columns[arc])
-            if not (seen[d >> 6] >> numpy.uint64(d & 63)) & numpy.uint64(1):
-                found[d >> 6] |= numpy.uint64(1) << numpy.uint64(d & 63)
-                parents[d] = min(parents[d], v)
-    return marked
+class Bins:
+    """What nn arcs of a level reach, by rank: `ids(r)` are uint32 there, `tails(r)` uint32 here."""
+
+    def __init__(self, starts: NDArray[Any], ids: NDArray[Any], tails: NDArray[Any]) -> None:
+        self._starts, self._ids, self._tails = starts, ids, tails
+
+    def of(self, rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give ids and tails for one rank."""
+        mine = slice(self._starts[rank], self._starts[rank + 1])
+        return self._ids[mine], self._tails[mine]
 
 
-@serial
-def _receive(vertices, parents, level, distance, predecessor, fresh, marked):  # type: ignore[no-untyped-def]
-    """Take in what others found here; `fresh[:marked]` lists the vertices of the level so far."""
-    for position in range(len(vertices)):
-        local = numpy.int64(vertices[position])
-        if distance[local] == -1:
-            distance[local] = level + 1
-            fresh[marked] = local
-            marked += 1
-        if distance[local] == level + 1:
-            predecessor[local] = min(predecessor[local], parents[position])
-    return marked
+def unique_smallest(ids: NDArray[Any], tails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Keep each id once, with its smallest tail ("uniquify")."""
+    order = numpy.lexsort((tails, ids))
+    ids, tails = ids[order], tails[order]
+    first = numpy.ones(len(ids), numpy.bool_)
+    first[1:] = ids[1:] != ids[:-1]
+    return ids[first], tails[first]
 
 
 class RankSearch:
-    """One rank's state: `distance` and `predecessor` of its own vertices, `delegate_*` of all delegates."""
+    """One rank's state: labels of its own vertices, `delegate_*` of all delegates.
 
-    def __init__(self, part: RankGraph, delegates: NDArray[Any], vertex_count: int, ranks: int) -> None:
+    `distance` is int32; `predecessor` int64, the smallest delegate; `nn_predecessor` int64, the smallest
+    normal vertex. `backward` says in which direction each of nd, dn and dd is visited next.
+    """
+
+    def __init__(
+        self,
+        part: RankGraph,
+        delegates: NDArray[Any],
+        vertex_count: int,
+        ranks: int,
+        *,
+        symmetric: bool = False,
+        options: SearchOptions | None = None,
+    ) -> None:
         self.part = part
         self.rank = part.rank
         self.ranks = ranks
         self.delegates = delegates
+        self.options = options or SearchOptions()
+        self.optimized = symmetric and self.options.direction_optimized
         local = local_count(vertex_count, ranks, part.rank)
         self.distance = numpy.empty(local, numpy.int32)
         self.predecessor = numpy.empty(local, numpy.int64)
+        self.nn_predecessor = numpy.empty(local, numpy.int64)
         self.delegate_distance = numpy.empty(len(delegates), numpy.int32)
         self.delegate_predecessor = numpy.empty(len(delegates), numpy.int64)
+        self.level = 0
         self._seen = numpy.empty(mask_words(len(delegates)), numpy.uint64)
-        self._level = 0
-        self._frontier = numpy.empty(0, numpy.int64)
-        self._delegate_frontier = numpy.empty(0, numpy.int64)
         self._fresh = numpy.empty(local, numpy.int64)
         self._marked = 0
+        self._filled = {
+            "nd": len(part.nd_source_list),
+            "dn": int(numpy.bitwise_count(part.dn_source_mask).sum()),
+            "dd": int(numpy.bitwise_count(part.dd_source_mask).sum()),
+        }
+        self.backward = dict.fromkeys(OPTIMIZED, False)
+        self._ends: dict[str, Ends] = {}
+        self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
 
     def start(self, source: int) -> None:
         """Forget the last search and place the source, a vertex, wherever it lives."""
         self.distance.fill(-1)
         self.predecessor.fill(NOBODY)
+        self.nn_predecessor.fill(NOBODY)
         self.delegate_distance.fill(-1)
         self.delegate_predecessor.fill(NOBODY)
         self._seen.fill(0)
-        self._level = 0
+        self.level = 0
+        self.backward = dict.fromkeys(OPTIMIZED, False)
+        self._ends = {name: Ends(filled) for name, filled in self._filled.items()}
         self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
         place = int(numpy.searchsorted(self.delegates, source))
         if place < len(self.delegates) and int(self.delegates[place]) == source:
@@ -141,65 +118,118 @@ class RankSearch:
         elif source % self.ranks == self.rank:
             self._frontier = numpy.array([source // self.ranks])
             self.distance[source // self.ranks] = 0
+        self._count_work()
 
-    def visit(self) -> Found:
-        """Expand the frontier along all four subgraphs."""
+    def _count_work(self) -> None:
+        """Count the work ahead and choose each visit's direction (section IV-B)."""
+        part, ends = self.part, self._ends
+        ends["nd"].settle(*row_work(self._frontier, part.nd.row_offsets))
+        for name in ("dn", "dd"):
+            ends[name].settle(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
+        self._marked = 0
+        if not self.optimized:
+            return
+        # Destinations of nd are rows of dn, and the reverse.
+        unvisited = {"nd": ends["dn"].hidden, "dn": ends["nd"].hidden, "dd": ends["dd"].hidden}
+        for name in OPTIMIZED:
+            self.backward[name] = is_backward(
+                self.backward[name],
+                ends[name],
+                unvisited[name],
+                to_backward=self.options.backward(name),
+                to_forward=self.options.forward(name),
+            )
+
+    def visit_delegates(self) -> NDArray[Any]:
+        """Find delegates along nd and dd; returns their mask, uint64 words."""
         part, found = self.part, numpy.zeros_like(self._seen)
-        lengths = part.nn.row_offsets[self._frontier + 1].astype(numpy.int64)
-        lengths -= part.nn.row_offsets[self._frontier]
-        outgoing, by = (numpy.empty(int(lengths.sum()), numpy.int64) for _ in range(2))
-        reached = (self._seen, found, self.delegate_predecessor)
-        _visit_normal(self._frontier, self.ranks, self.rank, *part.nn, *part.nd, *reached, outgoing, by)
-        self._marked = _visit_delegates(
-            self._delegate_frontier,
-            self.delegates,
-            self._level,
-            *part.dn,
-            *part.dd,
-            *reached,
-            self.distance,
-            self.predecessor,
-            self._fresh,
-        )
-        vertices, predecessors = self._sort_out(outgoing, by)
-        return Found(found, vertices, predecessors)
+        if self._ends["nd"].new:
+            here = (self.ranks, self.rank)
+            if self.backward["nd"]:
+                look = (self._seen, self.distance, self.level, found, self.delegate_predecessor)
+                delegates_backward(part.dn_source_mask, _NO_NAMES, *here, *part.dn, *look)
+            else:
+                reached = (self._seen, found, self.delegate_predecessor)
+                delegates_forward(self._frontier, _NO_NAMES, *here, *part.nd, *reached)
+        if self._ends["dd"].new:
+            if self.backward["dd"]:
+                look = (self._seen, self.delegate_distance, self.level, found, self.delegate_predecessor)
+                delegates_backward(part.dd_source_mask, self.delegates, 0, 0, *part.dd, *look)
+            else:
+                reached = (self._seen, found, self.delegate_predecessor)
+                delegates_forward(self._delegate_frontier, self.delegates, 0, 0, *part.dd, *reached)
+        return found
 
-    def _sort_out(
-        self, outgoing: NDArray[Any], by: NDArray[Any]
-    ) -> tuple[tuple[NDArray[Any], ...], tuple[NDArray[Any], ...]]:
-        """Give each rank its vertices once ("uniquify"), as 32-bit ids, with the smallest predecessor."""
-        order = numpy.lexsort((by, outgoing))
-        outgoing, by = outgoing[order], by[order]
-        first = numpy.ones(len(outgoing), numpy.bool_)
-        first[1:] = outgoing[1:] != outgoing[:-1]
-        outgoing, by = outgoing[first], by[first]
-        owner = outgoing % self.ranks
-        chosen = [owner == rank for rank in range(self.ranks)]
-        vertices = tuple((outgoing[mine] // self.ranks).astype(numpy.uint32) for mine in chosen)
-        return vertices, tuple(by[mine] for mine in chosen)
+    def visit_normals(self) -> Bins:
+        """Find local vertices along dn, and sort what nn arcs reach by rank."""
+        part = self.part
+        if self._ends["dn"].new:
+            labels = (self.distance, self.predecessor, self._fresh, self._marked)
+            if self.backward["dn"]:
+                look = (part.nd_source_list, self.delegates, *part.nd, self.level, self.delegate_distance)
+                self._marked = normals_backward(*look, *labels)
+            else:
+                expand = (self._delegate_frontier, self.delegates, *part.dn, self.level)
+                self._marked = normals_forward(*expand, *labels)
+        counts = numpy.zeros(self.ranks, numpy.int64)
+        count_nn(self._frontier, self.ranks, *part.nn, counts)
+        starts = numpy.zeros(self.ranks + 1, numpy.int64)
+        numpy.cumsum(counts, out=starts[1:])
+        ids, tails = (numpy.empty(int(starts[-1]), numpy.uint32) for _ in range(2))
+        bin_nn(self._frontier, self.ranks, *part.nn, starts[:-1].copy(), ids, tails)
+        return Bins(starts, ids, tails)
 
-    def settle(self, delegates: NDArray[Any], arrivals: list[tuple[NDArray[Any], NDArray[Any]]]) -> int:
-        """Take in the reduced mask and what other ranks found here; count this rank's part of the frontier.
+    def receive(self, ids: NDArray[Any]) -> None:
+        """Take in normal vertices that other ranks, or own nn arcs, reached."""
+        self._marked = arrive(ids, self.level, self.distance, self._fresh, self._marked)
 
-        Parameters
-        ----------
-        delegates : the OR of all ranks' masks.
-        arrivals : (vertices, predecessors) addressed to this rank, from every rank.
+    def candidates(
+        self, ids: NDArray[Any], tails: NDArray[Any], *, level: int, scale: int = 1, shift: int = 0
+    ) -> None:
+        """Keep the smallest of the normal vertices tails * scale + shift as predecessors of a level's ids."""
+        keep_smallest(ids, tails, scale, shift, level, self.distance, self.nn_predecessor)
 
-        """
-        for vertices, predecessors in arrivals:
-            mine = (self._level, self.distance, self.predecessor, self._fresh, self._marked)
-            self._marked = _receive(vertices, predecessors, *mine)
-        self._level += 1
+    def wanted(self, ids: NDArray[Any], level: int) -> NDArray[numpy.bool_]:
+        """Tell which ids were found on this level and have no delegate for a predecessor."""
+        answer: NDArray[numpy.bool_] = self.distance[ids] == level + 1
+        answer &= self.predecessor[ids] == NOBODY
+        return answer
+
+    def settle(self, delegates: NDArray[Any]) -> tuple[int, int]:
+        """End a level with the OR of all ranks' masks; returns this rank's normal vertices and all delegates."""
+        self.level += 1
         self._frontier = self._fresh[: self._marked].copy()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
         self._delegate_frontier = numpy.flatnonzero(bits)
-        self.delegate_distance[self._delegate_frontier] = self._level
+        self.delegate_distance[self._delegate_frontier] = self.level
         self._seen |= delegates
-        return len(self._frontier) + len(self._delegate_frontier)
+        self._count_work()
+        return len(self._frontier), len(self._delegate_frontier)
 
+    @property
+    def frontier_sizes(self) -> tuple[int, int]:
+        """Count this rank's normal vertices and all delegates of the frontier."""
+        return len(self._frontier), len(self._delegate_frontier)
 
-def combine(founds: list[Found], rank: int) -> tuple[NDArray[Any], list[tuple[NDArray[Any], NDArray[Any]]]]:
-    """Do the exchange for one rank: reduce the masks of all ranks and pick what is addressed to it."""
-    mask = numpy.bitwise_or.reduce([found.delegates for found in founds])
-    return mask, [(found.vertices[rank], found.predecessors[rank]) for found in founds]
+    def owned_predecessors(self, rank: int) -> NDArray[Any]:
+        """Give the smallest predecessors found here, int64, of the delegates that a rank owns, ascending."""
+        return self.delegate_predecessor[self.delegates % self.ranks == rank]
+
+    def own_labels(
+        self, delegate_predecessor: NDArray[Any] | None
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Give distance (int32) and predecessor (int64, -1 for none) of the own vertices, delegates included.
+
+        `delegate_predecessor` has those of the delegates that this rank owns, `NOBODY` for none; without it
+        there are no predecessors.
+        """
+        own = self.delegates % self.ranks == self.rank
+        places = self.delegates[own].astype(numpy.int64) // self.ranks
+        distance = self.distance.copy()
+        distance[places] = self.delegate_distance[own]
+        if delegate_predecessor is None:
+            return distance, None
+        predecessor = numpy.where(self.predecessor == NOBODY, self.nn_predecessor, self.predecessor)
+        predecessor[places] = delegate_predecessor
+        predecessor[predecessor == NOBODY] = -1
+        return distance, predecessor

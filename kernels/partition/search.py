@@ -1,105 +1,119 @@
-"""Level-synchronous search over all ranks of a partition: in lock step here, or each rank on its own worker.
+"""Searches over all ranks of a partition: in lock step here, or each rank on its own worker.
 
-`prepare` simulates the ranks one after another in this process. `search_rank` is the same search as seen by
-one rank of a gang, with nothing shared but what `all_gather` carries.
+`prepare` runs the ranks of `kernels.partition.program` one after another in this process. `search_rank` is
+the same program as one rank of a gang.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from kernels.bfs.result import BFSResult
+from kernels.exchange import Wire, drive, run_in_lock_step
+from kernels.exchange.endpoint import Endpoint
 from kernels.partition.layout import PartitionedGraph
-from kernels.partition.rank_search import NOBODY, RankSearch, combine
+from kernels.partition.options import SearchOptions
+from kernels.partition.program import RankLabels, search_program
+from kernels.partition.rank_search import RankSearch
 
 
-class Gang(Protocol):
-    """What a rank needs of the others; `stages.gang.RankContext` fits."""
-
-    rank: int
-    size: int
-
-    def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all ranks."""
-        ...
-
-
-def _names(predecessor: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    return numpy.where(predecessor == NOBODY, -1, predecessor).astype(dtype)
-
-
-def _predecessor_dtype(vertex_count: int) -> Any:
+def predecessor_dtype(vertex_count: int) -> Any:
+    """Give the type of predecessors: int32 below 2^31 vertices, else int64."""
     return numpy.int32 if vertex_count < 1 << 31 else numpy.int64
 
 
-class PartitionSearch:
-    """A `kernels.bfs.Search` over a partition whose ranks are simulated in lock step.
+def directions_of(labels: Sequence[RankLabels]) -> tuple[str, ...]:
+    """Name each level's direction: "pull" where any rank visited any subgraph backward."""
+    levels = zip(*(rank.levels for rank in labels), strict=True)
+    return tuple("pull" if any(record.backward for record in level) else "push" for level in levels)
 
-    Results are in the numbering that was partitioned, with the smallest possible predecessors.
+
+def put_together(
+    labels: Sequence[RankLabels],
+    distance: NDArray[Any] | None,
+    predecessor: NDArray[Any] | None,
+) -> None:
+    """Write the ranks' labels into arrays of all vertices."""
+    ranks = len(labels)
+    for rank, own in enumerate(labels):
+        if distance is not None:
+            distance[rank::ranks] = own.distance
+        if predecessor is not None and own.predecessor is not None:
+            predecessor[rank::ranks] = own.predecessor
+
+
+def check_output(output: str) -> None:
+    """Raise ValueError unless the output is one that a search can have."""
+    if output not in ("distance", "predecessor", "both"):
+        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
+
+
+class PartitionSearch:
+    """A `kernels.bfs.Search` over a partition whose ranks run in lock step.
+
+    Results are in the numbering that was partitioned; predecessors as `kernels.partition.rank_search` says.
+    `labels` has the ranks' records of the last search.
     """
 
     strategy = "partition"
     reason = "the graph is partitioned by degree separation"
 
     def __init__(
-        self, graph: PartitionedGraph, *, output: str = "both", max_depth: int | None = None
+        self,
+        graph: PartitionedGraph,
+        *,
+        output: str = "both",
+        max_depth: int | None = None,
+        symmetric: bool = False,
+        options: SearchOptions | None = None,
     ) -> None:
         started = time.perf_counter()
+        check_output(output)
         self.graph = graph
         self.output = output
         self.max_depth = max_depth
+        self.labels: tuple[RankLabels, ...] = ()
         n = graph.vertex_count
-        self._ranks = [RankSearch(part, graph.delegates, n, graph.ranks) for part in graph.parts]
-        self._delegates = graph.delegates.astype(numpy.int64)
-        self._distance = numpy.empty(n, numpy.int32)
-        self._predecessor = numpy.empty(n if output != "distance" else 0, _predecessor_dtype(n))
+        self._ranks = [
+            RankSearch(part, graph.delegates, n, graph.ranks, symmetric=symmetric, options=options)
+            for part in graph.parts
+        ]
+        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
+        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def _program(self, end: Endpoint, source: int) -> Any:
+        tree = self.output != "distance"
+        return search_program(end, self._ranks[end.rank], source, max_depth=self.max_depth, tree=tree)
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; raises ValueError when it is not in the graph."""
         if not 0 <= source < self.graph.vertex_count:
             raise ValueError(
-                f"source {source} is not in the graph; it has vertices 0 to {len(self._distance) - 1}"
+                f"source {source} is not in the graph; it has vertices 0 to {self.graph.vertex_count - 1}"
             )
         started = time.perf_counter()
-        for rank in self._ranks:
-            rank.start(source)
-        level, frontier = 0, 1
-        directions = []
-        while frontier and (self.max_depth is None or level < self.max_depth):
-            founds = [rank.visit() for rank in self._ranks]
-            frontier = sum(rank.settle(*combine(founds, rank.rank)) for rank in self._ranks)
-            directions.append("push")
-            level += 1
-        self._collect()
-        return BFSResult(
-            source=source,
-            distance=self._distance if self.output != "predecessor" else None,
-            predecessor=self._predecessor if self.output != "distance" else None,
-            milliseconds=(time.perf_counter() - started) * 1e3,
-            directions=tuple(directions),
-        )
-
-    def _collect(self) -> None:
-        ranks = self.graph.ranks
-        for rank in self._ranks:
-            self._distance[rank.rank :: ranks] = rank.distance
-        self._distance[self._delegates] = self._ranks[0].delegate_distance
-        if self.output == "distance":
-            return
-        dtype = self._predecessor.dtype
-        for rank in self._ranks:
-            self._predecessor[rank.rank :: ranks] = _names(rank.predecessor, dtype)
-        best = numpy.minimum.reduce([rank.delegate_predecessor for rank in self._ranks])
-        self._predecessor[self._delegates] = _names(best, dtype)
+        labels = run_in_lock_step(lambda end: self._program(end, source), self.graph.ranks)
+        distance = self._distance if self.output != "predecessor" else None
+        predecessor = self._predecessor if self.output != "distance" else None
+        put_together(labels, distance, predecessor)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        self.labels = tuple(labels)
+        return BFSResult(source, distance, predecessor, milliseconds, directions_of(labels))
 
 
 def prepare(
-    graph: PartitionedGraph, *, output: str = "both", max_depth: int | None = None
+    graph: PartitionedGraph,
+    *,
+    output: str = "both",
+    max_depth: int | None = None,
+    symmetric: bool = False,
+    options: SearchOptions | None = None,
 ) -> PartitionSearch:
     """Make a partitioned graph ready for searches, as `kernels.bfs.prepare` does for a CSR graph.
 
@@ -107,31 +121,15 @@ def prepare(
     ----------
     output : "distance", "predecessor" or "both".
     max_depth : do not expand beyond this distance.
+    symmetric : whether every arc has its reverse; only then may a direction turn.
+    options : what else can be chosen; raises ValueError where its groups do not fit the ranks.
 
     """
-    if output not in ("distance", "predecessor", "both"):
-        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
-    return PartitionSearch(graph, output=output, max_depth=max_depth)
+    return PartitionSearch(graph, output=output, max_depth=max_depth, symmetric=symmetric, options=options)
 
 
 def search_rank(
-    gang: Gang, state: RankSearch, source: int, *, max_depth: int | None = None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Search from one vertex as one rank of a gang; every rank calls this with its own state.
-
-    Returns this rank's `distance` (int32) and `predecessor` (int64, -1 for none), one value per local
-    vertex: vertex v of the graph is entry v // p of rank v mod p. Delegates stand with their owners.
-    """
-    state.start(source)
-    level, frontier = 0, 1
-    while frontier and (max_depth is None or level < max_depth):
-        founds = gang.all_gather(state.visit())
-        frontier = sum(gang.all_gather(state.settle(*combine(founds, state.rank))))
-        level += 1
-    delegates = state.delegates.astype(numpy.int64)
-    best = numpy.minimum.reduce(gang.all_gather(state.delegate_predecessor))
-    own = delegates % state.ranks == state.rank
-    distance, predecessor = state.distance.copy(), state.predecessor.copy()
-    distance[delegates[own] // state.ranks] = state.delegate_distance[own]
-    predecessor[delegates[own] // state.ranks] = best[own]
-    return distance, _names(predecessor, numpy.int64)
+    wire: Wire, state: RankSearch, source: int, *, max_depth: int | None = None, tree: bool = True
+) -> RankLabels:
+    """Search from one vertex as one rank of a gang; every rank calls this with its own state."""
+    return drive(search_program(Endpoint(wire), state, source, max_depth=max_depth, tree=tree), wire)

@@ -19,9 +19,6 @@ from kernels.partition import (
     suggest_threshold,
     to_arrays,
 )
-from kernels.partition.rank_search import RankSearch
-from kernels.partition.search import search_rank
-from stages.gang import run_in_threads
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
 
 ZOO = list(zoo())
@@ -34,17 +31,6 @@ def layouts() -> Iterator[tuple[int, int]]:
     for ranks in RANKS:
         for threshold in THRESHOLDS:
             yield ranks, threshold
-
-
-def smallest_predecessors(
-    offsets: numpy.ndarray, columns: numpy.ndarray, distance: numpy.ndarray
-) -> numpy.ndarray:
-    tails = numpy.repeat(numpy.arange(len(distance)), numpy.diff(offsets))
-    heads = columns.astype(numpy.int64)
-    tree = (distance[tails] >= 0) & (distance[heads] == distance[tails] + 1)
-    result = numpy.full(len(distance), len(distance))
-    numpy.minimum.at(result, heads[tree], tails[tree])
-    return numpy.where(result == len(distance), -1, result)
 
 
 @pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
@@ -113,23 +99,6 @@ def test_lists_and_masks_name_the_rows_that_are_not_empty() -> None:
 
 
 @pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
-def test_searches_equal_scipy(graph: ZooGraph) -> None:
-    for symmetric in (True, False):
-        offsets, columns = graph.csr(symmetric=symmetric)
-        n = graph.vertex_count
-        # A thousand levels on fifteen layouts are slow enough from one source.
-        sources = sorted({n // 2} if n == 1000 else {0, n // 2, n - 1} & set(range(n)))
-        wanted = {source: scipy_distances(offsets, columns, source) for source in sources}
-        for ranks, threshold in layouts():
-            search = prepare(partition(offsets, columns, ranks=ranks, threshold=threshold))
-            for source, distance in wanted.items():
-                result = search.run(source)
-                assert numpy.array_equal(result.distance, distance)
-                parents = smallest_predecessors(offsets, columns, distance)
-                assert numpy.array_equal(result.predecessor, parents)
-
-
-@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
 def test_components_equal_scipy(graph: ZooGraph) -> None:
     for symmetric in (True, False):
         offsets, columns = graph.csr(symmetric=symmetric)
@@ -154,33 +123,6 @@ def test_many_blocks_of_rows() -> None:
         again = assemble(whole)
         assert numpy.array_equal(again[0], offsets)
         assert numpy.array_equal(again[1], columns)
-
-
-def test_ranks_of_a_gang_find_the_same() -> None:
-    for graph in ZOO[-9:]:
-        offsets, columns = graph.csr()
-        whole = partition(offsets, columns, ranks=3, threshold=5)
-        expected = prepare(whole).run(1)
-        states = [RankSearch(part, whole.delegates, whole.vertex_count, 3) for part in whole.parts]
-        answers = run_in_threads(lambda gang, state: search_rank(gang, state, 1), states)
-        for rank, (distance, predecessor) in enumerate(answers):
-            assert numpy.array_equal(distance, expected.distance[rank::3])
-            assert numpy.array_equal(predecessor, expected.predecessor[rank::3])
-
-
-def test_max_depth_and_outputs() -> None:
-    offsets, columns = BY_NAME["path_33"].csr()
-    whole = partition(offsets, columns, ranks=2, threshold=1)
-    result = prepare(whole, max_depth=3).run(10)
-    distance = scipy_distances(offsets, columns, 10)
-    assert numpy.array_equal(result.distance, numpy.where(distance <= 3, distance, -1))
-    assert result.directions == ("push",) * 3
-    assert prepare(whole, output="distance").run(0).predecessor is None
-    assert prepare(whole, output="predecessor").run(0).distance is None
-    with pytest.raises(ValueError, match="output is 'all'"):
-        prepare(whole, output="all")
-    with pytest.raises(ValueError, match="source 33 is not in the graph"):
-        prepare(whole).run(33)
 
 
 def test_uint64_columns() -> None:

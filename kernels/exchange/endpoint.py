@@ -1,0 +1,76 @@
+"""One rank's end of the exchange, what it waits for, and the driver of one rank over a real wire."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Ticket(NamedTuple):
+    """Parcels that a program waits for: one of each of these ranks, posted under this number."""
+
+    number: int
+    senders: tuple[int, ...]
+
+
+Program = Generator[Ticket, dict[int, Any], Result]
+"""A rank's work; each ticket that it yields is answered with the parcels by sender."""
+
+
+class Wire(Protocol):
+    """Carries values between ranks; `stages.gang.RankContext` fits."""
+
+    rank: int
+    size: int
+
+    def send(self, to: int, number: int, value: Any) -> None:
+        """Take a value on its way, without waiting for its receiver."""
+        ...
+
+    def receive(self, sender: int, number: int) -> Any:
+        """Wait for the value that `sender` sent under this number."""
+        ...
+
+
+class Endpoint:
+    """What a program knows of the others: its own rank, how many there are, and how to post to them.
+
+    Every rank posts in the same order, so that the n-th post of one belongs to the n-th of all the others.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self.rank = wire.rank
+        self.size = wire.size
+        self._wire = wire
+        self._posted = 0
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """All ranks but this one."""
+        return tuple(rank for rank in range(self.size) if rank != self.rank)
+
+    def post(self, parcels: Mapping[int, Any], senders: Iterable[int]) -> Ticket:
+        """Send `parcels` to the ranks that they are for; returns what to yield for those of `senders`.
+
+        A parcel to the own rank is refused with ValueError: nothing needs to carry it.
+        """
+        number = self._posted
+        self._posted += 1
+        for to, value in parcels.items():
+            if to == self.rank:
+                raise ValueError(f"rank {to} posts to itself")
+            self._wire.send(to, number, value)
+        return Ticket(number, tuple(senders))
+
+
+def drive(program: Program[Result], wire: Wire) -> Result:
+    """Run one rank's program to its end over a wire whose other ends run theirs."""
+    try:
+        ticket = next(program)
+        while True:
+            ticket = program.send({sender: wire.receive(sender, ticket.number) for sender in ticket.senders})
+    except StopIteration as end:
+        result: Result = end.value
+        return result

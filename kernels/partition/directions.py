@@ -1,0 +1,38 @@
+"""The direction of each visit: forward work counted, backward work estimated (section IV-B).
+
+A destination that is not visited yet looks at its possible parents one by one. Each is on the frontier with
+probability a = q / (q + s), for q new sources of the subgraph and s that are not visited; so the expected
+number of looks is a geometric series, at most 1 / a, and the backward work of u unvisited destinations is
+u (q + s) / q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Ends:
+    """Of one kind of row on one rank, those that are not empty: how many are new, how many unvisited."""
+
+    hidden: int
+    new: int = 0
+    arcs: int = 0  # of the new ones
+
+    def settle(self, new: int, arcs: int) -> None:
+        """Take in the next frontier."""
+        self.hidden -= new
+        self.new = new
+        self.arcs = arcs
+
+
+def is_backward(
+    was_backward: bool, sources: Ends, destinations: int, *, to_backward: float, to_forward: float
+) -> bool:
+    """Decide a visit's direction; `destinations` counts those with possible parents that are not visited."""
+    if not sources.new:
+        return was_backward
+    backward_work = destinations * (sources.new + sources.hidden) / sources.new
+    if was_backward:
+        return not sources.arcs < to_forward * backward_work
+    return sources.arcs > to_backward * backward_work

@@ -1,0 +1,172 @@
+"""Local all-to-all (section V-B): first within the group, then between ranks of one place in their groups.
+
+A rank gives each mate what goes to the mate's place in any group; the mate joins what all gave it and sends
+that on, as one parcel a group. So each rank sends to its mates and its twins alone, larger parcels than
+`kernels.partition.direct`, in which uniquify finds more duplicates. Predecessors come back on the same way.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.exchange import Endpoint, Groups, Ticket
+from kernels.partition.direct import Steps, as_bits, from_bits, joined
+from kernels.partition.rank_search import NOBODY, Bins, RankSearch
+
+Answers = Generator[Ticket, dict[int, Any], dict[int, Any]]
+
+
+@dataclass
+class _Joined:
+    """What went on to one twin in a level: whose it was, and where each id went among those sent."""
+
+    sizes: dict[int, int]  # by origin
+    sent: int
+    places: NDArray[Any] | None  # of each id among those sent, None for its own place
+
+
+class LocalAllToAll:
+    """As `Direct`, in two hops."""
+
+    def __init__(self, end: Endpoint, state: RankSearch, groups: Groups, *, tree: bool) -> None:
+        self._end, self._state, self._groups, self._tree = end, state, groups, tree
+        self._origins = sorted((end.rank, *groups.mates))
+        self._tails: dict[int, list[NDArray[Any]]] = defaultdict(list)
+        self._here: list[tuple[int, dict[int, NDArray[Any]]]] = []
+        self._joined: list[dict[int, _Joined]] = []
+        self._came: dict[int, list[tuple[int, NDArray[Any]]]] = defaultdict(list)
+        self.sent_bytes = 0
+
+    def deliver(self, bins: Bins) -> Steps:
+        """Send a level's vertices, and take in those that come."""
+        end, state, groups = self._end, self._state, self._groups
+        given: dict[int, list[NDArray[Any]]] = {}
+        for mate in self._origins:
+            pairs = [bins.of(groups.at(group, mate % groups.members)) for group in range(groups.count)]
+            given[mate] = [ids for ids, _ in pairs]
+            if self._tree:
+                self._tails[mate].append(joined([tails for _, tails in pairs], numpy.uint32))
+            if mate != end.rank:
+                self.sent_bytes += sum(ids.nbytes for ids in given[mate])
+        gathered = yield end.post({mate: given[mate] for mate in groups.mates}, groups.mates)
+        gathered[end.rank] = given[end.rank]
+        here = {origin: gathered[origin][groups.group] for origin in self._origins}
+        for ids in here.values():
+            state.receive(ids)
+        parcels, records = {}, {}
+        for twin in groups.twins:
+            parts = [gathered[origin][twin // groups.members] for origin in self._origins]
+            parcels[twin], places = joined(parts, numpy.uint32), None
+            if state.options.uniquify:
+                parcels[twin], places = numpy.unique(parcels[twin], return_inverse=True)
+            self.sent_bytes += parcels[twin].nbytes
+            sizes = {origin: len(part) for origin, part in zip(self._origins, parts, strict=True)}
+            records[twin] = _Joined(sizes, len(parcels[twin]), places)
+        came = yield end.post(parcels, groups.twins)
+        for twin in groups.twins:
+            state.receive(came[twin])
+            if self._tree and len(came[twin]):
+                self._came[twin].append((state.level, came[twin]))
+        if self._tree:
+            self._here.append((state.level, here))
+            self._joined.append(records)
+
+    def answer(self) -> Steps:
+        """Exchange the predecessors that are asked for; every rank does so once, after the last level."""
+        end, state, groups = self._end, self._state, self._groups
+        asked_of = {
+            twin: [state.wanted(ids, level) for level, ids in self._came[twin]] for twin in groups.twins
+        }
+        asked = yield end.post({twin: as_bits(asked_of[twin]) for twin in groups.twins}, groups.twins)
+        by_twin = self._levels_of(asked)
+        wanted = {origin: self._wanted(origin, by_twin) for origin in self._origins}
+        bits = {mate: as_bits(wanted[mate]) for mate in groups.mates}
+        questions = yield end.post(bits, groups.mates)
+        questions[end.rank] = as_bits(wanted[end.rank])
+        replies = {}
+        for mate in self._origins:
+            tails = joined(self._tails[mate], numpy.uint32)
+            replies[mate] = tails[from_bits(questions[mate], len(tails))]
+        self.sent_bytes += sum(replies[mate].nbytes for mate in groups.mates)
+        tails_by = yield end.post({mate: replies[mate] for mate in groups.mates}, groups.mates)
+        tails_by[end.rank] = replies[end.rank]
+        onward = self._sort_back(tails_by, wanted, by_twin)
+        self.sent_bytes += sum(vertices.nbytes for vertices in onward.values())
+        final = yield end.post(onward, groups.twins)
+        for twin in groups.twins:
+            first = 0
+            for (level, ids), chosen in zip(self._came[twin], asked_of[twin], strict=True):
+                count = int(chosen.sum())
+                state.candidates(ids[chosen], final[twin][first : first + count], level=level)
+                first += count
+
+    def _levels_of(self, asked: dict[int, NDArray[Any]]) -> list[dict[int, NDArray[Any]]]:
+        """Cut the twins' questions into levels."""
+        levels: list[dict[int, NDArray[Any]]] = [{} for _ in self._joined]
+        for twin in self._groups.twins:
+            answers = from_bits(asked[twin], sum(records[twin].sent for records in self._joined))
+            first = 0
+            for level, records in zip(levels, self._joined, strict=True):
+                level[twin] = answers[first : first + records[twin].sent]
+                first += records[twin].sent
+        return levels
+
+    def _parts(self, record: _Joined, origin: int) -> tuple[slice, NDArray[Any] | None]:
+        """Say where an origin's ids stood among those joined, and where they went among those sent."""
+        first = sum(size for other, size in record.sizes.items() if other < origin)
+        part = slice(first, first + record.sizes[origin])
+        return part, None if record.places is None else record.places[part]
+
+    def _wanted(self, origin: int, by_twin: list[dict[int, NDArray[Any]]]) -> list[NDArray[Any]]:
+        """Tell which of an origin's ids are asked for, in the order in which it gave them."""
+        answers = []
+        for (level, here), records, asked in zip(self._here, self._joined, by_twin, strict=True):
+            for group in range(self._groups.count):
+                twin = self._groups.at(group, self._groups.member)
+                if twin == self._end.rank:
+                    answers.append(self._state.wanted(here[origin], level))
+                    continue
+                part, places = self._parts(records[twin], origin)
+                answers.append(asked[twin][part if places is None else places])
+        return answers
+
+    def _sort_back(
+        self,
+        tails_by: dict[int, NDArray[Any]],
+        wanted: dict[int, list[NDArray[Any]]],
+        by_twin: list[dict[int, NDArray[Any]]],
+    ) -> dict[int, NDArray[Any]]:
+        """Use what comes for this rank, and join what goes on to each twin, smallest first come or not."""
+        best = [
+            {twin: numpy.full(record.sent, NOBODY) for twin, record in records.items()}
+            for records in self._joined
+        ]
+        for origin in self._origins:
+            vertices = tails_by[origin].astype(numpy.int64) * self._end.size + origin
+            first = 0
+            chosen = iter(wanted[origin])
+            for (level, here), records, smallest in zip(self._here, self._joined, best, strict=True):
+                for group in range(self._groups.count):
+                    twin = self._groups.at(group, self._groups.member)
+                    asked = next(chosen)
+                    some = vertices[first : first + int(asked.sum())]
+                    first += len(some)
+                    if twin == self._end.rank:
+                        self._state.candidates(here[origin][asked], some, level=level)
+                        continue
+                    part, places = self._parts(records[twin], origin)
+                    where = numpy.arange(part.start, part.stop) if places is None else places
+                    numpy.minimum.at(smallest[twin], where[asked], some)
+        return {
+            twin: joined(
+                [smallest[twin][asked[twin]] for smallest, asked in zip(best, by_twin, strict=True)],
+                numpy.int64,
+            )
+            for twin in self._groups.twins
+        }

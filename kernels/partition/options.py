@@ -1,0 +1,62 @@
+"""What can be chosen about a search over ranks (Pan, Pearce, Owens 2018, sections IV-B, V and VI)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+OPTIMIZED = ("nd", "dn", "dd")
+"""Subgraphs whose direction is decided; nn is always expanded forward."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options by the names of the paper's section VI, and the direction-switching factors.
+
+    A visit turns backward when its counted forward work is above `*_backward` times the estimated backward
+    work, and forward again when it is below `*_forward` times that. The defaults lie amid the wide range of
+    factors that the paper finds near-optimal; a turn back takes a tenth of what a turn there takes, so that
+    no visit swings to and fro.
+
+    Raises ValueError for what cannot be.
+    """
+
+    direction_optimized: bool = True
+    """DO; a graph that is not symmetric is searched forward in any case."""
+    local_all_to_all: bool = False
+    """L: vertices for a rank of another group go there by way of the member with its place in this group."""
+    uniquify: bool = False
+    """U: no vertex is sent to a rank twice in a level."""
+    reduction: Literal["blocking", "overlapped"] = "overlapped"
+    """BR waits for the delegates before it visits normal vertices; IR does so after they are exchanged."""
+    changed_only: bool = True
+    """Send only those words of a mask that changed, and nothing where none did."""
+    groups: int = 0
+    """Hosts that the ranks are taken to be on, for L and a reduction in two phases; 0 for neither."""
+    nd_backward: float = 0.5
+    dn_backward: float = 0.5
+    dd_backward: float = 0.5
+    nd_forward: float = 0.05
+    dn_forward: float = 0.05
+    dd_forward: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.reduction not in ("blocking", "overlapped"):
+            raise ValueError(f"reduction is {self.reduction!r}; it can be 'blocking' or 'overlapped'")
+        if self.groups < 0:
+            raise ValueError(f"groups is {self.groups}; it is a number of hosts, or 0 for none")
+        if self.local_all_to_all and not self.groups:
+            raise ValueError("local_all_to_all exchanges within groups first; say how many `groups`")
+        for name in OPTIMIZED:
+            if not 0 <= self.forward(name) <= self.backward(name):
+                raise ValueError(f"{name}_forward lies between 0 and {name}_backward")
+
+    def backward(self, name: str) -> float:
+        """Give the factor from which on a subgraph is visited backward."""
+        factor: float = getattr(self, f"{name}_backward")
+        return factor
+
+    def forward(self, name: str) -> float:
+        """Give the factor under which a subgraph is visited forward again."""
+        factor: float = getattr(self, f"{name}_forward")
+        return factor

@@ -1,0 +1,140 @@
+"""A breadth-first search as each rank of a partition goes through it (Pan, Pearce, Owens 2018, figure 3).
+
+In every level a rank visits the delegates' stream (nd, dd), begins the reduction of their mask, visits the
+normal stream (dn, nn), exchanges what nn arcs reach, and ends the reduction; with a blocking reduction this
+ends before the normal stream. The counts of what is new, gathered from all, tell whether there is a further
+level.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.exchange import Endpoint, Groups, Program, gather, swap
+from kernels.partition.direct import Direct
+from kernels.partition.local_all_to_all import LocalAllToAll
+from kernels.partition.masks import Reduction
+from kernels.partition.rank_search import RankSearch
+
+
+@dataclass(frozen=True)
+class LevelRecord:
+    """One rank's part of a level. Times are wall-clock milliseconds and include waiting for others."""
+
+    normal: int  # frontier of this rank
+    delegates: int  # frontier of all ranks
+    backward: tuple[str, ...]  # of nd, dn and dd
+    visit_milliseconds: float
+    reduce_milliseconds: float
+    exchange_milliseconds: float
+    mask_bytes: int  # sent
+    vertex_bytes: int  # sent
+
+
+@dataclass(frozen=True)
+class RankLabels:
+    """What one rank knows at the end: labels of its own vertices (vertex v is entry v // p of rank v mod p)."""
+
+    distance: NDArray[Any]  # int32, -1 unreached
+    predecessor: NDArray[Any] | None  # int64, -1 none
+    milliseconds: float
+    answer_bytes: int  # sent for predecessors
+    levels: tuple[LevelRecord, ...] = field(default=())
+
+
+class _Clock:
+    """Adds up the time between `start` and `stop`."""
+
+    def __init__(self) -> None:
+        self.milliseconds = 0.0
+        self._since = 0.0
+
+    def start(self) -> None:
+        self._since = time.perf_counter()
+
+    def stop(self) -> None:
+        self.milliseconds += (time.perf_counter() - self._since) * 1e3
+
+
+def search_program(
+    end: Endpoint, state: RankSearch, source: int, *, max_depth: int | None = None, tree: bool = True
+) -> Program[RankLabels]:
+    """Search from one vertex as one rank; every rank runs this with its own state.
+
+    Raises ValueError where the options' groups do not fit the number of ranks.
+    """
+    options = state.options
+    groups = Groups.of(end.rank, end.size, options.groups) if options.groups else None
+    route: Direct | LocalAllToAll
+    if options.local_all_to_all and groups is not None:
+        route = LocalAllToAll(end, state, groups, tree=tree)
+    else:
+        route = Direct(end, state, tree=tree)
+    reduction = Reduction(end, groups=groups, changed_only=options.changed_only)
+    started = time.perf_counter()
+    state.start(source)
+    records = []
+    normal, delegates = state.frontier_sizes
+    frontier, level = 1, 0
+    while frontier and (max_depth is None or level < max_depth):
+        backward = tuple(name for name, turned in state.backward.items() if turned)
+        sent = reduction.sent_bytes, route.sent_bytes
+        visit, reduce, exchange = _Clock(), _Clock(), _Clock()
+        visit.start()
+        found = state.visit_delegates()
+        visit.stop()
+        reduce.start()
+        begun = reduction.begin(found)
+        if options.reduction == "blocking":
+            found = yield from reduction.end(found, begun)
+        reduce.stop()
+        visit.start()
+        bins = state.visit_normals()
+        visit.stop()
+        exchange.start()
+        yield from route.deliver(bins)
+        exchange.stop()
+        if options.reduction == "overlapped":
+            reduce.start()
+            found = yield from reduction.end(found, begun)
+            reduce.stop()
+        visit.start()
+        was = normal, delegates
+        normal, delegates = state.settle(found)
+        visit.stop()
+        exchange.start()
+        frontier = delegates + sum((yield from gather(end, normal)))
+        exchange.stop()
+        level += 1
+        records.append(
+            LevelRecord(
+                *was,
+                backward,
+                visit.milliseconds,
+                reduce.milliseconds,
+                exchange.milliseconds,
+                reduction.sent_bytes - sent[0],
+                route.sent_bytes - sent[1],
+            )
+        )
+    sent_before = route.sent_bytes
+    own = None
+    if tree:
+        yield from route.answer()
+        slices = {rank: state.owned_predecessors(rank) for rank in end.others}
+        own = state.owned_predecessors(end.rank)
+        for smallest in (yield from swap(end, slices)).values():
+            own = numpy.minimum(own, smallest)
+    distance, predecessor = state.own_labels(own)
+    return RankLabels(
+        distance,
+        predecessor,
+        (time.perf_counter() - started) * 1e3,
+        route.sent_bytes - sent_before,
+        tuple(records),
+    )

@@ -1,0 +1,150 @@
+"""The inner loops of one rank's visits, forward and backward (section IV).
+
+A visit finds delegates (nd, dd) or local normal vertices (dn), or sorts what nn arcs reach by rank. Forward,
+it expands the rows of the frontier; backward, every destination that is not visited looks for a parent on
+the frontier in its own row of the opposite subgraph and ends at the first, which is the smallest since rows
+ascend. Directions give the same finds and the same smallest parents.
+
+`parents` hold the smallest parent found so far, a vertex of the whole graph, `NOBODY` for none.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from kernels.jit import serial
+
+NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
+"""The predecessor that every other one is smaller than."""
+
+
+@serial
+def row_work(frontier, offsets):  # type: ignore[no-untyped-def]
+    """Count the rows of a frontier that are not empty, and their arcs."""
+    rows = 0
+    arcs = 0
+    for position in range(len(frontier)):
+        row = frontier[position]
+        length = numpy.int64(offsets[row + 1]) - numpy.int64(offsets[row])
+        arcs += length
+        if length:
+            rows += 1
+    return rows, arcs
+
+
+@serial
+def count_nn(frontier, ranks, offsets, columns, counts):  # type: ignore[no-untyped-def]
+    """Count the nn arcs of the frontier by the rank that they lead to."""
+    for position in range(len(frontier)):
+        local = frontier[position]
+        for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
+            counts[numpy.int64(columns[arc]) % ranks] += 1
+
+
+@serial
+def bin_nn(frontier, ranks, offsets, columns, places, ids, tails):  # type: ignore[no-untyped-def]
+    """Sort the nn arcs of the frontier by rank: 32-bit ids there, and the local tails of the arcs."""
+    for position in range(len(frontier)):
+        local = frontier[position]
+        for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
+            v = numpy.int64(columns[arc])
+            place = places[v % ranks]
+            places[v % ranks] = place + 1
+            ids[place] = v // ranks
+            tails[place] = local
+
+
+@serial
+def delegates_forward(  # type: ignore[no-untyped-def]
+    frontier, names, ranks, rank, offsets, columns, seen, found, parents
+):
+    """Expand rows towards delegates (nd; dd with the delegates' `names`, which nd leaves empty)."""
+    for position in range(len(frontier)):
+        row = numpy.int64(frontier[position])
+        v = numpy.int64(names[row]) if len(names) else row * ranks + rank
+        for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
+            d = numpy.int64(columns[arc])
+            if not (seen[d >> 6] >> numpy.uint64(d & 63)) & numpy.uint64(1):
+                found[d >> 6] |= numpy.uint64(1) << numpy.uint64(d & 63)
+                parents[d] = min(parents[d], v)
+
+
+@serial
+def delegates_backward(  # type: ignore[no-untyped-def]
+    mask, names, ranks, rank, offsets, columns, seen, labels, level, found, parents
+):
+    """Let unvisited delegates of a source mask look for parents (nd in dn's rows; dd in its own)."""
+    for word in range(len(mask)):
+        bits = mask[word] & ~seen[word]
+        d = numpy.int64(word) * 64
+        while bits:
+            if bits & numpy.uint64(1):
+                for arc in range(numpy.int64(offsets[d]), numpy.int64(offsets[d + 1])):
+                    column = numpy.int64(columns[arc])
+                    if labels[column] == level:
+                        v = numpy.int64(names[column]) if len(names) else column * ranks + rank
+                        found[word] |= numpy.uint64(1) << numpy.uint64(d & 63)
+                        parents[d] = min(parents[d], v)
+                        break
+            bits >>= numpy.uint64(1)
+            d += 1
+
+
+@serial
+def normals_forward(  # type: ignore[no-untyped-def]
+    frontier, names, offsets, columns, level, distance, parents, fresh, marked
+):
+    """Expand delegates towards the normal vertices here (dn); `fresh[:marked]` lists what is found."""
+    for position in range(len(frontier)):
+        x = frontier[position]
+        v = numpy.int64(names[x])
+        for arc in range(numpy.int64(offsets[x]), numpy.int64(offsets[x + 1])):
+            local = numpy.int64(columns[arc])
+            if distance[local] == -1:
+                distance[local] = level + 1
+                fresh[marked] = local
+                marked += 1
+            if distance[local] == level + 1:
+                parents[local] = min(parents[local], v)
+    return marked
+
+
+@serial
+def normals_backward(  # type: ignore[no-untyped-def]
+    sources, names, offsets, columns, level, labels, distance, parents, fresh, marked
+):
+    """Let unvisited normal vertices of the source list look for a delegate on the frontier (dn in nd's rows)."""
+    for position in range(len(sources)):
+        local = numpy.int64(sources[position])
+        if distance[local] != -1:
+            continue
+        for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
+            d = numpy.int64(columns[arc])
+            if labels[d] == level:
+                distance[local] = level + 1
+                parents[local] = min(parents[local], numpy.int64(names[d]))
+                fresh[marked] = local
+                marked += 1
+                break
+    return marked
+
+
+@serial
+def arrive(ids, level, distance, fresh, marked):  # type: ignore[no-untyped-def]
+    """Take in normal vertices that nn arcs reached."""
+    for position in range(len(ids)):
+        local = numpy.int64(ids[position])
+        if distance[local] == -1:
+            distance[local] = level + 1
+            fresh[marked] = local
+            marked += 1
+    return marked
+
+
+@serial
+def keep_smallest(ids, candidates, scale, shift, level, distance, parents):  # type: ignore[no-untyped-def]
+    """Keep the smallest candidate of each vertex of a level; candidate c is vertex c * scale + shift."""
+    for position in range(len(ids)):
+        local = numpy.int64(ids[position])
+        if distance[local] == level + 1:
+            parents[local] = min(parents[local], numpy.int64(candidates[position]) * scale + shift)
