@@ -14,7 +14,6 @@
 // there first; the vertices that it leaves wait for their rows, read in stretches of 1, 2, 4, ... lines.
 
 #include "kernels/bfs/labels.cuh"
-#include "kernels/cuda/grid_barrier.cuh"
 
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 constexpr u32 LINE = 32;                 // columns that are read at once: one line of 128 bytes, two of u64

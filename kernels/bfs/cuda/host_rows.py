@@ -10,12 +10,12 @@ from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 
-SOURCE = "kernels/bfs/host_rows.cu"
+SOURCE, PREPARATION = "kernels/bfs/host_rows.cu", "kernels/bfs/host_rows_prepare.cu"
 LINE = 32  # columns, as in host_rows.cuh
 LINES = 32  # of a word, as in host_rows.cuh
 HEAD_GROUP = 4  # as in host_rows.cuh
 CONTROL_WORDS = 4 * 32  # four copies of host_rows.cuh's
-LENGTHS = 64 * 8  # as in host_rows.cu
+LENGTHS = 64 * 8  # as in host_rows_prepare.cu
 LOG_FIRST = 3  # as in host_rows.cu
 LOGGED_LEVELS = 1 << 16
 """Levels whose direction is told; those beyond are called top-down."""
@@ -137,8 +137,9 @@ class HostRowsSearch:
         self._item = column_indices.dtype.itemsize
         self._over_link = in_host_memory(column_indices)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
-        self._module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype), TREE=self._labels.tree)
-        self._kernel = self._module.get_function("search")
+        vertex = vertex_macro(column_indices.dtype)
+        self._preparation = load(PREPARATION, VERTEX=vertex, TREE=0)
+        self._kernel = load(SOURCE, VERTEX=vertex, TREE=self._labels.tree).get_function("search")
         processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
         grid = resident_blocks(self._kernel, block)
         if blocks_per_processor is not None:
@@ -189,7 +190,7 @@ class HostRowsSearch:
 
     def _start(self, name: str, items: int, *arguments: Any) -> None:
         if items > 0:
-            self._module.get_function(name)((blocks_for(items, 256, most=1 << 11),), (256,), arguments)
+            self._preparation.get_function(name)((blocks_for(items, 256, most=1 << 11),), (256,), arguments)
 
     def _keep(self, budget: int) -> KeptLines | None:
         """Copy the lines of the longest rows, at most `budget` bytes, to the device."""

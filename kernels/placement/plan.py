@@ -1,0 +1,190 @@
+"""What fits where: the placements, what each takes, and the choice among them.
+
+| placement | rows | beside them on the device |
+|---|---|---|
+| `device` | device memory | all that the search makes |
+| `split` | pinned host memory; the longest rows also on the device | first neighbours of every vertex |
+| `pinned` | pinned host memory | offsets, labels and bitmaps |
+| `streamed` | where they are stored; two buffers at a time in pinned memory | the same, and a buffer for each |
+| `host` | host memory of a CPU search | - |
+
+Only numbers are looked at here, so that a run is refused before it reads anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PLACEMENTS = ("device", "split", "pinned", "streamed")
+"""The names that may be asked for, by how fast a search is."""
+
+HEADS = (8, 4)
+"""First neighbours that `split` keeps of every vertex, tried in this order (Kronecker 24 on an H200, a
+quarter of the columns kept: 2.3 ms with 8, 3.3 ms with 4)."""
+
+HEAD_SHARE = 0.5
+"""Part of what is free on the device that first neighbours may take; the rest is for the longest rows."""
+
+BUFFERS = 3
+"""Buffers of a streamed search: one that is read into, one that is copied, one that is searched."""
+
+BUFFER_BYTES = 64 << 20
+"""Of each, at most: a stored shard, which takes 1.2 ms over the link and 20 ms or more to decode."""
+
+LEAST_BUFFER = 1 << 12
+"""Of each, at least: a word of lines of 32-bit columns (kernels/bfs/host_rows.cuh)."""
+
+
+class DoesNotFit(ValueError):
+    """A placement does not fit its limits; `hint` says what would."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What decides where a graph fits, in bytes.
+
+    `rows` are the columns, or the stream of encoded rows; `on_device` is what a search of rows on the device
+    takes, rows included; `beside` what a search of rows elsewhere takes on the device, and `head` what one
+    first neighbour of every vertex takes there.
+    """
+
+    rows: int
+    on_device: int
+    beside: int
+    head: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes that a search may take on the device and that rows may take in host memory; None without limit."""
+
+    device: int | None = None
+    host: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A placement with what it takes; `heads` and `keep` (bytes of the longest rows) are those of `split`."""
+
+    placement: str
+    device_bytes: int
+    host_bytes: int  # of rows and buffers
+    reason: str
+    heads: int = 0
+    keep: int = 0
+    buffer_bytes: int = 0
+
+
+def on_gpu(sizes: Sizes, limits: Limits, asked: str = "auto") -> Plan:
+    """Choose a placement for a search on a GPU, or check the one that is asked for.
+
+    `auto` takes the first of `PLACEMENTS` that fits. Raises `DoesNotFit` with the numbers where none does, or
+    not that one.
+    """
+    plans = {name: _plan(name, sizes, limits) for name in PLACEMENTS}
+    if asked != "auto":
+        if _fits(plans[asked], limits):
+            return plans[asked]
+        fitting = [name for name in PLACEMENTS if _fits(plans[name], limits)]
+        raise DoesNotFit(
+            f"placement {asked!r} needs {_needs(plans[asked])}; {_allowed(limits)}",
+            _cure(plans[asked], limits, fitting),
+        )
+    for name in PLACEMENTS:
+        if _fits(plans[name], limits):
+            return plans[name]
+    smallest = plans["streamed"]
+    raise DoesNotFit(
+        f"no placement fits: the least, streaming, needs {_needs(smallest)}; {_allowed(limits)}",
+        _cure(smallest, limits, []),
+    )
+
+
+def on_host(sizes: Sizes, limits: Limits, asked: str = "auto") -> Plan:
+    """Choose for a search on the CPU: rows in memory, or streamed where they exceed their limit.
+
+    Other placements are a GPU's; here they mean `auto`. Raises `DoesNotFit` where not even buffers fit.
+    """
+    if asked != "streamed" and (limits.host is None or sizes.rows <= limits.host):
+        return Plan("host", 0, sizes.rows, "the rows fit host memory")
+    streamed = _plan("streamed", sizes, limits)
+    if not _fits(streamed, Limits(None, limits.host)):
+        raise DoesNotFit(
+            f"streaming needs {_needs(streamed)}; {_allowed(limits)}", _cure(streamed, limits, [])
+        )
+    return streamed
+
+
+def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
+    if name == "device":
+        return Plan(name, sizes.on_device, 0, "all fits the device")
+    if name == "pinned":
+        reason = "the rows do not fit the device, nor do first neighbours of every vertex"
+        return Plan(name, sizes.beside, sizes.rows, reason)
+    if name == "split":
+        heads, keep = _shares(sizes, limits)
+        reason = f"the rows do not fit the device, which keeps {heads} first neighbours of every vertex and "
+        reason += f"{size_text(keep)} of the longest rows"
+        return Plan(name, sizes.beside + heads * sizes.head + keep, sizes.rows, reason, heads, keep)
+    buffer = BUFFER_BYTES
+    if limits.host is not None:
+        buffer = min(buffer, limits.host // BUFFERS)
+    if limits.device is not None:
+        buffer = min(buffer, (limits.device - sizes.beside) // BUFFERS)
+    buffer = max(LEAST_BUFFER, buffer // LEAST_BUFFER * LEAST_BUFFER)
+    taken = BUFFERS * buffer
+    reason = f"the rows exceed host memory, so they are read {size_text(buffer)} at a time"
+    return Plan(name, sizes.beside + taken, taken, reason, buffer_bytes=buffer)
+
+
+def _shares(sizes: Sizes, limits: Limits) -> tuple[int, int]:
+    """First neighbours and bytes of rows that go on the device with the rest pinned."""
+    if limits.device is None:
+        return HEADS[0], sizes.rows
+    free = max(0, limits.device - sizes.beside)
+    heads = next((count for count in HEADS if count * sizes.head <= free * HEAD_SHARE), HEADS[-1])
+    return heads, min(sizes.rows, max(0, free - heads * sizes.head))
+
+
+def _fits(plan: Plan, limits: Limits) -> bool:
+    return (limits.device is None or plan.device_bytes <= limits.device) and (
+        limits.host is None or plan.host_bytes <= limits.host
+    )
+
+
+def _needs(plan: Plan) -> str:
+    device = f"{size_text(plan.device_bytes)} of device memory"
+    host = f"{size_text(plan.host_bytes)} of host memory for rows"
+    return " and ".join([device] * (plan.device_bytes > 0) + [host] * (plan.host_bytes > 0)) or "nothing"
+
+
+def _allowed(limits: Limits) -> str:
+    said = [
+        f"{size_text(limit)} of {name} memory"
+        for name, limit in (("device", limits.device), ("host", limits.host))
+        if limit is not None
+    ]
+    return f"it may take {' and '.join(said)}"
+
+
+def _cure(plan: Plan, limits: Limits, fitting: list[str]) -> str:
+    cures = [f"placement: {name}" for name in fitting]
+    if limits.device is not None and plan.device_bytes > limits.device:
+        cures.append(f"device_memory of at least {size_text(plan.device_bytes)}")
+    if limits.host is not None and plan.host_bytes > limits.host:
+        cures.append(f"host_memory of at least {size_text(plan.host_bytes)}")
+    return f"what would fit: {', or '.join(cures)}"
+
+
+def size_text(size: int) -> str:
+    """Write a size with three digits and a decimal unit, as parameters take it."""
+    value = float(size)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} GB"
