@@ -1,0 +1,77 @@
+"""Breadth-first search on rows as they are stored: each is decoded where it is read, and kept nowhere.
+
+`prepare` takes `kernels.layouts.EncodedRows` in any layout; strategies are named as those of `kernels.bfs`
+that search columns in the same way, and what comes back is the same, predecessors included.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kernels.bfs.result import BFSResult, Search
+from kernels.strategy import backend_of, strategies_in
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+__all__ = ["bfs", "prepare"]
+
+
+def prepare(
+    rows: EncodedRows,
+    *,
+    strategy: str = "auto",
+    output: str = "both",
+    symmetric: bool,
+    max_depth: int | None = None,
+    **tuning: Any,
+) -> Search:
+    """Make encoded rows ready for searches with one strategy.
+
+    Parameters
+    ----------
+    rows : a square graph in one of `kernels.layouts.LAYOUTS`; the result lives where its arrays do, on the
+        device if any of them is CuPy's.
+    strategy : a strategy of this package, or "auto".
+    output, symmetric, max_depth, tuning : as for `kernels.bfs.prepare`.
+
+    Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
+
+    """
+    if output not in ("distance", "predecessor", "both"):
+        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
+    name, reason = _chosen(strategy, symmetric)
+    chosen = strategies_in("kernels.bfs.rows")[name]
+    search: Search = chosen.load(side_of(rows))(
+        rows, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
+    )
+    search.strategy, search.reason = name, reason
+    return search
+
+
+def bfs(rows: EncodedRows, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
+    """Search encoded rows from one vertex; see `prepare` for the options."""
+    return prepare(rows, symmetric=symmetric, **options).run(source)
+
+
+def side_of(rows: EncodedRows) -> str:
+    """`cuda` where an array of the rows is CuPy's, else `cpu`."""
+    return "cuda" if any(backend_of(array) == "cuda" for array in rows.arrays.values()) else "cpu"
+
+
+def _chosen(strategy: str, symmetric: bool) -> tuple[str, str]:
+    known = strategies_in("kernels.bfs.rows")
+    if strategy == "auto":
+        if symmetric:
+            return (
+                "direction_optimizing",
+                "the graph is symmetric, so levels that pay for it may be searched bottom-up",
+            )
+        return "top_down", "the graph is directed, so only out-neighbours are known"
+    if strategy not in known:
+        raise ValueError(
+            f"strategy {strategy!r} does not search encoded rows; there are {', '.join(sorted(known))}"
+        )
+    if not symmetric and not known[strategy].directed:
+        raise ValueError(f"strategy {strategy!r} needs a symmetric graph")
+    return strategy, "asked for"

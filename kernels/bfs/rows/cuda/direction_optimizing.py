@@ -1,0 +1,63 @@
+"""Direction-optimizing search of encoded rows on the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernels.bfs.cuda.labels import NARROW
+from kernels.bfs.rows.cuda.search import RowsSearch, Tuning
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+HUBS_FIRST, ANY_ORDER = 25.0, 12.0
+"""alpha, by the order of the vertices; see `kernels.bfs.cuda.direction_optimizing.prepare`."""
+
+
+def prepare(
+    rows: EncodedRows,
+    *,
+    output: str,
+    symmetric: bool,
+    max_depth: int | None = None,
+    alpha: float | None = None,
+    beta: float = 24.0,
+    floor: float = 1.0,
+    flood: float = 1.0,
+    patience: int = 3,
+    team_blocks: int = 64,
+    team_capacity: int = 4096,
+    team_limit: int = 1 << 16,
+    shared_kilobytes: int = 160,
+    words_per_open: float = 0.0625,
+    block: int = 1024,
+    narrow: int = NARROW,
+) -> RowsSearch:
+    """Make rows ready; constants as for `kernels.bfs.cuda.direction_optimizing.prepare`.
+
+    Those that count arcs hold for rows of any layout, whose weights are brought to that scale.
+    """
+    if not symmetric:
+        raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
+    return RowsSearch(
+        rows,
+        output=output,
+        symmetric=True,
+        max_depth=max_depth,
+        tuning=Tuning(
+            pull=True,
+            alpha=alpha,
+            alphas=(HUBS_FIRST, ANY_ORDER),
+            beta=beta,
+            floor=floor,
+            flood=flood,
+            patience=patience,
+            team_blocks=team_blocks,
+            team_capacity=team_capacity,
+            team_limit=team_limit,
+            words_per_open=words_per_open,
+        ),
+        shared_kilobytes=shared_kilobytes,
+        block=block,
+        narrow=narrow,
+    )

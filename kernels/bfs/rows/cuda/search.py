@@ -1,0 +1,256 @@
+"""A search of encoded rows that is one cooperative launch: what its strategies share."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernels.bfs.cuda.labels import NARROW, Labels
+from kernels.bfs.result import BFSResult
+from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
+from kernels.layouts import device_rows
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+SOURCE = "kernels/bfs/rows/search.cu"
+TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in state.cuh
+STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
+CONTROL_WORDS = 4 * 48  # four copies of state.cuh's
+MOST_IN_TEAM = 128  # as in team.cuh
+STAGE_BYTES = 96 * 8  # of a warp's stage in push.cuh
+LISTED = 96 + 160  # vertices that a warp lists in pull.cuh
+STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
+UNEVEN = 1024  # arcs by which a block of the team may be behind the others
+LONGEST = 1 << 33  # weight of a row of 64-bit vertices: an entry names 2^28 units, of at least 32 neighbours
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of a search, as `kernels.bfs.cuda.direction_optimizing.prepare` describes them."""
+
+    pull: bool
+    alpha: float | None = None
+    alphas: tuple[float, float] = (0.0, 0.0)  # where rows begin with hubs, and elsewhere
+    beta: float = 0.0
+    floor: float = 0.0
+    flood: float = 1e18  # a search that never goes bottom-up needs every level's queue
+    patience: int = 0
+    team_blocks: int = 64
+    team_capacity: int = 4096
+    team_limit: int = 1 << 16
+    words_per_open: float = 0.0
+
+
+class RowsSearch:
+    """Rows made ready for searches: bitmaps, queue, labels and first neighbours lie on the device.
+
+    The rows' own arrays may lie wherever the device can read; see `kernels.layouts.device_rows`.
+
+    Parameters
+    ----------
+    rows : of a square graph.
+    output, symmetric, max_depth : as for `kernels.bfs.prepare`.
+    tuning : the strategy's constants.
+    shared_kilobytes, block, narrow : as for `kernels.bfs.cuda.direction_optimizing.prepare`.
+
+    """
+
+    strategy = ""
+    reason = ""
+
+    def __init__(
+        self,
+        rows: EncodedRows,
+        *,
+        output: str,
+        symmetric: bool,
+        max_depth: int | None,
+        tuning: Tuning,
+        shared_kilobytes: int = 160,
+        block: int = 1024,
+        narrow: int = NARROW,
+    ) -> None:
+        import cupy
+        import numpy
+
+        started = time.perf_counter()
+        if block % 32 or not 32 <= block <= 1024:
+            raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
+        self.vertices = rows.vertex_count
+        self.output = output
+        self._previous = 0
+        dtype = numpy.dtype(rows.dtype)
+        self._rows = with_units(rows)
+        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype), TREE=self._labels.tree)
+        self._kernel = module.get_function("search")
+        most_shared = (shared_bytes() - STATIC_SHARED) & ~15
+        shared = min(most_shared, shared_kilobytes * 1024 & ~15)
+        needed = block // 32 * max(STAGE_BYTES, LISTED * dtype.itemsize)
+        if shared < needed:
+            raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")
+        # The limit belongs to the kernel, which searches with other settings share.
+        self._kernel.max_dynamic_shared_size_bytes = most_shared
+        grid = resident_blocks(self._kernel, block, shared)
+
+        given = device_rows(self._rows)
+        measure = module.get_function("measure_rows")
+        units, weight, hubs, last, linked = self._measure(measure, given, None, self.vertices)[0]
+        # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
+        candidates = linked if symmetric else self.vertices
+        reached = last if symmetric and linked else self.vertices
+        words = -(-max(reached, 1) // 256) * 8
+        heads = cupy.empty(words * 32 * 2 if tuning.pull else 0, dtype)
+        _, closed = self._measure(measure, given, heads if tuning.pull else None, words * 32)
+        if not symmetric:
+            closed = self._padding(words)
+
+        weight_of_arc = weight / rows.arc_count if rows.arc_count else 1.0
+        alpha = tuning.alpha
+        if alpha is None:
+            alpha = tuning.alphas[0 if self._hubs_first() else 1]
+        team_blocks = max(1, min(tuning.team_blocks, MOST_IN_TEAM, grid))
+        capacity = max(32, min(tuning.team_capacity, shared // 16) & ~31)
+        limit = min(int(tuning.team_limit * weight_of_arc), (1 << 24) - 2)
+        self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
+        depth = (1 << 31) - 1 if max_depth is None else max_depth
+        self._launch = (grid,), (block,), shared
+        self._arguments = (
+            *given,
+            heads,
+            closed,
+            cupy.zeros(2 * words, cupy.uint32),
+            self._labels.distance_argument(),
+            self._labels.keys,
+            self._labels.predecessor_argument(),
+            cupy.empty(max(units, 1), cupy.uint64),
+            cupy.empty(max(hubs, 1), dtype),
+            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
+            self._log,
+            cupy.zeros(1, cupy.uint64),
+            *(numpy.uint64(x) for x in (self.vertices, words, candidates, weight, int(tuning.pull), depth)),
+            *(numpy.float64(x) for x in (alpha, tuning.beta, tuning.floor, tuning.flood, weight_of_arc)),
+            *(
+                numpy.uint64(x)
+                for x in (
+                    tuning.patience,
+                    team_blocks,
+                    capacity,
+                    limit,
+                    max(1, int(UNEVEN * weight_of_arc)),
+                    shared,
+                )
+            ),
+            numpy.float64(tuning.words_per_open),
+        )
+        cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def _measure(self, kernel: Any, given: Any, heads: Any | None, upto: int) -> tuple[list[int], Any]:
+        """Sum up rows, find heads and mark the vertices without arcs, of all below `upto`."""
+        import cupy
+        import numpy
+
+        places = -(-max(upto, 1) // 32) * 32
+        closed = cupy.empty(places // 32, cupy.uint32)
+        totals = cupy.zeros(5, cupy.uint64)
+        kernel(
+            (blocks_for(places, 256, most=2048),),
+            (256,),
+            (
+                *given,
+                numpy.uint64(self.vertices),
+                numpy.uint64(places),
+                numpy.uint64(0) if heads is None else heads,
+                closed,
+                totals,
+            ),
+        )
+        return [int(total) for total in totals.get()], closed
+
+    def _hubs_first(self) -> bool:
+        """Whether the first 64th of the vertices has at least four times its share of the weight."""
+        offsets = offsets_of(self._rows)
+        return int(offsets[self.vertices // 64]) * 16 > int(offsets[-1]) if len(offsets) else False
+
+    def _padding(self, words: int) -> Any:
+        """Bits of a bitmap that stand for no vertex."""
+        import cupy
+
+        bits = cupy.arange(words, dtype=cupy.int64) * 32
+        inside = cupy.clip(self.vertices - bits, 0, 32).astype(cupy.uint64)
+        return (~((cupy.uint64(1) << inside) - cupy.uint64(1))).astype(cupy.uint32)
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex.
+
+        Raises ValueError for a vertex that does not exist.
+        """
+        import numpy
+
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        grid, block, shared = self._launch
+        arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
+        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
+        self._previous = source
+        distance, predecessor = self._labels.results(self.output)
+        return BFSResult(source, distance, predecessor, taken, self._directions())
+
+    def _directions(self) -> tuple[str, ...]:
+        levels, changes, _, *log = (int(word) for word in self._log[:TRACE].get())
+        starts = [word >> 1 for word in log[:changes]] + [levels]
+        names: list[str] = []
+        for i in range(changes):
+            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
+        return tuple(names)
+
+    def steps(self) -> list[tuple[str, int, int, int, float]]:
+        """List the first steps of the latest search.
+
+        Each is a name, the level, the frontier's vertices and weight (0 after a bottom-up level, and after
+        a flood an estimate) and microseconds at the top clock rate; see `kernels.bfs.cuda`'s search.
+        """
+        import cupy
+
+        log = [int(word) for word in self._log.get()]
+        kilohertz = cupy.cuda.Device().attributes["ClockRate"]
+        traced = [
+            log[i : i + TRACED_WORDS] for i in range(TRACE, TRACE + TRACED_WORDS * log[2], TRACED_WORDS)
+        ]
+        return [
+            (STEPS[what & 0xFF], what >> 8, vertices, weight, (after - clock) / kilohertz * 1e3)
+            for (what, vertices, weight, clock), (*_, after) in itertools.pairwise(traced)
+        ]
+
+
+def offsets_of(rows: EncodedRows) -> Any:
+    """The array that says where each row begins, in columns or in bytes."""
+    return rows.arrays["row_offsets" if rows.layout == "csr" else "byte_offsets"]
+
+
+def with_units(rows: EncodedRows) -> EncodedRows:
+    """Check that rows ascend, and cut long ones into units where their layout needs help for that."""
+    offsets = offsets_of(rows)
+    if len(offsets) != rows.vertex_count + 1 or int(offsets[0]) != 0:
+        raise ValueError(
+            f"there are {len(offsets)} offsets; {rows.vertex_count} rows have one more, from 0 on"
+        )
+    if rows.vertex_count:
+        lengths = offsets[1:] - offsets[:-1]
+        if int(lengths.min()) < 0:
+            raise ValueError("the rows' offsets do not ascend")
+        if rows.dtype.itemsize == 8 and int(lengths.max()) >= LONGEST:
+            raise ValueError(f"a row of {int(lengths.max())} is longer than a queue can name")
+    body = rows.arrays["column_indices" if rows.layout == "csr" else "stream"]
+    if int(offsets[-1]) > len(body):
+        raise ValueError(f"the rows end at {int(offsets[-1])}; there are {len(body)}")
+    if rows.layout == "varint" and "checkpoints" not in rows.arrays:
+        from kernels.layouts.checkpoints import find_checkpoints
+
+        return find_checkpoints(rows)
+    return rows

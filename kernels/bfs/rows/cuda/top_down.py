@@ -1,0 +1,44 @@
+"""Top-down search of encoded rows on the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernels.bfs.cuda.labels import NARROW
+from kernels.bfs.rows.cuda.search import RowsSearch, Tuning
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+
+def prepare(
+    rows: EncodedRows,
+    *,
+    output: str,
+    symmetric: bool,
+    max_depth: int | None = None,
+    team_blocks: int = 64,
+    team_capacity: int = 4096,
+    team_limit: int = 1 << 16,
+    shared_kilobytes: int = 160,
+    block: int = 1024,
+    narrow: int = NARROW,
+) -> RowsSearch:
+    """Make rows ready for searches along their arcs.
+
+    `team_blocks`, `team_capacity`, `team_limit`, `shared_kilobytes`, `block` and `narrow` are those of
+    `kernels.bfs.cuda.direction_optimizing.prepare`, the others those of `kernels.bfs.prepare`. No first
+    neighbours are kept.
+    """
+    return RowsSearch(
+        rows,
+        output=output,
+        symmetric=symmetric,
+        max_depth=max_depth,
+        tuning=Tuning(
+            pull=False, team_blocks=team_blocks, team_capacity=team_capacity, team_limit=team_limit
+        ),
+        shared_kilobytes=shared_kilobytes,
+        block=block,
+        narrow=narrow,
+    )

@@ -1,0 +1,241 @@
+// Top-down: the arcs of the frontier, claimed one by one.
+//
+// Light rows are read by a lane each, 32 side by side; other units by a warp each. Where a warp has only a few
+// light rows it reads those too as a whole, since a lane alone takes as many steps as the row has neighbours.
+
+#include "kernels/bfs/rows/state.cuh"
+
+constexpr u32 STAGE = 96;        // entries that a warp holds back before it reserves room in the queue
+constexpr u32 STAGE_FULL = 64;
+constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
+constexpr u32 TOGETHER = 2;      // neighbours of a lane that are claimed at once, so that their reads overlap
+constexpr VERTEX SAMPLED = 64;   // a flood reads the weight of one in so many vertices
+
+// Where a grid-wide step puts what it claims: staged per warp, so that the tail is rarely touched.
+struct GridSink {
+    static constexpr bool DIRECT = false, COUNTS_ONLY = false;
+    const Search& s;
+    u64* entries;
+    u32 held = 0;
+    u64 found = 0, weight = 0;
+
+    __device__ __forceinline__ GridSink(const Search& search, u64* arena) : s(search), entries(arena + warp_id() * STAGE) {}
+
+    __device__ __forceinline__ void write(u64 base) {
+        __syncwarp();
+        for (u32 i = lane_id(); i < held; i += WARP) s.queue[base + i] = entries[i];
+        __syncwarp();
+        held = 0;
+    }
+
+    // Keep one entry of each lane in `lanes`, which this lane is in if `mine`.
+    __device__ __forceinline__ void put(u32 lanes, bool mine, u64 entry) {
+        if (mine) entries[held + __popc(lanes & lanes_below())] = entry;
+        held += __popc(lanes);
+        if (held >= STAGE_FULL) write(reserve(s, held));
+    }
+
+    __device__ __forceinline__ void put_rows(u32 units, u32 upto, u32 total, VERTEX vertex) {
+        u64 base = reserve(s, held + total);
+        u64 behind = base + held;
+        write(base);
+        cut_rows(units, upto, total, vertex, [&](u32 k, u64 entry) { s.queue[behind + k] = entry; });
+    }
+
+    __device__ __forceinline__ void list(bool mine, VERTEX vertex) { list_hubs(s, mine, vertex); }
+
+    // Empty the block's stages with one reservation, and add up its counts.
+    __device__ __forceinline__ void finish(Progress& p) {
+        u32 offset = 0;
+        if (lane_id() == 0) offset = atomicAdd(&p.held, held);
+        offset = __shfl_sync(ALL_LANES, offset, 0);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            p.base = p.held ? s.end + atomicAdd(&s.control[TAIL], u64(p.held)) : 0;
+            p.held = 0;
+        }
+        __syncthreads();
+        write(p.base + offset);
+        add_totals(s, p, found, weight);
+    }
+};
+
+// A sink that only counts: vertices, and weights by a sample. Where vertices are numbered by degree, every 64th
+// of them stands for its neighbours, the middle one rather than the first, which is the largest hub of all.
+struct Counter {
+    static constexpr bool DIRECT = false, COUNTS_ONLY = true;
+    u64 found = 0, weight = 0;
+    __device__ __forceinline__ void put(u32, bool, u64) {}
+    __device__ __forceinline__ void put_rows(u32, u32, u32, VERTEX) {}
+    __device__ __forceinline__ void list(bool, VERTEX) {}
+};
+
+// Hand over claimed vertices, one per lane at most; all lanes call it.
+template <class Sink>
+__device__ __forceinline__ void hand_over(Sink& sink, bool fresh, u64 units, u64 weight, VERTEX vertex) {
+    sink.found += fresh;
+    if constexpr (Sink::COUNTS_ONLY) return;
+    if (!__any_sync(ALL_LANES, fresh)) return;
+    u32 entries = fresh ? u32(units) : 0;
+    sink.weight += fresh ? weight : 0;
+    if (__any_sync(ALL_LANES, entries > 1)) {
+        // Counted in 64 bits, since 32 rows of the largest graphs may have more than 2^32 units.
+        u64 upto = warp_inclusive_sum(u64(entries));
+        u64 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        if (total <= MOST_CUT) {
+            sink.put_rows(entries, u32(upto), u32(total), vertex);
+            return;
+        }
+        sink.list(entries > 1, vertex);
+        if (entries > 1) entries = 0;
+    }
+    u32 lanes = __ballot_sync(ALL_LANES, entries == 1);
+    if (lanes) sink.put(lanes, entries == 1, row_entry(vertex, weight));
+}
+
+// Claim the ends of K arcs per lane. What rows cost is read while the claim is under way.
+template <u32 K, class Sink>
+__device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX (&vertex)[K], const bool (&live)[K],
+                                      VERTEX owner, u32 depth) {
+    bool open[K], fresh[K];
+    u64 units[K], weight[K];
+#pragma unroll
+    for (u32 k = 0; k < K; ++k)
+        open[k] = live[k] && (Sink::DIRECT || !test_bit(TREE ? s.other : s.exact, vertex[k]));
+#pragma unroll
+    for (u32 k = 0; k < K; ++k) {
+        fresh[k] = false;
+        units[k] = weight[k] = 0;
+        if (open[k]) {
+            if (!Sink::COUNTS_ONLY) {
+                units[k] = row_units(s.rows, vertex[k]);
+                weight[k] = row_weight(s.rows, vertex[k]);
+            }
+            if (TREE) {
+                fresh[k] = atomicMin(&s.keys[vertex[k]], make_key(depth, owner)) == UNREACHED;
+            } else {
+                u32 bit = 1u << (vertex[k] & 31);
+                fresh[k] = !(atomicOr(&s.exact[vertex[k] >> 5], bit) & bit);
+            }
+        }
+    }
+#pragma unroll
+    for (u32 k = 0; k < K; ++k) {
+        if (fresh[k]) {
+            if (TREE)
+                set_bit(s.exact, vertex[k]);
+            else
+                s.distance[vertex[k]] = i32(depth);
+            if (Sink::COUNTS_ONLY && vertex[k] % SAMPLED == SAMPLED / 2)
+                sink.weight += SAMPLED * row_weight(s.rows, vertex[k]);
+        }
+        hand_over(sink, fresh[k], units[k], weight[k], vertex[k]);
+    }
+}
+
+// Light rows, a lane each; all lanes call it.
+template <class Sink>
+__device__ __forceinline__ void expand_light(const Search& s, Sink& sink, bool more, VERTEX owner, u32 depth) {
+    Cursor cursor = open_row(s.rows, more ? owner : VERTEX(0));
+    while (__any_sync(ALL_LANES, more)) {
+        VERTEX vertex[TOGETHER];
+        bool live[TOGETHER];
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; ++k) {
+            vertex[k] = VERTEX(0);
+            live[k] = more = more && next_neighbour(s.rows, cursor, vertex[k]);
+        }
+        claim<TOGETHER>(s, sink, vertex, live, owner, depth);
+    }
+}
+
+// One unit; all lanes call it with the same.
+template <class Sink>
+__device__ __forceinline__ void expand_unit(const Search& s, Sink& sink, VERTEX owner, u64 unit, u32 depth) {
+    visit_unit(s.rows, owner, unit, [&](VERTEX neighbour, bool valid) {
+        VERTEX vertex[1] = {neighbour};
+        bool live[1] = {valid};
+        claim<1>(s, sink, vertex, live, owner, depth);
+        return true;
+    });
+}
+
+// Expand one entry per lane; all lanes call it.
+template <class Sink>
+__device__ __forceinline__ void expand(const Search& s, Sink& sink, bool valid, u64 entry, u32 depth) {
+    VERTEX owner = VERTEX(entry >> UNIT_BITS);
+    u64 unit = entry & WHOLE_ROW;
+    if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.other, owner);
+    bool light = valid && unit == WHOLE_ROW;
+    bool alone = __popc(__ballot_sync(ALL_LANES, light)) >= SIDE_BY_SIDE;
+    u32 whole = __ballot_sync(ALL_LANES, valid && !(light && alone));
+    while (whole) {
+        u32 from = __ffs(whole) - 1;
+        whole &= whole - 1;
+        u64 its = __shfl_sync(ALL_LANES, unit, from);
+        expand_unit(s, sink, __shfl_sync(ALL_LANES, owner, from), its == WHOLE_ROW ? 0 : its, depth);
+    }
+    if (alone) expand_light(s, sink, light, owner, depth);
+}
+
+// Entries that a warp takes at once: as few as keep all warps busy, but `least` so that lanes are.
+__device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps, u32 least) {
+    u64 share = (entries + warps - 1) / warps;
+    return share < least ? least : share > WARP ? WARP : u32(share);
+}
+
+// Expand the frontier's entries over the whole grid.
+template <class Sink>
+__device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Progress& p) {
+    u64 begin = p.begin, end = p.end;
+    u32 depth = p.level + 1;
+    u64 warps = global_threads() / WARP;
+    u32 share = entries_per_warp(end - begin, warps, 1);
+    // Neighbouring entries go to different multiprocessors: hubs lie together in the queue.
+    for (u64 first = begin + (u64(warp_id()) * gridDim.x + blockIdx.x) * share; first < end; first += warps * share) {
+        u64 i = first + lane_id();
+        bool valid = lane_id() < share && i < end;
+        expand(s, sink, valid, valid ? s.queue[i] : 0, depth);
+    }
+}
+
+__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
+    GridSink sink(s, arena);
+    expand_all(s, sink, p);
+    sink.finish(p);
+}
+
+// Between levels: cut the listed hubs into entries, and copy `exact` to `other` for a flood.
+__device__ __forceinline__ void deal(const Search& s, const Progress& p) {
+    for (u64 i = p.hub_begin + u64(warp_id()) * gridDim.x + blockIdx.x; i < p.hub_end; i += global_threads() / WARP) {
+        VERTEX hub = s.hubs[i];
+        u64 units = row_units(s.rows, hub);
+        u64 base = reserve(s, units);
+        for (u64 unit = lane_id(); unit < units; unit += WARP) s.queue[base + unit] = make_entry(hub, unit);
+    }
+    for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
+}
+
+__device__ __forceinline__ void flood(const Search& s, Progress& p) {
+    Counter sink;
+    expand_all(s, sink, p);
+    add_totals(s, p, sink.found, sink.weight);
+}
+
+// Put the vertices of the last level into the queue: they are in `exact` and not in `other`.
+__device__ __forceinline__ void enqueue(const Search& s, Progress& p, u64* arena) {
+    GridSink sink(s, arena);
+    for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {
+        u64 word = base + lane_id();
+        u32 bits = word < s.words ? s.exact[word] & ~s.other[word] : 0;
+        while (__any_sync(ALL_LANES, bits)) {
+            bool some = bits != 0;
+            VERTEX vertex = some ? VERTEX(word * 32 + __ffs(bits) - 1) : VERTEX(0);
+            bits &= bits - 1;
+            u64 units = some ? row_units(s.rows, vertex) : 0, weight = some ? row_weight(s.rows, vertex) : 0;
+            hand_over(sink, some, units, weight, vertex);
+        }
+    }
+    sink.found = 0;  // they were counted when they were found
+    sink.finish(p);
+}
