@@ -38,7 +38,7 @@ class LevelRecord:
 
 @dataclass(frozen=True)
 class RankLabels:
-    """What one rank knows at the end: labels of its own vertices (vertex v is entry v // p of rank v mod p)."""
+    """What one rank knows at the end; vertex v of the graph is entry v // p of rank v mod p."""
 
     distance: NDArray[Any]  # int32, -1 unreached
     predecessor: NDArray[Any] | None  # int64, -1 none

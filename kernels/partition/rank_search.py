@@ -196,7 +196,7 @@ class RankSearch:
         return answer
 
     def settle(self, delegates: NDArray[Any]) -> tuple[int, int]:
-        """End a level with the OR of all ranks' masks; returns this rank's normal vertices and all delegates."""
+        """End a level with the OR of all ranks' masks; returns what `frontier_sizes` does."""
         self.level += 1
         self._frontier = self._fresh[: self._marked].copy()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
@@ -204,7 +204,7 @@ class RankSearch:
         self.delegate_distance[self._delegate_frontier] = self.level
         self._seen |= delegates
         self._count_work()
-        return len(self._frontier), len(self._delegate_frontier)
+        return self.frontier_sizes
 
     @property
     def frontier_sizes(self) -> tuple[int, int]:
@@ -213,7 +213,8 @@ class RankSearch:
 
     def owned_predecessors(self, rank: int) -> NDArray[Any]:
         """Give the smallest predecessors found here, int64, of the delegates that a rank owns, ascending."""
-        return self.delegate_predecessor[self.delegates % self.ranks == rank]
+        owned: NDArray[Any] = self.delegate_predecessor[self.delegates % self.ranks == rank]
+        return owned
 
     def own_labels(
         self, delegate_predecessor: NDArray[Any] | None

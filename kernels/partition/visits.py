@@ -22,7 +22,7 @@ NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
 def row_work(frontier, offsets):  # type: ignore[no-untyped-def]
     """Count the rows of a frontier that are not empty, and their arcs."""
     rows = 0
-    arcs = 0
+    arcs = numpy.int64(0)
     for position in range(len(frontier)):
         row = frontier[position]
         length = numpy.int64(offsets[row + 1]) - numpy.int64(offsets[row])
@@ -113,7 +113,7 @@ def normals_forward(  # type: ignore[no-untyped-def]
 def normals_backward(  # type: ignore[no-untyped-def]
     sources, names, offsets, columns, level, labels, distance, parents, fresh, marked
 ):
-    """Let unvisited normal vertices of the source list look for a delegate on the frontier (dn in nd's rows)."""
+    """Let unvisited normal vertices of the source list look for a delegate on the frontier (dn)."""
     for position in range(len(sources)):
         local = numpy.int64(sources[position])
         if distance[local] != -1:

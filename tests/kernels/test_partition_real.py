@@ -1,0 +1,44 @@
+"""Every real graph over 1, 2, 3, 4 and 7 ranks: the same as SciPy's, and as one rank's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+from kernels.partition import partition, prepare, suggest_threshold
+from tests.kernels.cuda_case import fast_csr
+from tests.workflows.real_graphs import graph_files, read
+from tests.zoo import ZooGraph, needs_data, scipy_distances
+
+pytestmark = needs_data
+
+LARGE = 500_000
+"""Bytes of a packed file from which on its test takes longer than CI has for it."""
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(path, id=path.name, marks=pytest.mark.slow if path.stat().st_size > LARGE else ())
+        for path in graph_files()
+    ]
+
+
+@pytest.mark.parametrize("path", cases())
+def test_any_number_of_ranks_finds_the_same(path: Path) -> None:
+    graph = read(path)
+    offsets, columns = fast_csr(
+        ZooGraph(path.name, len(graph.ids), graph.source, graph.target), symmetric=True
+    )
+    source = int(graph.source[len(graph.source) // 2])
+    distance = scipy_distances(offsets, columns, source)
+    threshold = suggest_threshold(offsets, columns, 4)
+    single = prepare(partition(offsets, columns, ranks=1, threshold=threshold), symmetric=True).run(source)
+    assert numpy.array_equal(single.distance, distance)
+    for ranks in (2, 3, 4, 7):
+        found = prepare(partition(offsets, columns, ranks=ranks, threshold=threshold), symmetric=True).run(
+            source
+        )
+        assert numpy.array_equal(found.distance, distance)
+        assert numpy.array_equal(found.predecessor, single.predecessor)
