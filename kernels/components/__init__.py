@@ -15,11 +15,17 @@ __all__ = ["ComponentsResult", "components"]
 
 @dataclass(frozen=True)
 class ComponentsResult:
-    """Labels (vertices,) of the dtype of `column_indices`, where the graph lives, and the time they took."""
+    """Labels (vertices,) of the dtype of `column_indices`, where the graph lives, and the time they took.
+
+    `converged` is False where a strategy that does not finish the job left a component in parts; `passes`
+    counts how often all arcs were looked at, where that is how a strategy works.
+    """
 
     component: Any
     milliseconds: float
     strategy: str
+    converged: bool = True
+    passes: int | None = None
 
 
 def components(

@@ -18,6 +18,9 @@ ON_EACH_BACKEND = [
     for backend in ("cpu", "cuda")
     if getattr(strategy, backend)
 ]
+UNFINISHED = {"afforest_single_pass"}
+"""Strategies that may leave a component in parts, if they say so."""
+
 ON_CPU = [parameter for parameter in ON_EACH_BACKEND if parameter.values[1] == "cpu"]
 
 
@@ -28,8 +31,17 @@ def csr_of(pairs, n):
     return offsets, (keys % n).astype(numpy.uint32)
 
 
+def check(found, csr, message=""):
+    expected = scipy_components(*csr)
+    if found.strategy in UNFINISHED:
+        assert found.converged == numpy.array_equal(fetch(found.component), expected), message
+    else:
+        assert found.converged
+        numpy.testing.assert_array_equal(fetch(found.component), expected, err_msg=message)
+
+
 def test_the_registry_holds_the_strategies():
-    assert {"afforest", "label_propagation"} <= set(STRATEGIES)
+    assert {"afforest", "afforest_single_pass", "afforest_multi_pass", "label_propagation"} <= set(STRATEGIES)
 
 
 @pytest.mark.parametrize(("strategy", "backend"), ON_EACH_BACKEND)
@@ -40,16 +52,15 @@ def test_zoo(strategy, backend, index, symmetric):
         csr = graph.csr(symmetric=symmetric, index=index)
         found = components(*place(backend, *csr), symmetric=symmetric, strategy=strategy)
         assert found.strategy == strategy
-        component = fetch(found.component)
-        assert component.dtype == index
-        numpy.testing.assert_array_equal(component, scipy_components(*csr), err_msg=graph.name)
+        assert found.component.dtype == index
+        check(found, csr, graph.name)
 
 
 @pytest.mark.parametrize(("strategy", "backend"), ON_EACH_BACKEND)
 def test_large(strategy, backend):
     csr = large_graph(11)
     found = components(*place(backend, *csr), symmetric=True, strategy=strategy)
-    numpy.testing.assert_array_equal(fetch(found.component), scipy_components(*csr))
+    check(found, csr)
 
 
 @pytest.mark.parametrize(("strategy", "backend"), ON_EACH_BACKEND)
@@ -61,7 +72,7 @@ def test_arcs_that_only_the_largest_component_stores(strategy, backend):
     outside = numpy.stack([random.integers(0, core, 1200), random.integers(core, n, 1200)], axis=1)
     csr = csr_of(numpy.concatenate([inside, outside]), n)
     found = components(*place(backend, *csr), symmetric=False, strategy=strategy)
-    numpy.testing.assert_array_equal(fetch(found.component), scipy_components(*csr))
+    check(found, csr)
 
 
 @pytest.mark.parametrize(("strategy", "backend"), ON_CPU)
@@ -76,7 +87,7 @@ def test_random_graphs(strategy, backend, data):
         pairs = pairs + [(v, u) for u, v in pairs]
     csr = csr_of(pairs, n)
     found = components(*csr, symmetric=symmetric, strategy=strategy)
-    numpy.testing.assert_array_equal(found.component, scipy_components(*csr))
+    check(found, csr)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5])

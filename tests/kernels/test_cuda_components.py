@@ -9,6 +9,19 @@ from tests.zoo import ZooGraph, scipy_components
 
 pytestmark = pytest.mark.gpu
 
+TUNINGS = (
+    {},
+    {"rounds": 1, "probes": 0},
+    {"prune": False, "probes": 2},
+    {"giant": "first", "probes": 0},
+    {"block": 1024, "probes": 0, "rounds": 8},
+)
+
+
+def graph_of(name: str, vertices: int, pairs: object) -> ZooGraph:
+    array = numpy.asarray(pairs, numpy.uint32)
+    return ZooGraph(name, vertices, array[:, 0].copy(), array[:, 1].copy())
+
 
 def two_giants() -> ZooGraph:
     """Two large parts with a hub each, and many small ones."""
@@ -16,22 +29,71 @@ def two_giants() -> ZooGraph:
     low, high = random.integers(0, 9000, (12000, 2)), random.integers(9000, 18000, (12000, 2))
     hubs = [(17, i) for i in range(9000)] + [(17999, i) for i in range(9000, 18000)]
     small = [(18000 + 3 * i, 18001 + 3 * i) for i in range(500)]
-    pairs = numpy.concatenate([low, high, hubs, small]).astype(numpy.uint32)
-    return ZooGraph("two_giants", 20000, pairs[:, 0].copy(), pairs[:, 1].copy())
+    return graph_of("two_giants", 20000, numpy.concatenate([low, high, hubs, small]))
+
+
+def tiles() -> list[ZooGraph]:
+    """Shapes that a tile of 4096 vertices could get wrong."""
+    n = 3 * 4096 + 17
+    at = numpy.arange(n)
+    stride = numpy.stack([at[:-4096], at[4096:]], axis=1)
+    path = numpy.stack([at[:-1], at[1:]], axis=1)
+    random = numpy.random.default_rng(9)
+    shuffled = random.permutation(n)[path]
+    grid = numpy.arange(300 * 300).reshape(300, 300)
+    sides = [(grid[:, :-1], grid[:, 1:]), (grid[:-1], grid[1:])]
+    edges = numpy.concatenate([numpy.stack([a.ravel(), b.ravel()], axis=1) for a, b in sides])
+    pairs = random.permutation(200_000).reshape(-1, 2)
+    return [
+        graph_of("stride", n, stride),
+        graph_of("path", n, path),
+        graph_of("shuffled_path", n, shuffled),
+        graph_of("grid_300", 90_000, edges),
+        graph_of("shuffled_grid", 90_000, random.permutation(90_000)[edges]),
+        graph_of("pairs", 200_000, pairs),
+    ]
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-@pytest.mark.parametrize("graph", [*ZOO, rmat(14), rmat(12, 1), two_giants()], ids=names)
+@pytest.mark.parametrize("graph", [*ZOO, rmat(14), rmat(12, 1), two_giants(), *tiles()], ids=names)
 def test_components(graph, index, symmetric) -> None:
     offsets, columns = fast_csr(graph, symmetric=symmetric, index=index)
     expected = scipy_components(offsets, columns)
-    for tuning in ({}, {"rounds": 0}, {"rounds": 2, "block": 256}, {"block": 1024}):
+    for tuning in TUNINGS:
         result = components(*on_device(offsets, columns), symmetric=symmetric, strategy="afforest", **tuning)
         assert result.component.dtype == index
-        numpy.testing.assert_array_equal(result.component.get(), expected)
+        numpy.testing.assert_array_equal(result.component.get(), expected, err_msg=str(tuning))
 
 
-def test_unfit_blocks_are_refused() -> None:
-    with pytest.raises(ValueError, match="256 to 1024"):
-        components(*on_device(*fast_csr(rmat(5), symmetric=True)), symmetric=True, block=128)
+def test_millions_of_tiny_components() -> None:
+    """Pairs and triples all over the numbers; every label is known beforehand."""
+    import cupy
+
+    from kernels import csr
+
+    n = 6_000_000
+    shuffled = cupy.random.RandomState(4).permutation(n).astype(cupy.uint32)
+    pairs, triples = shuffled[: n // 2].reshape(-1, 2), shuffled[n // 2 :].reshape(-1, 3)
+    source = cupy.concatenate([pairs[:, 0], triples[:, 0], triples[:, 1]])
+    target = cupy.concatenate([pairs[:, 1], triples[:, 1], triples[:, 2]])
+    rows = csr.build(source, target, n)
+    expected = cupy.empty(n, cupy.uint32)
+    for groups in (pairs, triples):
+        expected[groups] = groups.min(axis=1, keepdims=True)
+    for tuning in TUNINGS:
+        found = components(
+            rows.row_offsets, rows.column_indices, symmetric=True, strategy="afforest", **tuning
+        )
+        assert bool((found.component == expected).all()), tuning
+
+
+def test_what_cannot_be_is_refused() -> None:
+    csr = on_device(*fast_csr(rmat(5), symmetric=True))
+    for tuning, message in (
+        ({"block": 256}, "512 or 1024"),
+        ({"rounds": 0}, "at least 1"),
+        ({"giant": "last"}, "sampled or first"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            components(*csr, symmetric=True, strategy="afforest", **tuning)

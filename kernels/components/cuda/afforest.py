@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
@@ -10,7 +10,12 @@ from kernels.components import ComponentsResult
 from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/components/afforest.cu"
-HUB, MOST_TRACED = 4096, 16  # as in afforest.cu
+HUB, MOST_TRACED, TILE, COUNTERS = 4096, 16, 4096, 80  # as in afforest.cu and tile.cuh
+PHASES = ("tiles", "barrier", "roots", "probes", "barrier", "vote", "join", "barrier", "hubs", "labels")
+"""What lies between the clocks of a trace; the last one is missing where no tree changed late."""
+
+BLOCKS = (512, 1024)
+_GIANT = {"sampled": 1, "first": 2}
 
 
 def components(
@@ -18,7 +23,10 @@ def components(
     column_indices: Any,
     *,
     symmetric: bool,
-    rounds: int = 1,
+    rounds: int = 4,
+    probes: int = 8,
+    giant: Literal["sampled", "first"] = "sampled",
+    prune: bool = True,
     block: int = 512,
     trace: Any = None,
 ) -> ComponentsResult:
@@ -26,33 +34,43 @@ def components(
 
     Parameters
     ----------
-    rounds : neighbours after the first that every vertex links before the largest component is sought.
-    block : threads of a block, a multiple of 32 from 256 to 1024.
-    trace : uint64 (16,) on the device, to get the processor's clock at the end of each phase.
+    rounds : neighbours of each vertex that are looked at within its tile where rows are short; at least 1.
+    probes : arcs of each sampled vertex that are joined before the largest component is sought; 0 for none.
+    giant : which component is taken for the largest: the most frequent one of a sample, or that of vertex 0.
+    prune : whether the largest component's vertices are skipped. Only a symmetric graph's are.
+    block : threads of a block, 512 or 1024.
+    trace : uint64 (16,) of zeros on the device, to get the processor's clock at the end of each phase.
 
     """
     import cupy
 
-    if block % 32 or not 256 <= block <= 1024:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 from 256 to 1024")
+    if block not in BLOCKS:
+        raise ValueError(f"block is {block}; it must be 512 or 1024")
+    if rounds < 1 or probes < 0:
+        raise ValueError(f"rounds is {rounds} and probes {probes}; they must be at least 1 and 0")
+    if giant not in _GIANT:
+        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
     vertices, arcs = len(row_offsets) - 1, len(column_indices)
-    component = cupy.empty(vertices, column_indices.dtype)
+    dtype = column_indices.dtype
+    component = cupy.empty(vertices, dtype)
     if vertices == 0:
         return ComponentsResult(component, 0.0, "afforest")
-    kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("afforest")
+    kernel = load(SOURCE, VERTEX=vertex_macro(dtype), BLOCK=block).get_function("afforest")
     grid = (resident_blocks(kernel, block),), (block,)
-    trace = cupy.zeros(MOST_TRACED, cupy.uint64) if trace is None else trace
     arguments = (
         cupy.ascontiguousarray(row_offsets),
         cupy.ascontiguousarray(column_indices),
         numpy.uint64(vertices),
         numpy.uint64(symmetric),
         numpy.uint64(rounds),
+        numpy.uint64(probes),
+        numpy.uint64(_GIANT[giant] if prune else 0),
         component,
-        cupy.empty(arcs // HUB + 1, column_indices.dtype),
-        cupy.zeros(1, cupy.uint64),
-        trace,
-        cupy.zeros(1, cupy.uint64),
+        cupy.empty(vertices // 32 + 1, cupy.uint32),
+        cupy.empty(vertices // 8 + TILE, dtype),
+        cupy.empty(arcs // HUB + 1, dtype),
+        cupy.zeros(COUNTERS, cupy.uint64),
+        cupy.zeros(MOST_TRACED, cupy.uint64) if trace is None else trace,
     )
     taken = event_milliseconds(lambda: kernel(*grid, arguments))
     return ComponentsResult(component, taken, "afforest")

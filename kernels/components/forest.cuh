@@ -1,0 +1,43 @@
+// A forest over the vertices that threads join at the same time: component[v] is the parent of v, never larger.
+//
+// A root is only ever hooked under a smaller vertex, by compare-and-swap while it is a root, so the root of a
+// tree is its smallest vertex and no walk can run in circles. A walk stores grandparents on its way (path
+// halving); a vertex that is no root any more is written by such stores alone, each an ancestor, so they need
+// no atomics. Jayanti, Tarjan, A randomized concurrent algorithm for disjoint set union, PODC 2016, section 3.
+
+#include "kernels/cuda/types.cuh"
+
+constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
+
+__device__ __forceinline__ VERTEX parent_of(const VERTEX* component, VERTEX vertex) {
+    return *reinterpret_cast<const volatile VERTEX*>(&component[vertex]);
+}
+
+// The root above a vertex, or `stop` if the walk meets it; NO_VERTEX to stop at roots alone.
+__device__ __forceinline__ VERTEX root_of(VERTEX* component, VERTEX at, VERTEX stop) {
+    while (true) {
+        VERTEX above = parent_of(component, at);
+        if (above == at || above == stop) return above;
+        VERTEX next = parent_of(component, above);
+        if (next == above) return next;
+        component[at] = next;
+        if (next == stop) return next;
+        at = next;
+    }
+}
+
+// Join the trees of a vertex `a` that was a root and of a vertex `b`; returns the vertex that both hang on.
+__device__ __forceinline__ VERTEX join(VERTEX* component, VERTEX a, VERTEX b, VERTEX stop, bool& hooked) {
+    b = root_of(component, b, stop);
+    while (a != b) {
+        VERTEX high = a > b ? a : b, low = a > b ? b : a;
+        VERTEX held = atomicCAS(&component[high], high, low);
+        if (held == high) {
+            hooked = true;
+            return low;
+        }
+        a = root_of(component, held, stop);
+        b = root_of(component, low, stop);
+    }
+    return a;
+}

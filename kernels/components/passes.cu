@@ -1,0 +1,96 @@
+// Components by passes over all arcs, as "GPU Acceleration with CUDA: Adaptive BFS & Afforest" (Moschou,
+// section 2.4) describes them: each arc looks up the roots of both ends and lowers the larger one's parent to
+// the smaller one by an atomic minimum; then paths are compressed.
+//
+// Of two hooks of one root in the same pass the smaller parent stays and the other is lost, so one pass may
+// leave a component in parts; passes are repeated until one changes nothing. With `prune` an arc is skipped if
+// both its ends hang on the component `giant`, else every arc issues its atomic.
+//
+// Contract: row_offsets i64 (vertices + 1), columns VERTEX (arcs), component VERTEX (vertices); changed and
+// apart are set to 1, never to 0. Any grid; block: a multiple of 32.
+//
+// variants VERTEX: u32 u64
+
+#include "kernels/components/forest.cuh"
+
+constexpr i64 CHUNK = 1024;  // arcs that a warp takes, whatever rows they are of
+
+extern "C" __global__ void alone(VERTEX* component, u64 vertices) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) component[v] = VERTEX(v);
+}
+
+__device__ __forceinline__ void pass_arc(VERTEX* component, VERTEX v, VERTEX u, VERTEX giant, bool prune, bool& changed) {
+    VERTEX p = root_of(component, v, NO_VERTEX), q = root_of(component, u, NO_VERTEX);
+    if (prune && p == giant && q == giant) return;
+    VERTEX high = p > q ? p : q, low = p > q ? q : p;
+    if (atomicMin(&component[high], low) > low) changed = true;
+}
+
+// Calls visit(row, column) for every arc, balanced over warps.
+template <class Visit>
+__device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* columns, u64 vertices, Visit visit) {
+    i64 arcs = row_offsets[vertices];
+    for (i64 from = i64(global_thread() / WARP) * CHUNK; from < arcs; from += i64(global_threads() / WARP) * CHUNK) {
+        i64 to = from + CHUNK < arcs ? from + CHUNK : arcs;
+        u64 low = 0, high = vertices;  // the row that holds `from` is in [low, high)
+        while (high - low > 1) {
+            u64 middle = (low + high) / 2;
+            if (row_offsets[middle] <= from) low = middle;
+            else high = middle;
+        }
+        // Each lane finds its arc's row among those after the last arc's.
+        for (i64 i = from + lane_id(); i < to; i += WARP) {
+            while (row_offsets[low + 1] <= i) ++low;
+            visit(VERTEX(low), columns[i]);
+        }
+    }
+}
+
+extern "C" __global__ void pass(const i64* row_offsets, const VERTEX* columns, u64 vertices, VERTEX* component,
+                                const VERTEX* giant, u32 prune, u32* changed) {
+    VERTEX skipped = prune ? *giant : NO_VERTEX;
+    bool mine = false;
+    each_arc(row_offsets, columns, vertices,
+             [&](VERTEX v, VERTEX u) { pass_arc(component, v, u, skipped, prune, mine); });
+    if (mine) *changed = 1;
+}
+
+// The same for the first arc of every vertex, so that a largest component is there to be sampled.
+extern "C" __global__ void first_arcs(const i64* row_offsets, const VERTEX* columns, u64 vertices,
+                                      VERTEX* component) {
+    bool changed = false;
+    for (u64 v = global_thread(); v < vertices; v += global_threads())
+        if (row_offsets[v] < row_offsets[v + 1])
+            pass_arc(component, VERTEX(v), columns[row_offsets[v]], NO_VERTEX, false, changed);
+}
+
+extern "C" __global__ void compress(VERTEX* component, u64 vertices) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        VERTEX root = root_of(component, VERTEX(v), NO_VERTEX);
+        if (root != v) component[v] = root;
+    }
+}
+
+// Whether an arc joins two labels.
+extern "C" __global__ void compare(const i64* row_offsets, const VERTEX* columns, u64 vertices,
+                                   const VERTEX* component, u32* apart) {
+    bool mine = false;
+    each_arc(row_offsets, columns, vertices, [&](VERTEX v, VERTEX u) { mine |= component[v] != component[u]; });
+    if (mine) *apart = 1;
+}
+
+// The most frequent label of 256 vertices that have arcs, if they are found; one block of 256 threads.
+extern "C" __global__ void sample(const i64* row_offsets, u64 vertices, const VERTEX* component, VERTEX* giant) {
+    __shared__ VERTEX label[256];
+    __shared__ u32 best;
+    if (threadIdx.x == 0) best = 0;
+    u64 v = __umul64hi((threadIdx.x + 1) * 0x9E3779B97F4A7C15ull, vertices);
+    for (u32 tries = 0; tries < 16 && row_offsets[v] == row_offsets[v + 1]; ++tries) v = (v * 3 + 1) % vertices;
+    label[threadIdx.x] = component[v];
+    __syncthreads();
+    u32 votes = 0;
+    for (u32 i = 0; i < 256; ++i) votes += label[i] == label[threadIdx.x];
+    atomicMax(&best, votes << 16 | threadIdx.x);
+    __syncthreads();
+    if (threadIdx.x == 0) *giant = label[best & 0xffff];
+}

@@ -1,0 +1,110 @@
+"""Times every way of finding components on one GPU, each result checked; a table with goals and peers.
+
+    python -m tests.benchmarks.components kron22 kron24 grid5000 USA-road-NE.pace.gr.xz --only afforest
+
+A graph is a name as `tests.benchmarks.deep` takes them or a file that `ingest` reads; `:degree` behind it
+numbers the vertices by descending degree. Times are CUDA events around the launch, medians of `--runs`.
+Labels are compared with those that passes over all arcs converge to, whose arcs all agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import statistics
+from pathlib import Path
+from typing import Any
+
+import cupy
+
+from kernels import order
+from kernels.components import components
+from kernels.components.cuda.afforest import MOST_TRACED, PHASES
+from kernels.cuda.wake import wake
+from tests.benchmarks.deep import graph
+
+REFERENCES = {  # milliseconds: goal, ECL-CC, cuGraph
+    "kron22": (0.15, 2.36, 28),
+    "kron24": (0.45, 7.58, 45),
+    "kron26": (2.0, 35.5, 119),
+    "grid5000": (0.45, 2.62, 71),
+    "USA-road-NE": (0.06, 0.144, 34),
+}
+
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "afforest": ("afforest", {}),
+    "afforest, giant of vertex 0": ("afforest", {"giant": "first"}),
+    "afforest, no pruning": ("afforest", {"prune": False}),
+    "afforest, no probes": ("afforest", {"probes": 0}),
+    "afforest, first neighbour alone": ("afforest", {"rounds": 1}),
+    "afforest, blocks of 1024": ("afforest", {"block": 1024}),
+    "single pass": ("afforest_single_pass", {}),
+    "single pass, sampled giant": ("afforest_single_pass", {"giant": "sampled"}),
+    "single pass, no pruning": ("afforest_single_pass", {"prune": False}),
+    "multi-pass": ("afforest_multi_pass", {}),
+    "multi-pass, sampled giant": ("afforest_multi_pass", {"giant": "sampled"}),
+    "multi-pass, no pruning": ("afforest_multi_pass", {"prune": False}),
+}
+
+
+def load(name: str) -> tuple[Any, Any]:
+    """Row offsets and columns of a graph, renumbered if its name asks for it."""
+    plain = name.removesuffix(":degree")
+    arrays = graph(plain)
+    if plain == name:
+        return arrays
+    renumbered: tuple[Any, Any] = order.apply(*arrays, order.permutation("degree", *arrays))
+    return renumbered
+
+
+def measure(name: str, only: list[str], runs: int) -> None:
+    """Time and check the variants on one graph."""
+    arrays = load(name)
+    expected = components(*arrays, symmetric=True, strategy="afforest_multi_pass")
+    assert expected.converged
+    labels = int((expected.component == cupy.arange(len(expected.component))).sum())
+    stem = Path(name.removesuffix(":degree")).name.split(".")[0]
+    goal, *peers = REFERENCES.get(stem, (None, None, None))
+    print(
+        f"{name}: {len(arrays[0]) - 1} vertices, {len(arrays[1])} arcs, {labels} components; "
+        f"goal {goal} ms, ECL-CC {peers[0]}, cuGraph {peers[1]}",
+        flush=True,
+    )
+    for label, (strategy, tuning) in VARIANTS.items():
+        if only and label not in only:
+            continue
+        times = []
+        fast = strategy == "afforest"
+        for _ in range(1 + (runs if fast else min(runs, 5))):
+            traced = {"trace": cupy.zeros(MOST_TRACED, cupy.uint64)} if fast else {}
+            wake()
+            found = components(*arrays, symmetric=True, strategy=strategy, **tuning, **traced)
+            same = bool((found.component == expected.component).all())
+            assert same == found.converged, f"{label}: the same {same}, converged {found.converged}"
+            times.append(found.milliseconds)
+        times = times[1:]
+        line = f"  {label:32} {statistics.median(times):8.4f} ms, {min(times):.4f} to {max(times):.4f}"
+        if fast:
+            clocks = [int(clock) for clock in traced["trace"].get() if clock]
+            phases = [f"{(b - a) / 1.98e3:.1f}" for a, b in itertools.pairwise(clocks)]
+            line += "; us: " + " ".join(f"{n} {t}" for n, t in zip(PHASES, phases, strict=False))
+        elif not found.converged:
+            line += "; not converged"
+        print(line, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graphs", nargs="+")
+    parser.add_argument("--only", action="append", default=[], help="a variant by its name; may be repeated")
+    parser.add_argument("--runs", type=int, default=25)
+    chosen = parser.parse_args()
+    for name in chosen.graphs:
+        measure(name, chosen.only, chosen.runs)
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+if __name__ == "__main__":
+    main()
