@@ -23,14 +23,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from kernels.layouts.alignment import ALIGNMENT
 from kernels.strategy import backend_of
 
 __all__ = ["ALIGNMENT", "LAYOUTS", "EncodedRows", "decode", "device_rows", "encode"]
 
-LAYOUTS = ("csr", "varint")
-
-ALIGNMENT = 16
-"""Bytes that a stream's length is a multiple of: the widest load of a lane."""
+LAYOUTS = ("csr", "varint", "blocks", "elias_fano")
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,7 @@ class EncodedRows:
     arc_count: int
     dtype: Any
     arrays: Mapping[str, Any]
+    first_row: int = 0  # the first row's number in the whole graph
 
     @property
     def nbytes(self) -> int:
@@ -59,7 +58,9 @@ def layout_module(layout: str) -> ModuleType:
     return importlib.import_module(f"kernels.layouts.{layout}")
 
 
-def encode(layout: str, row_offsets: Any, column_indices: Any) -> EncodedRows:
+def encode(
+    layout: str, row_offsets: Any, column_indices: Any, *, first_row: int = 0, bound: int | None = None
+) -> EncodedRows:
     """Write rows in a layout, on the side where the arrays lie.
 
     Parameters
@@ -67,13 +68,22 @@ def encode(layout: str, row_offsets: Any, column_indices: Any) -> EncodedRows:
     layout : one of `LAYOUTS`.
     row_offsets : int64 (rows + 1,) from 0 to the number of arcs, NumPy or CuPy.
     column_indices : uint32 or uint64 (arcs,) on the same side, each row ascending.
+    first_row : the first row's number, where these are some rows of a larger graph. Rows that are encoded a
+        range at a time have the bytes that they have when encoded at once.
+    bound : neighbours are below it, as a rule; by default the number of rows behind the last one.
 
     Raises ValueError, naming the first row, when a row does not ascend (not for `csr`, which keeps rows as
     they are), and when the offsets do not fit the columns.
 
     """
-    arrays: dict[str, Any] = layout_module(layout).encode(row_offsets, column_indices)
-    return EncodedRows(layout, len(row_offsets) - 1, len(column_indices), column_indices.dtype, arrays)
+    rows = len(row_offsets) - 1
+    arrays: dict[str, Any] = layout_module(layout).encode(
+        row_offsets,
+        column_indices,
+        first_row=first_row,
+        bound=max(0, first_row + rows) if bound is None else bound,
+    )
+    return EncodedRows(layout, rows, len(column_indices), column_indices.dtype, arrays, first_row)
 
 
 def decode(
@@ -85,16 +95,18 @@ def decode(
     ----------
     rows : what `encode` gave, or arrays that claim to be that.
     arc_count, dtype : those that `rows` states by default.
-    bound : every neighbour is below this; the number of rows by default.
+    bound : every neighbour is below this; by default the number of rows behind the last one.
 
     Returns `row_offsets` int64 (rows + 1,) and `column_indices`. Raises ValueError when the arrays are no
     rows of this layout, name a neighbour not below `bound`, or do not hold `arc_count` neighbours.
 
     """
-    arcs = rows.arc_count if arc_count is None else arc_count
-    bound = rows.vertex_count if bound is None else bound
     decoded: tuple[Any, Any] = layout_module(rows.layout).decode(
-        rows.arrays, arcs, rows.dtype if dtype is None else dtype, bound
+        rows.arrays,
+        rows.arc_count if arc_count is None else arc_count,
+        rows.dtype if dtype is None else dtype,
+        first_row=rows.first_row,
+        bound=rows.first_row + rows.vertex_count if bound is None else bound,
     )
     return decoded
 
@@ -107,7 +119,7 @@ def device_rows(rows: EncodedRows, *, bound: int | None = None) -> tuple[Any, ..
     """
     import numpy
 
-    most = rows.vertex_count if bound is None else bound
+    most = rows.first_row + rows.vertex_count if bound is None else bound
     limit = numpy.uint64(max(0, min(most, int(numpy.iinfo(rows.dtype).max) + 1, (1 << 64) - 1)))
     names: tuple[str, ...] = layout_module(rows.layout).DEVICE_ARRAYS
     return (*(_address(rows.arrays.get(name)) for name in names), limit)

@@ -14,30 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 from kernels import varint
-from kernels.layouts import ALIGNMENT, EncodedRows
-from kernels.strategy import backend_of
+from kernels.layouts import EncodedRows
+from kernels.layouts.alignment import ALIGNMENT, array_module, pad
 
 DEVICE_ARRAYS = ("byte_offsets", "stream", "checkpoints")
 
 UNIT_BYTES = 1024
 """The constant of the same name in `varint.cuh`."""
-
-
-def _module(array: Any) -> Any:
-    import numpy
-
-    if backend_of(array) == "cuda":
-        import cupy
-
-        return cupy
-    return numpy
-
-
-def pad(stream: Any) -> Any:
-    """Append zero bytes up to a multiple of `ALIGNMENT`."""
-    rest = -len(stream) % ALIGNMENT
-    module = _module(stream)
-    return module.concatenate([stream, module.zeros(rest, stream.dtype)]) if rest else stream
 
 
 def unpad(byte_offsets: Any, stream: Any) -> Any:
@@ -48,13 +31,15 @@ def unpad(byte_offsets: Any, stream: Any) -> Any:
     return stream[:end]
 
 
-def encode(row_offsets: Any, column_indices: Any) -> dict[str, Any]:
+def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
     """Write rows as bytes; see `kernels.layouts.encode`."""
     byte_offsets, stream = varint.encode(row_offsets, column_indices)
     return {"byte_offsets": byte_offsets, "stream": pad(stream)}
 
 
-def decode(arrays: Mapping[str, Any], arc_count: int, dtype: Any, bound: int) -> tuple[Any, Any]:
+def decode(
+    arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
+) -> tuple[Any, Any]:
     """Read rows back; see `kernels.layouts.decode`."""
     byte_offsets = arrays["byte_offsets"]
     return varint.decode(byte_offsets, unpad(byte_offsets, arrays["stream"]), arc_count, dtype, bound=bound)
@@ -62,7 +47,7 @@ def decode(arrays: Mapping[str, Any], arc_count: int, dtype: Any, bound: int) ->
 
 def add_checkpoints(rows: EncodedRows, columns: Any, row_offsets: Any) -> EncodedRows:
     """Add the array `checkpoints` to rows, which `decode` turned into these columns and offsets."""
-    module = _module(columns)
+    module = array_module(columns)
     byte_offsets, stream = rows.arrays["byte_offsets"], rows.arrays["stream"]
     count = -(-len(stream) // UNIT_BYTES)
     found = module.zeros(count, rows.dtype)

@@ -1,0 +1,55 @@
+"""Rows as blocks of gaps that a warp decodes at once.
+
+A row of d neighbours is a bit string (`kernels.layouts.bits`) that begins at a byte:
+
+1. d - 1 and the first neighbour, as class codes. Of the first neighbour f of row v stands the difference
+   f - v, wrapped into the width of a vertex and folded (0, -1, 1, -2, ...), so that near is short.
+2. A directory of the blocks after the first, each of 256 neighbours, the last of fewer: 32 bits for the byte
+   within the row where it begins, and the block's first neighbour in full.
+3. The blocks, each but the first from a byte on. A block of one neighbour is empty. Otherwise a bit says how
+   the other k neighbours are written, whichever takes fewer bits:
+
+   - 0, high and low parts (Elias, JACM 1974; Fano, 1971; over a block, after Ottaviano and Venturini, SIGIR
+     2014): 5 bits (64-bit vertices: 6) for w, the low parts of w bits, and the high parts as a string in
+     which the i-th set bit stands at high part + i. Parts are of the difference from the block's first
+     neighbour; w = floor(log2(span / k)). Suits random neighbours, and repeated ones.
+   - 1, gaps by class: k flags, set where the gap to the neighbour before is not 1; the classes of gap - 2
+     for these, 4 bits each; and their offsets. All classes stand before all offsets, so the places of each
+     are sums that a warp forms at once. Suits runs and skewed gaps, as in crawls; a block with repeated
+     neighbours cannot use it.
+
+A row without neighbours has no bytes. A row takes less than 4 GiB.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from kernels.strategy import backend_of
+
+DEVICE_ARRAYS = ("byte_offsets", "stream")
+
+
+def _twin(array: Any) -> ModuleType:
+    return importlib.import_module(f"kernels.layouts.blocks_{backend_of(array)}")
+
+
+def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
+    """Write rows; see `kernels.layouts.encode`."""
+    arrays: dict[str, Any] = _twin(column_indices).encode(
+        row_offsets, column_indices, first_row=first_row, bound=bound
+    )
+    return arrays
+
+
+def decode(
+    arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
+) -> tuple[Any, Any]:
+    """Read rows back; see `kernels.layouts.decode`."""
+    decoded: tuple[Any, Any] = _twin(arrays["stream"]).decode(
+        arrays, arc_count, dtype, first_row=first_row, bound=bound
+    )
+    return decoded

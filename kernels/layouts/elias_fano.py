@@ -1,0 +1,47 @@
+"""Rows as Elias-Fano sequences (Elias, JACM 1974; Fano, 1971), whose size hangs on degrees, not on order.
+
+A row of d neighbours is a bit string (`kernels.layouts.bits`) that begins at a byte:
+
+1. d - 1 as a class code.
+2. 5 bits (64-bit vertices: 6) for w = floor(log2(u / d)), where u is the largest vertex there may be.
+3. For each 256 neighbours after the first 256, 32 bits: where their high parts begin within all high parts,
+   which is the bit behind the last one of those before.
+4. The d low parts of w bits.
+5. The high parts: the i-th set bit stands at (neighbour >> w) + i.
+
+That is 2 + log2(u / d) bits or less for a neighbour. A row without neighbours has no bytes. The high parts
+of a row take fewer than 2^32 bits.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from kernels.strategy import backend_of
+
+DEVICE_ARRAYS = ("byte_offsets", "stream")
+
+
+def _twin(array: Any) -> ModuleType:
+    return importlib.import_module(f"kernels.layouts.elias_fano_{backend_of(array)}")
+
+
+def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
+    """Write rows; see `kernels.layouts.encode`. A neighbour may exceed `bound`, at the cost of size."""
+    arrays: dict[str, Any] = _twin(column_indices).encode(
+        row_offsets, column_indices, first_row=first_row, bound=bound
+    )
+    return arrays
+
+
+def decode(
+    arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
+) -> tuple[Any, Any]:
+    """Read rows back; see `kernels.layouts.decode`."""
+    decoded: tuple[Any, Any] = _twin(arrays["stream"]).decode(
+        arrays, arc_count, dtype, first_row=first_row, bound=bound
+    )
+    return decoded

@@ -1,0 +1,144 @@
+"""Rows as Elias-Fano sequences on the CPU; the format is described in `kernels.layouts.elias_fano`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.jit import serial
+from kernels.layouts.bits import code_width, floor_log2, get_bits, get_code, next_one, put_bits, put_code
+from kernels.layouts.blocks_cpu import BLOCK_ARCS
+from kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec, low_width_bits
+
+SAMPLE_BITS = 32
+
+_MOST_HIGHS = 1 << SAMPLE_BITS
+
+
+@serial
+def _low_width(columns, begin, end, bound):  # type: ignore[no-untyped-def]
+    largest = max(numpy.uint64(columns[end - 1]), bound - numpy.uint64(1) if bound else numpy.uint64(0))
+    return floor_log2(largest // numpy.uint64(end - begin))
+
+
+@serial
+def _sizes(first, last, first_row, row_offsets, columns, sizes, vertex_bits, bound):  # type: ignore[no-untyped-def]
+    """Store each row's bytes; return the first row that does not ascend or is too long, and what it is."""
+    width_bits = low_width_bits(vertex_bits)
+    for v in range(first, last):
+        begin, end = row_offsets[v], row_offsets[v + 1]
+        sizes[v] = 0
+        if begin == end:
+            continue
+        for arc in range(begin + 1, end):
+            if columns[arc] < columns[arc - 1]:
+                return v, DESCENDS
+        low = _low_width(columns, begin, end, bound)
+        degree = end - begin
+        highs = degree + numpy.int64(numpy.uint64(columns[end - 1]) >> numpy.uint64(low))
+        if highs >= _MOST_HIGHS:
+            return v, BROKEN
+        bits = code_width(numpy.uint64(degree - 1), vertex_bits) + width_bits + degree * low + highs
+        bits += (degree - 1) // BLOCK_ARCS * SAMPLE_BITS
+        sizes[v] = (bits + 7) >> 3
+    return -1, FITS
+
+
+@serial
+def _write(first, last, first_row, row_offsets, columns, byte_offsets, stream, vertex_bits, bound):  # type: ignore[no-untyped-def]
+    width_bits = low_width_bits(vertex_bits)
+    for v in range(first, last):
+        begin, end = row_offsets[v], row_offsets[v + 1]
+        if begin == end:
+            continue
+        low = _low_width(columns, begin, end, bound)
+        place = put_code(stream, byte_offsets[v] << 3, numpy.uint64(end - begin - 1), vertex_bits)
+        sample = put_bits(stream, place, numpy.uint64(low), width_bits)
+        lows = sample + (end - begin - 1) // BLOCK_ARCS * SAMPLE_BITS
+        highs = lows + (end - begin) * low
+        high = numpy.int64(0)
+        for k in range(end - begin):
+            value = numpy.uint64(columns[begin + k])
+            if k and k % BLOCK_ARCS == 0:
+                sample = put_bits(stream, sample, numpy.uint64(high + k), SAMPLE_BITS)
+            high = numpy.int64(value >> numpy.uint64(low))
+            lows = put_bits(stream, lows, value, low)
+            put_bits(stream, highs + high + k, numpy.uint64(1), 1)
+
+
+@serial
+def _count(first, last, byte_offsets, words, degrees, vertex_bits):  # type: ignore[no-untyped-def]
+    """Store each row's neighbours; return the first row that ends within its header, or -1."""
+    for v in range(first, last):
+        begin, end = byte_offsets[v] << 3, byte_offsets[v + 1] << 3
+        degrees[v] = 0
+        if begin < end:
+            number, place = get_code(words, begin, end, vertex_bits)
+            # Every neighbour takes a bit or more.
+            if place < 0 or number >= numpy.uint64(end - place):
+                return v
+            degrees[v] = numpy.int64(number) + 1
+    return -1
+
+
+@serial
+def _read(first, last, first_row, byte_offsets, words, row_offsets, columns, vertex_bits, largest):  # type: ignore[no-untyped-def]
+    """Decode rows; return (first bad row, reason), or (-1, FITS). `_count` has read the degrees."""
+    width_bits = low_width_bits(vertex_bits)
+    for v in range(first, last):
+        row_start, row_end = byte_offsets[v] << 3, byte_offsets[v + 1] << 3
+        begin, end = row_offsets[v], row_offsets[v + 1]
+        if begin == end:
+            continue
+        _, place = get_code(words, row_start, row_end, vertex_bits)
+        if place + width_bits > row_end:
+            return v, BROKEN
+        low = numpy.int64(get_bits(words, place, width_bits))
+        sample = place + width_bits
+        lows = sample + (end - begin - 1) // BLOCK_ARCS * SAMPLE_BITS
+        if lows > row_end or (end - begin) > (row_end - lows) // (low + 1):
+            return v, BROKEN
+        highs = lows + (end - begin) * low
+        one = highs
+        before = numpy.uint64(0)
+        for k in range(end - begin):
+            if k and k % BLOCK_ARCS == 0:
+                if numpy.int64(get_bits(words, sample, SAMPLE_BITS)) != one - highs:
+                    return v, BROKEN
+                sample += SAMPLE_BITS
+            one = next_one(words, one, row_end)
+            if one < 0:
+                return v, BROKEN
+            high = numpy.uint64(one - highs - k)
+            if low and high >> numpy.uint64(vertex_bits - low):
+                return v, BROKEN
+            value = (high << numpy.uint64(low)) | get_bits(words, lows + k * low, low)
+            if value < before:
+                return v, BROKEN
+            if value > largest:
+                return v, OUT_OF_RANGE
+            before = value
+            columns[begin + k] = value
+            one += 1
+        if (one + 7) >> 3 << 3 != row_end:
+            return v, BROKEN
+    return -1, FITS
+
+
+CODEC = Codec(_sizes, _write, _count, _read)
+
+
+def encode(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], *, first_row: int, bound: int
+) -> dict[str, NDArray[Any]]:
+    """Write rows; see `kernels.layouts.encode`."""
+    return CODEC.encode(row_offsets, column_indices, first_row, bound)
+
+
+def decode(
+    arrays: dict[str, NDArray[Any]], arc_count: int, dtype: Any, *, first_row: int, bound: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Read rows back; see `kernels.layouts.decode`."""
+    return CODEC.decode(arrays, arc_count, dtype, first_row, bound)
