@@ -35,6 +35,11 @@ DEVICE_ARCS_AT_ONCE = 1 << 29
 
 DEVICE_BYTES_PER_ROW = 40
 
+COMMUNITY_BYTES_PER_ROW = 80
+COMMUNITY_WORDS_PER_ARC = 6
+"""Of the community orders: the graph, one with reverses added, and the first graph of clusters, at most as
+large and with as many weights, in blocks and joined."""
+
 
 class ReorderParameters(Parameters):
     """Which order."""
@@ -48,12 +53,16 @@ class ReorderParameters(Parameters):
         "degree_groups",
         "rcm",
         "rcm_by_degree",
+        "community",
+        "community_rcm",
         "auto",
     ] = "original"
     """`original` keeps the numbering; `random` shuffles it; `degree` puts high degrees first, `hub_sort`
     those above the mean alone, `hub_cluster` the same without sorting them; `degree_groups` makes eight
     groups of falling degree; `rcm` is reverse Cuthill-McKee, which gives neighbours near numbers, and
-    `rcm_by_degree` its levels by degree alone; `auto` chooses from samples and says why."""
+    `rcm_by_degree` its levels by degree alone; `community` keeps communities together at every scale and
+    makes gaps small, `community_rcm` orders small communities by `rcm` each; `auto` chooses from samples
+    and says why."""
 
     advice: OrderAdviceParameters | None = Field(default=None, validate_default=True)
     """What `auto` chooses for; the other orders leave it out."""
@@ -280,6 +289,8 @@ def _estimate(
         if graph.directed:
             ordering = (16 + 2 * width + 1) * n + 2 * width * m
         host = max(host, ordering)
+    if parameters.method in ("community", "community_rcm"):
+        host = max(host, COMMUNITY_BYTES_PER_ROW * n + COMMUNITY_WORDS_PER_ARC * width * m)
     if parameters.method == "auto":
         host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + SAMPLE_BYTES
     return Need(

@@ -72,6 +72,23 @@ _ALL = (
         reads_columns=True,
         symmetric=True,
     ),
+    Method(
+        "community",
+        "communities together at every scale, then small gaps by recursive bisection",
+        "Arai, Shiokawa, Yamamuro, Onizuka, Iwamura (Rabbit Order, IPDPS 2016); Dhulipala, Kabiljo, Karrer, "
+        "Ottaviano, Pupyrev, Shalita (Compressing Graphs and Indexes with Recursive Graph Bisection, KDD 2016)",
+        "kernels.order.community:community",
+        reads_columns=True,
+        symmetric=True,
+    ),
+    Method(
+        "community_rcm",
+        "communities together, each in reverse Cuthill-McKee order",
+        "Moschou (Adaptive BFS & Afforest), left open there; Arai et al. (Rabbit Order, IPDPS 2016)",
+        "kernels.order.community:community_rcm",
+        reads_columns=True,
+        symmetric=True,
+    ),
 )
 
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}
