@@ -7,6 +7,7 @@ the caller goes on without.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 PORTABLE, MAPPED = 1, 2  # cudaHostRegisterPortable, cudaHostRegisterMapped
 
 PIECE_BYTES = 64 << 20
-"""Bytes that are copied at once out of arrays that cannot be read into a buffer: as large as a stored shard."""
+"""Bytes that are copied at once out of an array that cannot be read into a buffer: a stored shard."""
 
 
 class PinnedRefused(Exception):
@@ -104,10 +105,8 @@ def buffer(length: int, dtype: DTypeLike) -> NDArray[Any]:
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         # Fewer pages to pin, and to look up for every line that crosses the link.
-        try:
+        with contextlib.suppress(OSError):
             pages.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:
-            pass
     return numpy.frombuffer(pages, dtype)
 
 

@@ -5,7 +5,7 @@
 | `device` | device memory | all that the search makes |
 | `split` | pinned host memory; the longest rows also on the device | first neighbours of every vertex |
 | `pinned` | pinned host memory | offsets, labels and bitmaps |
-| `streamed` | where they are stored; two buffers at a time in pinned memory | the same, and a buffer for each |
+| `streamed` | where they are stored; a few buffers in pinned memory | the same, and as many buffers |
 | `host` | host memory of a CPU search | - |
 
 Only numbers are looked at here, so that a run is refused before it reads anything.
@@ -60,7 +60,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes that a search may take on the device and that rows may take in host memory; None without limit."""
+    """Bytes that a search may take on the device and rows in host memory; None without limit."""
 
     device: int | None = None
     host: int | None = None

@@ -101,11 +101,26 @@ class StoredArray:
             within.append(inside)
         return self._read(tuple(box))[tuple(within)]
 
+    def read_into(self, out: NDArray[Any], first: int = 0) -> None:
+        """Decode the elements from `first` on into `out`, which lies in memory that somebody else has.
+
+        Raises ValueError unless `out` has this array's dtype and as many elements as are asked for exist.
+        """
+        if self.ndim != 1 or out.ndim != 1 or out.dtype != self.dtype:
+            raise ValueError(f"{self!r} cannot be read into an array of {out.dtype} {out.shape}")
+        if not 0 <= first <= len(self) - len(out):
+            raise ValueError(f"{len(out)} elements from {first} on were asked for; there are {len(self)}")
+        self._read_box(out, ((first, first + len(out)),))
+
     def _read(self, box: Box) -> NDArray[Any]:
         """Read the elements from low to below high along each axis."""
         out = numpy.empty([high - low for low, high in box], self.dtype)
+        self._read_box(out, box)
+        return out
+
+    def _read_box(self, out: NDArray[Any], box: Box) -> None:
         if out.size == 0:
-            return out
+            return
         ranges = [
             range(low // size, -(-high // size))
             for (low, high), size in zip(box, self.layout.chunk, strict=True)
@@ -127,7 +142,6 @@ class StoredArray:
         else:
             for path, places in work:
                 self._fill(out, box, path, places)
-        return out
 
     def _fill(
         self, out: NDArray[Any], box: Box, path: str, places: list[tuple[int, tuple[int, ...]]]
