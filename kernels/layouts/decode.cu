@@ -3,7 +3,7 @@
 // Contract: `unit_rows` and `units` (count) name what to read; counts (count) gets the valid neighbours of each.
 // `write_units` puts them at places[i]... of `columns`, which holds `room` of them.
 //
-// variants LAYOUT: csr varint
+// variants LAYOUT: csr varint blocks elias_fano
 // variants VERTEX: u32 u64
 
 #include "kernels/layouts/rows.cuh"

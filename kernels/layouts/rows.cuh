@@ -14,7 +14,8 @@
 //
 // On any bytes nothing outside the row's words is read, loops end, and a valid neighbour is below the bound.
 
-#include "kernels/cuda/types.cuh"
+// Included here, since an include goes where it comes first, and that must be in no branch.
+#include "kernels/layouts/bits.cuh"
 
 #define LAYOUT_NUMBER_csr 1
 #define LAYOUT_NUMBER_varint 2
@@ -27,6 +28,10 @@
 #include "kernels/layouts/csr.cuh"
 #elif LAYOUT_NUMBER_OF(LAYOUT) == 2
 #include "kernels/layouts/varint.cuh"
+#elif LAYOUT_NUMBER_OF(LAYOUT) == 3
+#include "kernels/layouts/blocks.cuh"
+#elif LAYOUT_NUMBER_OF(LAYOUT) == 4
+#include "kernels/layouts/elias_fano.cuh"
 #endif
 
 #define ROWS_PARAMETERS ROWS_PARAMETERS_AS(rows)
