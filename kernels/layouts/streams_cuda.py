@@ -1,0 +1,114 @@
+"""What the layouts of bit strings share on the GPU: dealing units to warps, reading rows, refusing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.layouts.streams import (
+    OUT_OF_RANGE,
+    check_stream,
+    largest_vertex,
+    refuse,
+    refuse_input,
+    vertex_dtype,
+)
+
+READ = "kernels/layouts/read.cu"
+UNIT_ARCS = 256
+"""Neighbours of a unit, as in the layouts' headers."""
+
+MOST_BLOCKS = 1 << 14
+BLOCK = 256
+
+_NONE = (1 << 64) - 1
+
+
+def offsets_of(counts: Any) -> Any:
+    """Exclusive sums of int64 counts, and their total."""
+    import cupy
+
+    offsets = cupy.zeros(len(counts) + 1, cupy.int64)
+    cupy.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def grid(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
+    """Launch with a warp for each row and for each unit of a longer one."""
+    return (blocks_for((rows + arcs // UNIT_ARCS) * 32, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+
+
+def deal(row_offsets: Any) -> tuple[Any, ...]:
+    """Kernel arguments DEAL_PARAMETERS."""
+    import cupy
+
+    degrees = row_offsets[1:] - row_offsets[:-1]
+    long_rows = cupy.flatnonzero(degrees > UNIT_ARCS)
+    units = offsets_of((degrees[long_rows] + (UNIT_ARCS - 1)) // UNIT_ARCS)
+    return row_offsets, numpy.uint64(len(degrees)), long_rows, units, numpy.uint64(len(long_rows))
+
+
+def no_faults() -> Any:
+    """Start value of a kernel's `faults`."""
+    import cupy
+
+    return cupy.full(1, numpy.uint64(_NONE))
+
+
+def _fault(faults: Any) -> tuple[int, int] | None:
+    found = int(faults[0])
+    return None if found == _NONE else (found >> 2, found & 3)
+
+
+def refuse_found(faults: Any) -> None:
+    """Raise ValueError for a row that could not be decoded."""
+    if fault := _fault(faults):
+        refuse(*fault)
+
+
+def refuse_found_input(faults: Any) -> None:
+    """Raise ValueError for a row that could not be encoded."""
+    if fault := _fault(faults):
+        refuse_input(*fault)
+
+
+def read_rows(
+    layout: str, arrays: Mapping[str, Any], arc_count: int, dtype: Any, first_row: int, bound: int
+) -> tuple[Any, Any]:
+    """Read rows back; see `kernels.layouts.decode`. Neighbour 2^64 - 1 is refused on the GPU."""
+    import cupy
+
+    dtype = vertex_dtype(dtype)
+    byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
+    check_stream(byte_offsets, stream)
+    rows = len(byte_offsets) - 1
+    module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(dtype))
+    # Every number is valid to the layout's reader, so that the kernel can tell why one is not.
+    parameters = byte_offsets, stream, numpy.uint64(_NONE)
+    degrees = cupy.empty(rows, cupy.int64)
+    if rows:
+        module.get_function("read_degrees")(
+            (blocks_for(rows, BLOCK, most=MOST_BLOCKS),),
+            (BLOCK,),
+            (*parameters, numpy.uint64(rows), numpy.uint64(first_row), degrees),
+        )
+    row_offsets = offsets_of(degrees)
+    if int(row_offsets[-1]) != arc_count:
+        raise ValueError(
+            f"the compressed graph holds {int(row_offsets[-1])} arcs; it should hold {arc_count}"
+        )
+    columns = cupy.empty(arc_count, dtype)
+    if arc_count and bound < 1:
+        refuse(int(cupy.flatnonzero(degrees)[0]), OUT_OF_RANGE)
+    if arc_count:
+        faults, dealt = no_faults(), deal(row_offsets)
+        module.get_function("read_rows")(
+            *grid(rows, arc_count),
+            (*parameters, *dealt, numpy.uint64(first_row), largest_vertex(bound, dtype), columns, faults),
+        )
+        module.get_function("check_seams")(*grid(rows, arc_count), (*dealt, columns, faults))
+        refuse_found(faults)
+    return row_offsets, columns
