@@ -169,6 +169,13 @@ def _maps(
     }
 
 
+def paint_map(
+    grid: Sequence[Sequence[float | None]], rows: Sequence[str], columns: Sequence[str]
+) -> Callable[[Any], None]:
+    """Return what fills an `Axes` with a heat map of numbers that all compare; the least is framed."""
+    return _painter(grid, [[None] * len(columns) for _ in rows], rows, columns)
+
+
 def _painter(
     grid: Sequence[Sequence[float | None]],
     like: Sequence[Sequence[str | None]],

@@ -89,7 +89,14 @@ def _degrees(label: str, one: Graph) -> dict[str, Any]:
 
 def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[dict[str, Any]]:
     """Make the table of orders with the statistics that each recorded."""
-    names = list(dict.fromkeys(name for _, one in members for name in one.statistics))
+    names = list(
+        dict.fromkeys(
+            name
+            for _, one in members
+            for name, value in one.statistics.items()
+            if not isinstance(value, dict | list)
+        )
+    )
     rows = [
         [label, one.method, one.vertex_count, one.arc_count, *(one.statistics.get(name) for name in names)]
         for label, one in members

@@ -69,7 +69,7 @@ def studies(members: Sequence[tuple[str, Measurement]]) -> list[Study]:
         if one.algorithm == "bfs" and one.searches and one.graph and not is_batched(one):
             groups.setdefault((one.graph["digest"], one.graph["symmetric"]), []).append((label, one))
     found = list(groups.values())
-    names = _graph_names(found)
+    names = graph_names(found)
     return [
         Study(name, _named([(label, one) for label, one in group]))
         for name, group in zip(names, found, strict=True)
@@ -98,8 +98,25 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     return names if len(set(names)) == len(names) else list(labels)
 
 
-def _graph_names(groups: Sequence[Sequence[tuple[str, Measurement]]]) -> list[str]:
-    shared = [_common([coordinates(label) for label, _ in group]) for group in groups]
+def graph_names(groups: Sequence[Sequence[tuple[str, Measurement]]]) -> list[str]:
+    """Name groups of labelled measurements, one group for each graph.
+
+    A graph is called by the coordinates that only its labels have; where that does not tell all graphs apart,
+    by those that all its labels share and other graphs' do not, and by its size.
+    """
+    told = [[coordinates(label) for label, _ in group] for group in groups]
+    shared = [_common(each) for each in told]
+    held = [{item for each in group for item in each.items()} for group in told]
+    own = [
+        [
+            value
+            for axis, value in each.items()
+            if not any((axis, value) in other for other in held if other is not mine)
+        ]
+        for each, mine in zip(shared, held, strict=True)
+    ]
+    if all(own) and len({", ".join(each) for each in own}) == len(own) > 1:
+        return [", ".join(each) for each in own]
     everywhere = _common(shared)
     names = [", ".join(value for axis, value in each.items() if axis not in everywhere) for each in shared]
     if "" not in names and len(set(names)) == len(names):

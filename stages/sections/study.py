@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stages.sections.advised import advised_sections
 from stages.sections.axes import axis_figures
+from stages.sections.cells import cells
+from stages.sections.compression import compression_sections
 from stages.sections.experiments import experiments, experiments_table
+from stages.sections.orders import order_sections
 from stages.sections.repetitions import typical
 from stages.sections.scaling import scaling_sections
 
@@ -17,4 +21,6 @@ def study_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     others = [(label, one) for label, one in members if type(one).__name__ != "Measurement"]
     found = experiments([*others, *measured])
     sections = [] if found is None else [experiments_table(found), *axis_figures(found)]
+    joined = cells([*others, *measured])
+    sections += [*order_sections(joined), *compression_sections(joined), *advised_sections(joined)]
     return [*sections, *scaling_sections(measured)]

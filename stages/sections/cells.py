@@ -1,0 +1,169 @@
+"""The cells of a study of orders and layouts: each measurement with the order and the rows that it searched.
+
+Nothing is asked of the names of axes. A measurement belongs to the order and to the layout whose coordinates
+it shares; what `auto` chose says so itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stages.sections.studies import coordinates, graph_names, is_batched
+
+if TYPE_CHECKING:
+    from stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
+
+Kind = TypeVar("Kind")
+
+PLAIN = "csr"
+"""The layout of columns as they are."""
+
+DEVICE = "device"
+"""Where rows lie unless a measurement says otherwise."""
+
+TITLES = {"bfs": "BFS", "components": "components"}
+
+PLACES = (DEVICE, "split", "pinned")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement. `advised` says that `auto` chose the order, the layout or both."""
+
+    graph: str
+    order: str
+    layout: str
+    placement: str
+    one: Measurement
+    ordering: Ordering
+    rows: CompressedGraph | None
+    checked: Verification | None
+    label: str
+
+    @property
+    def algorithm(self) -> str:
+        """What was found."""
+        return self.one.algorithm
+
+    @property
+    def advised(self) -> bool:
+        """Whether any of it was chosen by `auto`."""
+        return self.advice_of_order is not None or self.advice_of_layout is not None
+
+    @property
+    def advice_of_order(self) -> Mapping[str, Any] | None:
+        """What `reorder` recorded of its choice."""
+        found: Mapping[str, Any] | None = self.ordering.statistics.get("advice")
+        return found
+
+    @property
+    def advice_of_layout(self) -> Mapping[str, Any] | None:
+        """What `compress` recorded of its choice."""
+        found: Mapping[str, Any] | None = None if self.rows is None else self.rows.statistics.get("advice")
+        return found
+
+    @property
+    def milliseconds(self) -> float:
+        """The median time."""
+        return float(median(search["milliseconds"] for search in self.one.searches))
+
+    @property
+    def bits(self) -> float | None:
+        """Bits per arc of the rows."""
+        return None if self.rows is None else self.rows.statistics.get("bits_per_arc")
+
+    @property
+    def link_bytes(self) -> float | None:
+        """Bytes that crossed the link in a search, the mean; None where nothing says so."""
+        told = [search["link_bytes"] for search in self.one.searches if search.get("link_bytes") is not None]
+        return sum(told) / len(told) if told else None
+
+    @property
+    def verified(self) -> str | None:
+        """Whether every check of its labels passed."""
+        if self.checked is None:
+            return None
+        return "passed" if all(check["passed"] for check in self.checked.checks) else "FAILED"
+
+    @property
+    def title(self) -> str:
+        """Algorithm and layout."""
+        return f"{TITLES.get(self.algorithm, self.algorithm)}, {self.layout}"
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What has to be alike for two times to compare: graph, placement and algorithm."""
+        return self.graph, self.placement, self.algorithm
+
+
+def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
+    """Join measurements with what they searched; none unless orders differ or `auto` chose something.
+
+    `members` are labelled artifacts of any kinds, of repeated measurements one repetition each.
+    """
+    kinds: dict[str, list[tuple[str, Any]]] = {}
+    for label, one in members:
+        kinds.setdefault(type(one).__name__, []).append((label, one))
+    measured = [
+        (label, one)
+        for label, one in kinds.get("Measurement", [])
+        if one.searches and one.graph and not is_batched(one)
+    ]
+    names = _names(measured)
+    found = []
+    for label, one in measured:
+        at = coordinates(label)
+        ordering = _belonging(at, kinds.get("Ordering", []))
+        if ordering is None:
+            continue
+        rows = _belonging(at, kinds.get("CompressedGraph", []))
+        entry = label.partition("[")[0]
+        found.append(
+            Cell(
+                graph=names[one.graph["digest"]],
+                order=ordering.method,
+                layout=PLAIN if rows is None else rows.codec,
+                placement=str(one.asked.get("placement") or DEVICE),
+                one=one,
+                ordering=ordering,
+                rows=rows,
+                checked=_checked(entry, at, kinds),
+                label=label,
+            )
+        )
+    several = len({cell.order for cell in found}) > 1 or any(cell.advised for cell in found)
+    return sorted(found, key=_rank) if several else []
+
+
+def _rank(cell: Cell) -> int:
+    return PLACES.index(cell.placement) if cell.placement in PLACES else len(PLACES)
+
+
+def _names(measured: Sequence[tuple[str, Measurement]]) -> dict[str, str]:
+    groups: dict[str, list[tuple[str, Measurement]]] = {}
+    for label, one in measured:
+        groups.setdefault(one.graph["digest"], []).append((label, one))
+    return dict(zip(groups, graph_names(list(groups.values())), strict=True))
+
+
+def _belonging(at: Mapping[str, str], several: Sequence[tuple[str, Kind]]) -> Kind | None:
+    """Return what agrees with these coordinates, and what `auto` chose only where nothing else does."""
+    matching = [(coordinates(label), one) for label, one in several]
+    matching = [(told, one) for told, one in matching if told.items() <= at.items()]
+    matching.sort(key=lambda pair: ("advice" in getattr(pair[1], "statistics", {}), -len(pair[0])))
+    return matching[0][1] if matching else None
+
+
+def _checked(entry: str, at: Mapping[str, str], kinds: Mapping[str, Any]) -> Verification | None:
+    """Return the verification with a measurement's coordinates; of several entries the one in its place."""
+    like = [(label, one) for label, one in kinds.get("Verification", []) if coordinates(label) == at]
+    entries = list(dict.fromkeys(label.partition("[")[0] for label, _ in kinds.get("Measurement", [])))
+    checks = list(dict.fromkeys(label.partition("[")[0] for label, _ in kinds.get("Verification", [])))
+    if len(entries) == len(checks):
+        wanted = checks[entries.index(entry)]
+        like = [(label, one) for label, one in like if label.partition("[")[0] == wanted]
+    found: Verification | None = like[0][1] if like else None
+    return found

@@ -1,0 +1,236 @@
+"""The tables of Moschou's study (Adaptive BFS & Afforest, tables 1 to 3) from a study's own measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stages.sections.axes import MAX_SIDE, paint_map
+from stages.sections.cells import DEVICE, PLAIN, TITLES, Cell
+from stages.sections.plot import draw_panels
+
+ORIGINAL = "original"
+
+MAX_PANELS = 24
+"""Heat maps of times in one figure."""
+
+TIMES = "Times are medians over the searches of a cell, without mapping labels back."
+
+
+def order_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Make tables 1 to 3 and the table of what is best for each algorithm, and draw all times."""
+    swept = [cell for cell in cells if not cell.advised]
+    made = [
+        _plain_and_packed(swept),
+        _in_detail(swept),
+        _by_order(swept),
+        _best(swept),
+        _times(swept),
+    ]
+    return [section for section in made if section is not None]
+
+
+def _places(cells: Sequence[Cell]) -> list[tuple[tuple[str, str, str], list[Cell]]]:
+    """Group the cells whose times compare: by graph, placement, algorithm, each in order of appearance."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.place, []).append(cell)
+    known = [list(dict.fromkeys(cell.place[part] for cell in cells)) for part in range(3)]
+
+    def rank(item: tuple[tuple[str, str, str], list[Cell]]) -> list[int]:
+        return [values.index(value) for values, value in zip(known, item[0], strict=True)]
+
+    return sorted(groups.items(), key=rank)
+
+
+def _verified(cells: Sequence[Cell]) -> str | None:
+    """Say whether all of some cells passed; nothing where not all were verified."""
+    told = {cell.verified for cell in cells}
+    return "FAILED" if "FAILED" in told else None if None in told else "passed"
+
+
+def _first(cells: Sequence[Cell], layout: str, order: str = ORIGINAL) -> Cell | None:
+    return next((cell for cell in cells if cell.layout == layout and cell.order == order), None)
+
+
+def _named(algorithm: str) -> str:
+    return TITLES.get(algorithm, algorithm)
+
+
+def _plain_and_packed(cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """Make table 1: plain and compressed rows in the original order."""
+    rows: list[list[Any]] = []
+    for (graph, placement, algorithm), group in _places(cells):
+        plain = _first(group, PLAIN)
+        layouts = dict.fromkeys(cell.layout for cell in group)
+        found = [cell for layout in layouts if (cell := _first(group, layout)) is not None]
+        if len(found) < 2:
+            continue
+        for cell in found:
+            faster = None if plain is None else plain.milliseconds / cell.milliseconds
+            rows.append([graph, placement, _named(algorithm), cell.layout, cell.milliseconds, faster])
+    if not rows:
+        return None
+    return {
+        "kind": "table",
+        "title": "Plain and compressed rows, original order",
+        "about": f"Table 1 of the report. {TIMES} The speedup is over plain rows (csr) in the same place.",
+        "columns": ["graph", "placement", "algorithm", "layout", "ms", "speedup"],
+        "rows": rows,
+    }
+
+
+def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """Make table 2: the fastest compressed layout in the original order, and what it moves."""
+    rows: list[list[Any]] = []
+    for (graph, placement, algorithm), group in _places(cells):
+        packed = [cell for cell in group if cell.layout != PLAIN and cell.order == ORIGINAL]
+        if not packed:
+            continue
+        best = min(packed, key=lambda cell: cell.milliseconds)
+        size = None if best.rows is None else best.rows.statistics.get("stream_bytes")
+        link = best.link_bytes
+        rows.append(
+            [
+                graph,
+                placement,
+                _named(algorithm),
+                best.layout,
+                best.milliseconds,
+                None if size is None else size / 1e6,
+                None if link is None else link / 1e6,
+                None if link is None else link / best.milliseconds / 1e6,
+                best.verified,
+            ]
+        )
+    if not rows:
+        return None
+    return {
+        "kind": "table",
+        "title": "Compressed searches in detail",
+        "about": (
+            "Table 2 of the report, for the fastest compressed layout in the original order. What crosses "
+            "the link is counted by the search, in whole lines of 128 bytes."
+        ),
+        "columns": [
+            "graph",
+            "placement",
+            "algorithm",
+            "layout",
+            "ms",
+            "rows, MB",
+            "over the link, MB",
+            "GB/s over the link",
+            "verified",
+        ],
+        "rows": rows,
+    }
+
+
+def _by_order(cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """Make table 3: each algorithm on each layout, a column for each order."""
+    orders = list(dict.fromkeys(cell.order for cell in cells))
+    rows: list[list[Any]] = []
+    for (graph, placement, _), group in _places(cells):
+        for layout in dict.fromkeys(cell.layout for cell in group):
+            by_order = {cell.order: cell for cell in group if cell.layout == layout}
+            if len(by_order) < 2:
+                continue
+            best = min(by_order.values(), key=lambda cell: cell.milliseconds)
+            first = by_order.get(ORIGINAL)
+            change = None if first is None else 100 * (best.milliseconds / first.milliseconds - 1)
+            times = [by_order[order].milliseconds if order in by_order else None for order in orders]
+            rows.append([graph, placement, best.title, *times, best.order, change])
+    if not rows:
+        return None
+    return {
+        "kind": "table",
+        "title": "What an order does to each algorithm",
+        "about": (
+            f"Table 3 of the report, in milliseconds. {TIMES} The last column is the best order's time "
+            "against the original's."
+        ),
+        "columns": ["graph", "placement", "algorithm and rows", *orders, "best order", "change, %"],
+        "rows": rows,
+    }
+
+
+def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """Make the table of the best order and layout for each graph, placement and algorithm."""
+    rows: list[list[Any]] = []
+    for (graph, placement, algorithm), group in _places(cells):
+        if len(group) < 2:
+            continue
+        best = min(group, key=lambda cell: cell.milliseconds)
+        plain = _first(group, PLAIN)
+        rows.append(
+            [
+                graph,
+                placement,
+                _named(algorithm),
+                best.order,
+                best.layout,
+                best.milliseconds,
+                best.bits,
+                None if plain is None else plain.milliseconds / best.milliseconds,
+                len(group),
+                max(cell.milliseconds for cell in group) / best.milliseconds,
+                _verified(group),
+            ]
+        )
+    if not rows:
+        return None
+    return {
+        "kind": "table",
+        "title": "What is best for each algorithm",
+        "about": (
+            f"Of all orders and layouts that were measured in one place. {TIMES} The speedup is over plain "
+            "rows in the original order; worst over best says how much a wrong choice costs."
+        ),
+        "columns": [
+            "graph",
+            "placement",
+            "algorithm",
+            "order",
+            "layout",
+            "ms",
+            "bits per arc",
+            "speedup",
+            "cells",
+            "worst over best",
+            "all verified",
+        ],
+        "rows": rows,
+    }
+
+
+def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """Draw the times over order and layout, a map for each graph, placement and algorithm."""
+    panels, data = [], {}
+    most = 1
+    placed = len({cell.placement for cell in cells}) > 1 or any(cell.placement != DEVICE for cell in cells)
+    for (graph, placement, algorithm), group in _places(cells):
+        orders = list(dict.fromkeys(cell.order for cell in group))[:MAX_SIDE]
+        layouts = list(dict.fromkeys(cell.layout for cell in group))
+        if len(orders) * len(layouts) < 2:
+            continue
+        by_cell = {(cell.order, cell.layout): cell.milliseconds for cell in group}
+        grid = [[by_cell.get((order, layout)) for layout in layouts] for order in orders]
+        name = ", ".join([graph, _named(algorithm), *([placement] if placed else [])])
+        most = max(most, len(orders))
+        panels.append((name, paint_map(grid, orders, layouts)))
+        data[name] = {"orders": orders, "layouts": layouts, "milliseconds": grid}
+    if not 0 < len(panels) <= MAX_PANELS:
+        return None
+    return {
+        "kind": "figure",
+        "title": "Times by order and layout",
+        "about": "In ms. The darker, the slower; the fastest of a map is framed; shades are a map's own.",
+        "svg": draw_panels(
+            panels,
+            columns=2,
+            height=0.75 + 0.24 * most,
+            alt=f"Heat maps of milliseconds over order and layout, {len(panels)} of them",
+        ),
+        "data": data,
+    }
