@@ -1,0 +1,401 @@
+// Cuthill-McKee's order level by level, many levels in one launch (Cuthill, McKee, ACM 1969; the level-synchronous
+// form after Karantasis, Lenharth, Nguyen, Garzaran, Pingali, SC 2014). Every component is searched and numbered
+// at the same time; a launch ends with the last level, or before a level that rcm_wide.cu should take.
+//
+// Contract. row_offsets i64 (vertices + 1), columns VERTEX (arcs) in memory that the device can read, sorted rows;
+// label, claim, queue, rank, by_rank VERTEX (vertices), rank ascending by degree and then vertex; spare VERTEX and
+// counts, places u32 (most_arcs). The frontier is queue[begin:end]; what is found is appended, by `number` in
+// order: by parent, then rank. `tallies` SIDES of them, zero. `state` receives begin, end, arcs, longest, levels
+// that were gone through, and whether `number` claimed the last level but left it unsorted, since a parent has more
+// than MOST_KIDS children. Block: a multiple of 32 within the kernel's bound. Grid: no more blocks than run at the same
+// time.
+//
+// A narrow level is gone through by the first block alone, whose barrier costs a twentieth of the grid's.
+//
+// variants VERTEX: u32 u64
+
+#include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/order/rcm_arcs.cuh"
+
+constexpr i64 ALONE = 32;       // arcs that a lane goes through before its warp helps
+constexpr u32 BATCH = 4;        // arcs whose ends a lane loads at once
+constexpr u32 FEW = 8;          // children that a lane sorts in registers
+constexpr u64 MOST_KIDS = 1024; // children of one parent that a warp sorts
+constexpr u32 KEPT = 4096;      // finds that a block keeps in shared memory
+// Threads of a block, as many as have the registers.
+constexpr u32 MOST_SEARCHING = sizeof(VERTEX) == 4 ? 1024 : 512, MOST_NUMBERING = sizeof(VERTEX) == 4 ? 768 : 512;
+constexpr u32 SIDES = 3;        // tallies in turn: of this level, zeroed for the next, and still read of the last
+
+struct Frontier {
+    u64 begin, end, arcs, longest, levels, unsorted;
+};
+
+__device__ __forceinline__ void write_frontier(u64* state, const Frontier& f) {
+    state[0] = f.begin;
+    state[1] = f.end;
+    state[2] = f.arcs;
+    state[3] = f.longest;
+    state[4] = f.levels;
+    state[5] = f.unsorted;
+}
+
+struct Limits {
+    u64 arcs, row, solo, levels;
+    __device__ __forceinline__ bool go(const Frontier& f) const {
+        return !f.unsorted && f.end > f.begin && f.arcs <= arcs && f.longest <= row && f.levels < levels;
+    }
+};
+
+// Who goes through a level: the grid or one block.
+struct Team {
+    u64* arrivals;
+    bool solo;
+    __device__ __forceinline__ u32 block() const { return solo ? 0 : blockIdx.x; }
+    __device__ __forceinline__ u32 blocks() const { return solo ? 1 : gridDim.x; }
+    __device__ __forceinline__ void meet() const {
+        if (solo)
+            __syncthreads();
+        else
+            grid_barrier(arrivals);
+    }
+};
+
+// Call act(neighbour, probe(neighbour), value) for every arc of the lanes' rows; whole warps call it.
+template <class Probe, class Act>
+__device__ __forceinline__ void each_arc(const VERTEX* columns, i64 begin, i64 end, VERTEX value, Probe probe, Act act) {
+    bool lengthy = end - begin > ALONE;
+    for (i64 k = begin; !lengthy && k < end; k += BATCH) {
+        VERTEX ends[BATCH], seen[BATCH];
+#pragma unroll
+        for (u32 j = 0; j < BATCH; ++j)
+            if (k + j < end) ends[j] = columns[k + j];
+#pragma unroll
+        for (u32 j = 0; j < BATCH; ++j)
+            if (k + j < end) seen[j] = probe(ends[j]);
+#pragma unroll
+        for (u32 j = 0; j < BATCH; ++j)
+            if (k + j < end) act(ends[j], seen[j], value);
+    }
+    __syncwarp();
+    for (u32 rest = __ballot_sync(ALL_LANES, lengthy); rest; rest &= rest - 1) {
+        u32 lane = __ffs(rest) - 1;
+        i64 to = __shfl_sync(ALL_LANES, end, lane);
+        VERTEX of_lane = __shfl_sync(ALL_LANES, value, lane);
+        for (i64 k = __shfl_sync(ALL_LANES, begin, lane) + lane_id(); k < to; k += WARP) {
+            VERTEX other = columns[k];
+            act(other, probe(other), of_lane);
+        }
+    }
+}
+
+// Go through levels while `limits` allow it, alone where they are narrow; `step` returns after a meeting.
+template <class Step>
+__device__ __forceinline__ void go_through(Step& step, Frontier f, const Limits& limits, Tally* tallies, u64* state,
+                                           u64* arrivals) {
+    __shared__ Tally own[SIDES];
+    u32 turn = 0, own_turn = 0;
+    bool alone = false;
+    while (alone || limits.go(f)) {
+        if (!alone && f.end - f.begin <= limits.solo) {
+            if (blockIdx.x) {
+                grid_barrier(arrivals);
+                f = Frontier{state[0], state[1], state[2], state[3], state[4], state[5]};
+                continue;
+            }
+            alone = true;
+            own_turn = 0;
+            if (threadIdx.x < SIDES) own[threadIdx.x] = Tally{0, 0, 0, 0};
+            __syncthreads();
+        }
+        u32& side = alone ? own_turn : turn;
+        u32 after = side + 1 < SIDES ? side + 1 : 0;
+        Tally* sides = alone ? own : tallies;
+        step(Team{arrivals, alone}, f, sides[side], sides[after]);
+        side = after;
+        if (alone && !(limits.go(f) && f.end - f.begin <= 2 * limits.solo)) {
+            alone = false;
+            if (threadIdx.x == 0) write_frontier(state, f);
+            grid_barrier(arrivals);
+        }
+    }
+    // A block may still be reading what the first wrote after a level of its own.
+    grid_barrier(arrivals);
+    if (global_thread() == 0) write_frontier(state, f);
+}
+
+struct Finds {
+    VERTEX kept[KEPT];
+    u32 count;
+    u64 place;
+};
+
+struct Searching {
+    const i64* row_offsets;
+    const VERTEX* columns;
+    VERTEX* label;
+    VERTEX* queue;
+    VERTEX base;
+    Finds& finds;
+
+    __device__ __forceinline__ void operator()(const Team& team, Frontier& f, Tally& tally, Tally& next) const {
+        if (threadIdx.x == 0) {
+            finds.count = 0;
+            if (team.block() == 0) next = Tally{0, 0, 0, 0};
+        }
+        __syncthreads();
+        VERTEX now = base + VERTEX(f.levels) + 1;
+        u64 count = f.end - f.begin, arcs = 0, longest = 0;
+        auto weigh = [&](VERTEX vertex) {
+            u64 degree = u64(row_offsets[vertex + 1] - row_offsets[vertex]);
+            arcs += degree;
+            longest = degree > longest ? degree : longest;
+        };
+        // Warp after warp of the frontier goes to another block, so that few vertices still have many blocks.
+        u64 warps = u64(team.blocks()) * (blockDim.x / WARP);
+        for (u64 warp = u64(warp_id()) * team.blocks() + team.block(); warp * WARP < count; warp += warps) {
+            u64 i = warp * WARP + lane_id();
+            VERTEX vertex = i < count ? queue[f.begin + i] : 0;
+            i64 begin = i < count ? row_offsets[vertex] : 0, end = i < count ? row_offsets[vertex + 1] : 0;
+            each_arc(
+                columns, begin, end, 0, [&](VERTEX other) { return label[other]; },
+                [&](VERTEX other, VERTEX seen, VERTEX) {
+                    if (seen >= base || atomicMax(&label[other], now) >= base) return;
+                    u32 at = atomicAdd(&finds.count, 1u);
+                    if (at < KEPT) {
+                        finds.kept[at] = other;
+                    } else {
+                        queue[f.end + atomicAdd(&tally.found, 1ull)] = other;
+                        weigh(other);
+                    }
+                });
+        }
+        __syncthreads();
+        u32 kept = finds.count < KEPT ? finds.count : KEPT;
+        if (threadIdx.x == 0 && kept) finds.place = f.end + atomicAdd(&tally.found, u64(kept));
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < kept; i += blockDim.x) {
+            VERTEX vertex = finds.kept[i];
+            queue[finds.place + i] = vertex;
+            weigh(vertex);
+        }
+        add_rows(&tally, arcs, longest);
+        team.meet();
+        f = Frontier{f.end, f.end + tally.found, tally.arcs, tally.longest, f.levels + 1, 0};
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(MOST_SEARCHING, 1)
+    search(const i64* row_offsets, const VERTEX* columns, VERTEX* label, VERTEX* queue, u64 base, u64 begin, u64 end,
+           u64 arcs, u64 longest, u64 levels, u64 most_arcs, u64 most_row, u64 solo, u64 most_levels, Tally* tallies,
+           u64* state, u64* arrivals) {
+    __shared__ Finds finds;
+    Searching step{row_offsets, columns, label, queue, VERTEX(base), finds};
+    go_through(step, Frontier{begin, end, arcs, longest, levels, 0}, Limits{most_arcs, most_row, solo, most_levels},
+               tallies, state, arrivals);
+}
+
+struct Sums {
+    u32 scratch[WARP + 1];
+    u64 own[1];
+    u64 before, all;
+};
+
+struct Numbering {
+    const i64* row_offsets;
+    const VERTEX* columns;
+    const VERTEX* rank;
+    const VERTEX* by_rank;
+    VERTEX* claim;
+    VERTEX* queue;
+    VERTEX* spare;
+    u32* counts;
+    u32* places;
+    u64* totals;  // of each block
+    Sums& sums;
+
+    __device__ __forceinline__ bool is_child(i64 k, i64 begin, VERTEX other, VERTEX parent) const {
+        // A neighbour that is listed twice is one child.
+        return claim[other] == parent && !(k > begin && columns[k - 1] == other);
+    }
+
+    // How many children the lanes' vertices have.
+    __device__ __forceinline__ u32 count_children(i64 begin, i64 end, VERTEX parent) const {
+        bool lengthy = end - begin > ALONE;
+        u32 count = 0;
+        for (i64 k = begin; !lengthy && k < end; k += BATCH) {
+            VERTEX ends[BATCH];
+            bool child[BATCH];
+#pragma unroll
+            for (u32 j = 0; j < BATCH; ++j)
+                if (k + j < end) ends[j] = columns[k + j];
+#pragma unroll
+            for (u32 j = 0; j < BATCH; ++j) child[j] = k + j < end && is_child(k + j, begin, ends[j], parent);
+#pragma unroll
+            for (u32 j = 0; j < BATCH; ++j) count += child[j];
+        }
+        __syncwarp();
+        for (u32 rest = __ballot_sync(ALL_LANES, lengthy); rest; rest &= rest - 1) {
+            u32 lane = __ffs(rest) - 1, mine = 0;
+            i64 from = __shfl_sync(ALL_LANES, begin, lane), to = __shfl_sync(ALL_LANES, end, lane);
+            VERTEX of_lane = __shfl_sync(ALL_LANES, parent, lane);
+            for (i64 k = from + lane_id(); k < to; k += WARP) mine += is_child(k, from, columns[k], of_lane);
+            mine = warp_sum(mine);
+            if (lane_id() == lane) count = mine;
+        }
+        return count;
+    }
+
+    // Write up to FEW children, ascending by rank.
+    template <class Weigh>
+    __device__ __forceinline__ void write_few(i64 begin, u32 count, VERTEX parent, u64 place, Weigh weigh) const {
+        VERTEX child[FEW], ranks[FEW];
+        u32 got = 0;
+        for (i64 k = begin; got < count; ++k) {
+            VERTEX other = columns[k];
+            if (!is_child(k, begin, other, parent)) continue;
+#pragma unroll
+            for (u32 j = 0; j < FEW; ++j)
+                if (j == got) child[j] = other;
+            ++got;
+        }
+#pragma unroll
+        for (u32 j = 0; j < FEW; ++j) {
+            ranks[j] = j < count && count > 1 ? rank[child[j]] : NONE;
+            if (j < count) weigh(child[j]);
+        }
+#pragma unroll
+        for (u32 j = 0; j < FEW; ++j) {
+            if (j >= count) continue;
+            u32 smaller = 0;
+#pragma unroll
+            for (u32 i = 0; i < FEW; ++i) smaller += ranks[i] < ranks[j];
+            queue[place + smaller] = child[j];
+        }
+    }
+
+    // The same for many, by a warp; `slot` is where they may be kept meanwhile.
+    template <class Weigh>
+    __device__ __forceinline__ void write_many(i64 begin, i64 end, u32 count, VERTEX parent, u64 place, u64 slot,
+                                               Weigh weigh) const {
+        u32 got = 0;
+        for (i64 first = begin; first < end; first += WARP) {
+            i64 k = first + lane_id();
+            VERTEX other = k < end ? columns[k] : 0;
+            bool child = k < end && is_child(k, begin, other, parent);
+            u32 lanes = __ballot_sync(ALL_LANES, child);
+            if (child) spare[slot + got + __popc(lanes & lanes_below())] = rank[other];
+            got += __popc(lanes);
+        }
+        __syncwarp();
+        for (u32 j = lane_id(); j < count; j += WARP) {
+            VERTEX mine = spare[slot + j];
+            u32 smaller = 0;
+            for (u32 i = 0; i < count; ++i) smaller += spare[slot + i] < mine;
+            VERTEX child = by_rank[mine];
+            queue[place + smaller] = child;
+            weigh(child);
+        }
+        __syncwarp();
+    }
+
+    __device__ __forceinline__ void operator()(const Team& team, Frontier& f, Tally& tally, Tally& next) const {
+        u64 count = f.end - f.begin;
+        // Blocks take contiguous parts, since places follow the order of parents.
+        u64 share = ((count + team.blocks() - 1) / team.blocks() + WARP - 1) / WARP * WARP;
+        u64 low = team.block() * share < count ? team.block() * share : count;
+        u64 high = low + share < count ? low + share : count;
+        u64* of_blocks = team.solo ? sums.own : totals;
+        if (threadIdx.x == 0 && team.block() == 0) next = Tally{0, 0, 0, 0};
+
+        for (u64 i0 = low; i0 < high; i0 += blockDim.x) {
+            u64 i = i0 + threadIdx.x;
+            VERTEX vertex = i < high ? queue[f.begin + i] : 0;
+            each_arc(
+                columns, i < high ? row_offsets[vertex] : 0, i < high ? row_offsets[vertex + 1] : 0,
+                VERTEX(f.begin + i + 1), [&](VERTEX other) { return claim[other]; },
+                [&](VERTEX other, VERTEX seen, VERTEX parent) {
+                    if (seen > parent) atomicMin(&claim[other], parent);
+                });
+        }
+        team.meet();
+
+        u32 running = 0, kids = 0;
+        for (u64 i0 = low; i0 < high; i0 += blockDim.x) {
+            u64 i = i0 + threadIdx.x;
+            VERTEX vertex = i < high ? queue[f.begin + i] : 0;
+            u32 mine = count_children(i < high ? row_offsets[vertex] : 0, i < high ? row_offsets[vertex + 1] : 0,
+                                      VERTEX(f.begin + i + 1));
+            u32 total, before = block_exclusive_sum(mine, sums.scratch, total);
+            if (i < high) {
+                counts[i] = mine;
+                places[i] = running + before;
+            }
+            running += total;
+            kids = mine > kids ? mine : kids;
+        }
+        kids = __reduce_max_sync(ALL_LANES, kids);
+        if (lane_id() == 0 && kids > MOST_KIDS) atomicMax(&tally.kids, u64(kids));
+        if (threadIdx.x == 0) of_blocks[team.block()] = running;
+        team.meet();
+        if (tally.kids) {
+            f.unsorted = 1;
+            // Nobody may zero this tally before everybody has read it.
+            team.meet();
+            return;
+        }
+
+        if (warp_id() == 0) {
+            u64 before = 0, all = 0;
+            for (u32 b = lane_id(); b < team.blocks(); b += WARP) {
+                u64 other = of_blocks[b];
+                all += other;
+                before += b < team.block() ? other : 0;
+            }
+            before = warp_sum(before);
+            all = warp_sum(all);
+            if (lane_id() == 0) {
+                sums.before = before;
+                sums.all = all;
+            }
+        }
+        __syncthreads();
+        u64 arcs = 0, longest = 0;
+        auto weigh = [&](VERTEX vertex) {
+            u64 degree = u64(row_offsets[vertex + 1] - row_offsets[vertex]);
+            arcs += degree;
+            longest = degree > longest ? degree : longest;
+        };
+        for (u64 i0 = low; i0 < high; i0 += blockDim.x) {
+            u64 i = i0 + threadIdx.x;
+            VERTEX vertex = i < high ? queue[f.begin + i] : 0;
+            i64 begin = i < high ? row_offsets[vertex] : 0, end = i < high ? row_offsets[vertex + 1] : 0;
+            u32 mine = i < high ? counts[i] : 0;
+            u64 slot = sums.before + (i < high ? places[i] : 0);
+            bool many = mine && (mine > FEW || end - begin > ALONE);
+            if (mine && !many) write_few(begin, mine, VERTEX(f.begin + i + 1), f.end + slot, weigh);
+            __syncwarp();
+            for (u32 rest = __ballot_sync(ALL_LANES, many); rest; rest &= rest - 1) {
+                u32 lane = __ffs(rest) - 1;
+                u64 its = __shfl_sync(ALL_LANES, slot, lane);
+                write_many(__shfl_sync(ALL_LANES, begin, lane), __shfl_sync(ALL_LANES, end, lane),
+                           __shfl_sync(ALL_LANES, mine, lane), __shfl_sync(ALL_LANES, VERTEX(f.begin + i + 1), lane),
+                           f.end + its, its, weigh);
+            }
+        }
+        add_rows(&tally, arcs, longest);
+        u64 found = sums.all;
+        team.meet();
+        f = Frontier{f.end, f.end + found, tally.arcs, tally.longest, f.levels + 1, 0};
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(MOST_NUMBERING, 1)
+    number(const i64* row_offsets, const VERTEX* columns, const VERTEX* rank, const VERTEX* by_rank, VERTEX* claim,
+           VERTEX* queue, VERTEX* spare, u32* counts, u32* places, u64* totals, u64 begin, u64 end, u64 arcs,
+           u64 longest, u64 levels, u64 most_arcs, u64 most_row, u64 solo, u64 most_levels, Tally* tallies, u64* state,
+           u64* arrivals) {
+    __shared__ Sums sums;
+    Numbering step{row_offsets, columns, rank, by_rank, claim, queue, spare, counts, places, totals, sums};
+    go_through(step, Frontier{begin, end, arcs, longest, levels, 0}, Limits{most_arcs, most_row, solo, most_levels},
+               tallies, state, arrivals);
+}

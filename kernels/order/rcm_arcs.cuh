@@ -1,0 +1,28 @@
+// What the kernels of Cuthill-McKee's order share.
+//
+// A search labels the vertices of its levels base, base + 1, ...; labels below `base` are of earlier searches. A
+// numbering claims them: claim[v] is one more than the place, in the queue, of the first vertex that has v for a
+// neighbour; 0 of a start, NONE of what is not found yet. So the vertices that a level finds are those whose claims
+// are above its first place.
+
+#include "kernels/cuda/types.cuh"
+
+constexpr VERTEX NONE = VERTEX(~VERTEX(0));
+
+// What a level finds: vertices, their arcs, the longest of their rows, and the most that one parent claims.
+struct Tally {
+    u64 found, arcs, longest, kids;
+};
+
+// Add up the arcs and rows that the lanes of a warp have found.
+__device__ __forceinline__ void add_rows(Tally* tally, u64 arcs, u64 longest) {
+    arcs = warp_sum(arcs);
+    for (u32 step = WARP / 2; step; step /= 2) {
+        u64 other = __shfl_xor_sync(ALL_LANES, longest, step);
+        longest = other > longest ? other : longest;
+    }
+    if (lane_id() == 0 && arcs) {
+        atomicAdd(&tally->arcs, arcs);
+        atomicMax(&tally->longest, longest);
+    }
+}
