@@ -145,7 +145,7 @@ class _Components:
         return base
 
     def find_roots(self) -> Any:
-        """Search components from their smallest vertices, then from far ends; returns starts (components,)."""
+        """Search components from their smallest vertices, then from far ends; returns their starts."""
         import cupy
 
         levels, labels = self.levels, self._labels
