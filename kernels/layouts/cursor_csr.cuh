@@ -2,6 +2,8 @@
 
 #include "kernels/layouts/csr.cuh"
 
+constexpr u64 LIGHT_WEIGHT = 64;  // neighbours: two steps of a warp
+
 struct Cursor {
     i64 arc, end;
 };

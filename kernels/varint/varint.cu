@@ -1,9 +1,8 @@
 // Delta-varint rows (Moschou 2024, section 2.1; see kernels/varint/__init__.py): sizes, bytes, and back.
 //
 // Rows of up to `long_row` items (arcs when encoding, bytes when decoding) are taken by a warp, the others,
-// listed in `long_rows`, by a block; both go through a row in steps of one item per thread. Decoding in parallel rests on this: a
-// byte that is the k-th of its number adds (byte & 127) << 7k to it, and a neighbour is the sum of all
-// numbers up to its own, hence the sum of what all bytes of the row up to its last one add.
+// listed in `long_rows`, by a block; both go through a row in steps of one item per thread. Decoding in parallel
+// rests on sums, as step.cuh says.
 // `read_rows_serially` is the baseline of the report (section 2.2): one lane decodes.
 //
 // Contract: row_offsets, byte_offsets i64 (rows + 1), columns VERTEX, stream u8. faults[0] = the least row
@@ -11,10 +10,10 @@
 //
 // variants VERTEX: u32 u64
 
-#include "kernels/cuda/types.cuh"
+#include "kernels/varint/step.cuh"
 
 constexpr u32 TRUNCATED = 1, TOO_LARGE = 2, OUT_OF_RANGE = 3;
-constexpr u64 GROUPS = sizeof(VERTEX) == 4 ? 5 : 10;
+constexpr u64 GROUPS = NUMBER_BYTES;
 
 __device__ __forceinline__ void report(u64* faults, u64 row, u32 reason) { atomicMin(faults, row << 2 | reason); }
 
@@ -119,33 +118,67 @@ extern "C" __global__ void row_lengths(const i64* byte_offsets, const u8* stream
     });
 }
 
+// Decode a row by a block. Sums are of 64 bits, in which no sum of a step can wrap unseen.
+__device__ __forceinline__ void read_row(const ByBlock& threads, u64 row, const i64* byte_offsets, const u8* stream,
+                                         const i64* row_offsets, u64 largest, VERTEX* columns, u64* faults) {
+    i64 begin = byte_offsets[row], end = byte_offsets[row + 1];
+    u64 value = 0;
+    i64 arc = row_offsets[row];
+    for (i64 step = begin; step < end; step += threads.size()) {
+        i64 place = step + threads.rank();
+        u64 byte = place < end ? stream[place] : 128;
+        u64 k = 0;
+        while (k <= GROUPS && place < end && place - i64(k) > begin && stream[place - i64(k) - 1] >= 128) ++k;
+        u64 payload = byte & 127;
+        // A number too long leaves 64 bits; so does a sum that is less than what is added to it.
+        bool broken = place < end && (k >= GROUPS || (k == 9 && payload > 1));
+        u64 adds = place < end && !broken ? payload << 7 * k : 0;
+        u64 sum, ends;
+        u64 upto = value + threads.exclusive_sum(adds, sum) + adds;
+        bool last = byte < 128;
+        u64 rank = threads.exclusive_sum(u64(last), ends);
+        if (broken || upto < adds) report(faults, row, TOO_LARGE);
+        if (last && !broken) {
+            if (upto > largest) report(faults, row, OUT_OF_RANGE);
+            columns[arc + i64(rank)] = VERTEX(upto);
+        }
+        value += sum;
+        arc += i64(ends);
+    }
+}
+
+// Decode a row by a warp. What a byte adds fits a vertex, so that a sum has wrapped where sums descend.
+__device__ __forceinline__ void read_row(const ByWarp&, u64 row, const i64* byte_offsets, const u8* stream,
+                                         const i64* row_offsets, u64 largest, VERTEX* columns, u64* faults) {
+    u64 place = u64(byte_offsets[row]), end = u64(byte_offsets[row + 1]);
+    u64 arc = u64(row_offsets[row]);
+    u32 lane = lane_id(), byte = place + lane < end ? stream[place + lane] : 0;
+    VarintState state{0, 0};
+    bool too_long = false, wrapped = false, beyond = false;
+    for (; place < end; place += WARP) {
+        u64 after = place + WARP + lane;
+        u32 following = after < end ? stream[after] : 0;  // under way while this step is decoded
+        VERTEX start = state.value;
+        VarintStep found = varint_step(state, byte, end - place < WARP ? u32(end - place) : WARP);
+        byte = following;
+        VERTEX left = __shfl_up_sync(ALL_LANES, found.neighbour, 1);
+        too_long |= found.too_long;
+        wrapped |= found.too_large || found.neighbour < (lane ? left : start);
+        if (found.ends >> lane & 1) {
+            beyond |= u64(found.neighbour) > largest;
+            columns[arc + __popc(found.ends & lanes_below())] = found.neighbour;
+        }
+        arc += __popc(found.ends);
+    }
+    // 32-bit sums that wrapped are numbers that no graph has; of 64 bits there is no such number.
+    if (too_long || (wrapped && sizeof(VERTEX) == 8)) report(faults, row, TOO_LARGE);
+    else if (wrapped || beyond) report(faults, row, OUT_OF_RANGE);
+}
+
 extern "C" __global__ void read_rows(const i64* byte_offsets, const u8* stream, const i64* row_offsets, u64 rows,
                                      i64 long_row, const i64* long_rows, u64 long_count, u64 largest, VERTEX* columns, u64* faults) {
     each_row(byte_offsets, Rows{rows, long_row, long_rows, long_count}, [&](auto threads, u64 row) {
-        i64 begin = byte_offsets[row], end = byte_offsets[row + 1];
-        u64 value = 0;
-        i64 arc = row_offsets[row];
-        for (i64 step = begin; step < end; step += threads.size()) {
-            i64 place = step + threads.rank();
-            u64 byte = place < end ? stream[place] : 128;
-            u64 k = 0;
-            while (k <= GROUPS && place < end && place - i64(k) > begin && stream[place - i64(k) - 1] >= 128) ++k;
-            u64 payload = byte & 127;
-            // A number too long leaves 64 bits; so does a sum that is less than what is added to it.
-            bool broken = place < end && (k >= GROUPS || (k == 9 && payload > 1));
-            u64 adds = place < end && !broken ? payload << 7 * k : 0;
-            u64 sum, ends;
-            u64 upto = value + threads.exclusive_sum(adds, sum) + adds;
-            bool last = byte < 128;
-            u64 rank = threads.exclusive_sum(u64(last), ends);
-            if (broken || upto < adds) report(faults, row, TOO_LARGE);
-            if (last && !broken) {
-                if (upto > largest) report(faults, row, OUT_OF_RANGE);
-                columns[arc + i64(rank)] = VERTEX(upto);
-            }
-            value += sum;
-            arc += i64(ends);
-        }
+        read_row(threads, row, byte_offsets, stream, row_offsets, largest, columns, faults);
     });
 }
 

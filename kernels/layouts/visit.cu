@@ -1,13 +1,13 @@
-// Reads rows of any layout through the interface of rows.cuh, a warp per unit: what every search does with them.
+// Reads rows of any layout through the interface of rows.cuh, a warp per unit, as searches do.
 //
-// Contract: `unit_rows` and `units` (count) name what to read; counts (count) gets the valid neighbours of each.
-// `write_units` puts them at places[i]... of `columns`, which holds `room` of them.
+// Contract: `unit_rows` and `units` (count) name what to read. Rows lie whole in the arrays, from row 0 on.
 //
 // variants LAYOUT: csr varint blocks elias_fano
 // variants VERTEX: u32 u64
 
 #include "kernels/layouts/rows.cuh"
 
+// How many units each row has, and its weight.
 extern "C" __global__ void count_units(ROWS_PARAMETERS, u64 vertices, i64* units, i64* weights) {
     Rows rows = make_rows(ROWS_ARGUMENTS);
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
@@ -16,6 +16,7 @@ extern "C" __global__ void count_units(ROWS_PARAMETERS, u64 vertices, i64* units
     }
 }
 
+// How many neighbours each unit has.
 extern "C" __global__ void measure_units(ROWS_PARAMETERS, const i64* unit_rows, const i64* units, u64 count, i64* counts) {
     Rows rows = make_rows(ROWS_ARGUMENTS);
     for (u64 i = global_thread() / WARP; i < count; i += global_threads() / WARP) {
@@ -28,6 +29,7 @@ extern "C" __global__ void measure_units(ROWS_PARAMETERS, const i64* unit_rows, 
     }
 }
 
+// Write the neighbours of each unit from places[i] on, within `room`.
 extern "C" __global__ void write_units(ROWS_PARAMETERS, const i64* unit_rows, const i64* units, u64 count,
                                        const i64* places, u64 room, VERTEX* columns) {
     Rows rows = make_rows(ROWS_ARGUMENTS);
@@ -54,5 +56,37 @@ extern "C" __global__ void stop_units(ROWS_PARAMETERS, const i64* unit_rows, con
             return !__any_sync(ALL_LANES, valid && u64(neighbour) >= goal);
         });
         if (lane_id() == 0) counts[i] = i64(below);
+    }
+}
+
+// The sum of all neighbours of rows of one unit, and of the listed units of the others, over the cells of `sums`.
+extern "C" __global__ void sum_rows(ROWS_PARAMETERS, u64 vertices, const i64* unit_rows, const i64* units, u64 count,
+                                    u64* sums, u64 cells) {
+    Rows rows = make_rows(ROWS_ARGUMENTS);
+    u64 warp = global_thread() / WARP, warps = global_threads() / WARP, sum = 0;
+    auto add = [&](VERTEX neighbour, bool valid) {
+        sum += valid ? u64(neighbour) : 0;
+        return true;
+    };
+    for (u64 v = warp; v < vertices; v += warps)
+        if (row_units(rows, v) == 1) visit_unit(rows, v, 0, add);
+    for (u64 i = warp; i < count; i += warps) visit_unit(rows, u64(unit_rows[i]), u64(units[i]), add);
+    sum = warp_sum(sum);
+    if (lane_id() == 0) atomicAdd(&sums[warp % cells], sum);
+}
+
+// The first neighbours of each row; the rest of heads (vertices, count), and of rows with fewer, stays as it was.
+extern "C" __global__ void first_neighbours(ROWS_PARAMETERS, u64 vertices, u32 count, VERTEX* heads) {
+    Rows rows = make_rows(ROWS_ARGUMENTS);
+    for (u64 v = global_thread() / WARP; v < vertices; v += global_threads() / WARP) {
+        if (!row_units(rows, v)) continue;
+        u32 found = 0;
+        visit_unit(rows, v, 0, [&](VERTEX neighbour, bool valid) {
+            u32 lanes = __ballot_sync(ALL_LANES, valid);
+            u32 mine = found + __popc(lanes & lanes_below());
+            if (valid && mine < count) heads[v * count + mine] = neighbour;
+            found += __popc(lanes);
+            return found < count;
+        });
     }
 }
