@@ -6,15 +6,7 @@
 // Paper: Chakrabarti, Zhan, Faloutsos, R-MAT, SDM 2004, section 3.1; the draw is SplitMix64's.
 //
 // variants VERTEX: u32 u64
-#include "kernels/cuda/types.cuh"
-
-constexpr u64 STEP = 0x9E3779B97F4A7C15ull;
-
-__device__ __forceinline__ u64 mix(u64 value) {
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
-    return value ^ (value >> 31);
-}
+#include "kernels/generate/counter.cuh"
 
 __device__ __forceinline__ u64 label(u64 vertex, i32 scale, const u64* __restrict__ constants) {
     const u64 mask = (1ull << scale) - 1;

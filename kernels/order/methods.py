@@ -80,6 +80,7 @@ _ALL = (
         "Arai, Shiokawa, Yamamuro, Onizuka, Iwamura (Rabbit Order, IPDPS 2016); Dhulipala, Kabiljo, Karrer, "
         "Ottaviano, Pupyrev, Shalita (Compressing Graphs and Indexes with Recursive Graph Bisection, KDD 2016)",
         "kernels.order.community:community",
+        "kernels.order.community_cuda:community",
         reads_columns=True,
         symmetric=True,
     ),
@@ -88,6 +89,7 @@ _ALL = (
         "communities together, each in reverse Cuthill-McKee order",
         "Moschou (Adaptive BFS & Afforest), left open there; Arai et al. (Rabbit Order, IPDPS 2016)",
         "kernels.order.community:community_rcm",
+        "kernels.order.community_cuda:community_rcm",
         reads_columns=True,
         symmetric=True,
     ),

@@ -12,7 +12,7 @@ from kernels.order import apply, permutation, statistics
 from kernels.order.community import COMMUNITY_SIZE, community, within
 from kernels.order.community_bisection import PIECE, gain_table, refine
 from kernels.order.community_tree import aggregate, communities, contracted, number
-from tests.zoo import DATA, needs_data
+from tests.zoo import DATA, needs_data, zoo
 
 METHODS = ("community", "community_rcm")
 
@@ -181,3 +181,33 @@ def test_each_part_of_the_order_matters(crawl):
     refined = apply(*shuffled, community(*shuffled))
     assert statistics(*refined).bits_per_arc < statistics(*walk).bits_per_arc - 0.2
     assert COMMUNITY_SIZE > 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["zoo", "hub", "planted", "wide"])
+def test_cuda_gives_the_same_order(kind):
+    import cupy
+
+    from kernels.order import community_bisection_cuda, community_tree_cuda
+
+    graphs = {
+        "zoo": [graph.csr() for graph in zoo()],
+        "hub": [with_hub()],
+        "planted": [planted(300, 40, 300, 2000)[:2]],
+        "wide": [with_hub(12)],
+    }[kind]
+    for offsets, columns in graphs:
+        given = columns.astype(numpy.uint64) if kind == "wide" else columns
+        moved = cupy.asarray(offsets), cupy.asarray(given)
+        tree, found = aggregate(offsets, columns), community_tree_cuda.aggregate(*moved, long_row=100)
+        assert len(tree) == len(found)
+        for one, other in zip(tree, found, strict=True):
+            assert numpy.array_equal(one, other.get())
+        walk = number(tree, offsets)
+        assert numpy.array_equal(walk, community_tree_cuda.number(found, moved[0]).get())
+        refined = community_bisection_cuda.refine(*moved, cupy.asarray(walk)).get()
+        assert numpy.array_equal(refine(offsets, columns, walk), refined)
+        for method in METHODS:
+            on_device = permutation(method, *moved)
+            assert on_device.dtype == walk.dtype
+            assert numpy.array_equal(permutation(method, offsets, columns), on_device.get())

@@ -1,0 +1,74 @@
+"""Recursive bisection on the GPU, with the results of `kernels.order.community_bisection`.
+
+The kernels are `community_bisection.cu`, the sorts CuPy's. Beside the graph it holds a second copy, 16 bytes
+for each row with more than one neighbour and 40 bytes per vertex.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.order.community_bisection import ROUNDS, SMALLEST, bits_of, gain_bits, gain_table
+from kernels.order.cuda import apply
+
+SOURCE = "kernels/order/community_bisection.cu"
+PIECE_BLOCK = 128  # the kernel file's WARPS
+MOST_BLOCKS = 1 << 16
+
+
+def refine(
+    row_offsets: Any,
+    column_indices: Any,
+    permutation: Any,
+    *,
+    rounds: int = ROUNDS,
+    smallest: int = SMALLEST,
+    block: int = 256,
+) -> Any:
+    """Improve an order of a symmetric graph; see `kernels.order.community_bisection.refine`."""
+    import cupy
+
+    vertices = len(permutation)
+    if rounds == 0 or bits_of(vertices) < smallest or len(column_indices) == 0:
+        return permutation
+    offsets, columns = apply(row_offsets, column_indices, permutation)
+    columns = columns.astype(permutation.dtype, copy=False)
+    kernel = load(SOURCE, VERTEX=vertex_macro(columns.dtype)).get_function
+    grid = (blocks_for(vertices, block, most=MOST_BLOCKS),), (block,)
+    count = numpy.uint64(vertices)
+    starts, lengths = _pieces(kernel, grid, offsets)
+    of_pieces = (blocks_for(len(starts) * 32, PIECE_BLOCK, most=MOST_BLOCKS),), (PIECE_BLOCK,)
+    pieces = starts, lengths, numpy.uint64(len(starts)), columns
+    table = cupy.asarray(gain_table())
+    width = numpy.uint32(gain_bits(vertices))
+    result = permutation.copy()
+    place = cupy.empty(vertices, permutation.dtype)
+    sides = cupy.empty(-(-vertices // 32), cupy.uint32)
+    gain, keys = cupy.zeros(vertices, cupy.int64), cupy.empty(vertices, cupy.uint64)
+    for each in range(bits_of(vertices), smallest - 1, -1):
+        level = numpy.uint32(each)
+        kernel("begin_level")(*grid, (count, level, place, sides))
+        for _ in range(rounds):
+            kernel("add_gains")(*of_pieces, (*pieces, sides, level, table, gain))
+            kernel("exchange_keys")(*grid, (count, level, width, sides, gain, keys))
+            keys.sort()
+            kernel("exchange")(*grid, (keys, count, level, width, place, sides))
+        kernel("split")(*of_pieces, (*pieces, sides, level, place))
+        result = place[result]
+    return result
+
+
+def _pieces(kernel: Any, grid: Any, offsets: Any) -> tuple[Any, Any]:
+    import cupy
+
+    vertices = len(offsets) - 1
+    places = cupy.zeros(vertices + 1, cupy.int64)
+    kernel("count_pieces")(*grid, (offsets, numpy.uint64(vertices), places[1:]))
+    cupy.cumsum(places, out=places)
+    starts = cupy.empty(int(places[-1]), cupy.int64)
+    lengths = cupy.empty(len(starts), cupy.uint32)
+    kernel("list_pieces")(*grid, (offsets, numpy.uint64(vertices), places, starts, lengths))
+    return starts, lengths

@@ -1,0 +1,232 @@
+"""Rounds of merging on the GPU, with the results of `kernels.order.community_tree`.
+
+The kernels are `community_tree.cu`, the sorts and sums CuPy's. The first round's sort is the height: 16
+bytes for each arc between clusters, beside the graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.index import index_dtype
+from kernels.order.community_tree import LEAST_MERGED, MOST_ROUNDS, salt
+
+SOURCE = "kernels/order/community_tree.cu"
+LONG_ROW = 1024  # arcs from which a block reads a row, not a warp
+MOST_BLOCKS = 1 << 16
+NOTHING = numpy.uint64(0)  # a null pointer
+
+
+class _Launcher:
+    """The kernels of one module, launched with a thread or a warp per item."""
+
+    def __init__(self, dtype: Any, block: int = 256) -> None:
+        self.module, self.block = load(SOURCE, VERTEX=vertex_macro(dtype)), block
+
+    def __call__(self, name: str, items: int, *arguments: Any) -> None:
+        grid = (blocks_for(items, self.block, most=MOST_BLOCKS),)
+        self.module.get_function(name)(grid, (self.block,), arguments)
+
+
+def aggregate(row_offsets: Any, column_indices: Any, *, long_row: int = LONG_ROW) -> list[Any]:
+    """Merge the vertices of a symmetric graph; see `kernels.order.community_tree.aggregate`.
+
+    Raises ValueError for 2^32 vertices or more, whose pairs do not fit a sort key.
+    """
+    import cupy
+
+    vertices = len(row_offsets) - 1
+    if vertices >= 1 << 32:
+        raise ValueError(f"communities on the GPU need fewer than 2^32 vertices; there are {vertices}")
+    columns = column_indices.astype(index_dtype(vertices), copy=False)
+    launch = _Launcher(columns.dtype)
+    offsets, weights = row_offsets, NOTHING
+    volumes = cupy.diff(row_offsets)
+    total = numpy.float64(len(column_indices))
+    tree: list[Any] = []
+    while vertices and len(tree) < MOST_ROUNDS:
+        members = len(offsets) - 1
+        parent = cupy.empty(members, columns.dtype)
+        lengths = cupy.diff(offsets)
+        long_rows = cupy.flatnonzero(lengths > long_row)
+        launch(
+            "choose",
+            members * 32,
+            *(
+                offsets,
+                columns,
+                weights,
+                volumes,
+                total,
+                numpy.uint64(salt(len(tree))),
+                numpy.uint64(members),
+            ),
+            *(numpy.int64(long_row), long_rows, numpy.uint64(len(long_rows)), parent),
+        )
+        cluster, clusters = _merged(launch, parent)
+        joined = int(cupy.count_nonzero(lengths))
+        if (members - clusters) * LEAST_MERGED < joined or members == clusters:
+            break
+        tree.append(cluster)
+        volumes = _summed(launch, volumes, cluster, clusters)
+        offsets, columns, weights = _contracted(launch, offsets, columns, weights, cluster, clusters)
+    return tree
+
+
+def _merged(launch: _Launcher, parent: Any) -> tuple[Any, int]:
+    import cupy
+
+    members = len(parent)
+    count = numpy.uint64(members)
+    root, sums = cupy.empty_like(parent), cupy.empty_like(parent)
+    smallest = cupy.full(members, numpy.uint64((1 << 64) - 1))
+    launch("merge", members, parent, count, root, smallest)
+    launch("mark_smallest", members, root, smallest, count, sums)
+    cupy.cumsum(sums, out=sums)
+    cluster = cupy.empty_like(parent)
+    launch("name_clusters", members, root, smallest, sums, count, cluster)
+    return cluster, int(sums[-1])
+
+
+def _summed(launch: _Launcher, values: Any, cluster: Any, clusters: int) -> Any:
+    import cupy
+
+    sums = cupy.zeros(clusters, cupy.int64)
+    launch("add_up", len(cluster), values, cluster, numpy.uint64(len(cluster)), sums)
+    return sums
+
+
+def _places(launch: _Launcher, offsets: Any, columns: Any, cluster: Any, within: int) -> Any:
+    import cupy
+
+    members = len(offsets) - 1
+    places = cupy.zeros(members + 1, cupy.int64)
+    launch(
+        "count_arcs",
+        members * 32,
+        *(offsets, columns, cluster, numpy.uint64(members), numpy.uint32(within), places[1:]),
+    )
+    cupy.cumsum(places, out=places)
+    return places
+
+
+def _contracted(
+    launch: _Launcher, offsets: Any, columns: Any, weights: Any, cluster: Any, clusters: int
+) -> tuple[Any, Any, Any]:
+    import cupy
+
+    members = len(offsets) - 1
+    bits = numpy.uint32(max(1, (clusters - 1).bit_length()))
+    places = _places(launch, offsets, columns, cluster, 0)
+    arcs = int(places[-1])
+    weighted = weights is not NOTHING
+    keys = cupy.empty(arcs, cupy.uint64)
+    key_weights = cupy.empty(arcs, cupy.uint64) if weighted else NOTHING
+    launch(
+        "cluster_keys",
+        members * 32,
+        *(offsets, columns, weights, cluster, numpy.uint64(members), places, bits, keys, key_weights),
+    )
+    del places
+    order = NOTHING
+    if weighted:
+        order = cupy.argsort(keys, kind="stable")
+        keys = keys[order]
+    else:
+        keys.sort()
+    heads = cupy.empty(arcs, cupy.uint8)
+    launch("mark_heads", arcs, keys, numpy.uint64(arcs), heads)
+    sums = cupy.cumsum(heads, dtype=cupy.int64)
+    del heads
+    found = int(sums[-1]) if arcs else 0
+    new_columns = cupy.empty(found, columns.dtype)
+    new_weights = cupy.zeros(found, cupy.uint64)
+    new_offsets = cupy.zeros(clusters + 1, cupy.int64)
+    launch(
+        "cluster_rows",
+        arcs,
+        *(
+            keys,
+            numpy.uint64(arcs),
+            bits,
+            sums,
+            key_weights,
+            order,
+            new_columns,
+            new_weights,
+            new_offsets[1:],
+        ),
+    )
+    cupy.cumsum(new_offsets, out=new_offsets)
+    return new_offsets, new_columns, new_weights
+
+
+def number(tree: list[Any], row_offsets: Any) -> Any:
+    """Number the vertices cluster by cluster; see `kernels.order.community_tree.number`."""
+    import cupy
+
+    vertices = len(row_offsets) - 1
+    dtype = index_dtype(vertices)
+    launch = _Launcher(dtype)
+    sizes = [cupy.ones(vertices, cupy.int64)]
+    arcs = cupy.diff(row_offsets)
+    for cluster in tree:
+        clusters = int(cluster.max()) + 1
+        sizes.append(_summed(launch, sizes[-1], cluster, clusters))
+        arcs = _summed(launch, arcs, cluster, clusters)
+    order = cupy.argsort((arcs == 0).astype(cupy.uint8), kind="stable")
+    start = cupy.empty(len(order), cupy.int64)
+    start[order] = _before(sizes[-1][order])
+    for cluster, size in zip(reversed(tree), reversed(sizes[:-1]), strict=True):
+        # Where a member lies: its cluster's start, and the members before it in that cluster.
+        order = cupy.argsort(cluster, kind="stable")
+        of_cluster = start - _before(_summed(launch, size, cluster, len(start)))
+        start = cupy.empty(len(order), cupy.int64)
+        start[order] = _before(size[order]) + of_cluster[cluster[order]]
+    return start.astype(dtype)
+
+
+def _before(sizes: Any) -> Any:
+    import cupy
+
+    return cupy.cumsum(sizes) - sizes
+
+
+def communities(tree: list[Any], row_offsets: Any, size: int) -> Any:
+    """Give each vertex its cluster; see `kernels.order.community_tree.communities`."""
+    import cupy
+
+    vertices = len(row_offsets) - 1
+    cluster = cupy.arange(vertices, dtype=index_dtype(vertices))
+    lonely = int(cupy.count_nonzero(cupy.diff(row_offsets) == 0))
+    for members in tree:
+        if vertices - lonely > size * (int(members.max()) + 1 - lonely):
+            break
+        cluster = members[cluster]
+    return cluster
+
+
+def within(row_offsets: Any, column_indices: Any, cluster: Any) -> tuple[Any, Any]:
+    """Keep the arcs whose ends are in the same cluster, as sorted as they were."""
+    import cupy
+
+    columns = column_indices.astype(cluster.dtype, copy=False)
+    launch = _Launcher(columns.dtype)
+    places = _places(launch, row_offsets, columns, cluster, 1)
+    kept = cupy.empty(int(places[-1]), columns.dtype)
+    members = len(row_offsets) - 1
+    launch("arcs_within", members * 32, row_offsets, columns, cluster, numpy.uint64(members), places, kept)
+    return places, kept
+
+
+def first_places(cluster: Any, places: Any) -> Any:
+    """Find the smallest place of each vertex's cluster, uint64 (vertices,)."""
+    import cupy
+
+    start = cupy.full(len(cluster), numpy.uint64((1 << 64) - 1))
+    launch = _Launcher(cluster.dtype)
+    launch("first_places", len(cluster), cluster, places, numpy.uint64(len(cluster)), start)
+    return start[cluster]
