@@ -2,11 +2,11 @@
 
     python -m tests.benchmarks.layouts cnr-2000.txt kron22 kron24 uniform USA-road-NE.gr
 
-Graphs are named as in `tests.benchmarks.deep`. A line per graph and layout: bits per arc with and without the
-row offsets; encoding in GB/s of CSR read; decoding in TB/s of decoded ids (4 bytes each) and GB/s of bytes
-read, when the columns are written (`decode`: the kernel alone, offsets known) and when neighbours are summed
-up instead, a warp per unit through the interface of searches (`visit`). `lane0` is the one-lane decoder of the
-2024 report. Medians of 20 by CUDA events.
+Graphs are named as in `tests.benchmarks.deep`, or are .npz files of `row_offsets` and `column_indices`. A line
+per graph and layout: bits per arc without and with the row offsets; encoding in GB/s of CSR read; decoding in
+TB/s of decoded ids (4 bytes each) and GB/s of bytes read, when the columns are written (`decode`: the kernel
+alone, offsets known) and when neighbours are summed up instead, a warp per unit through the interface of
+searches (`visit`). `lane0` is the one-lane decoder of the 2024 report. Medians of 20 by CUDA events.
 """
 
 from __future__ import annotations
@@ -110,6 +110,13 @@ def show(name: str, layout: str, offsets: Any, columns: Any) -> None:
     print(text, flush=True)
 
 
+def read_graph(name: str) -> tuple[Any, Any]:
+    if name.endswith(".npz"):
+        with numpy.load(name) as stored:
+            return cupy.asarray(stored["row_offsets"]), cupy.asarray(stored["column_indices"])
+    return graph(name)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -119,7 +126,7 @@ def main() -> None:
     parser.add_argument("--order", help="renumber by this order first")
     chosen = parser.parse_args()
     for name in chosen.graphs:
-        arrays = graph(name)
+        arrays = read_graph(name)
         if chosen.order:
             arrays = order.apply(*arrays, order.permutation(chosen.order, *arrays))
         print(f"{name}: {len(arrays[0]) - 1} vertices, {len(arrays[1])} arcs", flush=True)
