@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from kernels.advice.sample import Rows
+from collections.abc import Sequence
+
+from kernels.advice.sample import Part
 from kernels.layouts import LAYOUTS, encode
 
 OFFSETS = ("row_offsets", "byte_offsets")
 """Arrays with an entry per row, which every layout has."""
 
 
-def bits_per_arc(rows: Rows) -> dict[str, float]:
-    """Write rows in every layout; returns bits per arc, offsets not counted, by layout (0 without arcs)."""
-    arcs = len(rows.columns)
+def bits_per_arc(parts: Sequence[Part], vertices: int) -> dict[str, float]:
+    """Write parts of a graph in every layout; returns bits per arc by layout, offsets not counted.
+
+    Without arcs there are 0.
+    """
+    arcs = sum(len(part.columns) for part in parts)
     found = {}
     for layout in LAYOUTS:
-        written = encode(layout, rows.row_offsets, rows.columns)
-        taken = sum(int(array.nbytes) for name, array in written.arrays.items() if name not in OFFSETS)
+        taken = 0
+        for first_row, offsets, columns in parts:
+            written = encode(layout, offsets, columns, first_row=first_row, bound=vertices)
+            taken += sum(int(array.nbytes) for name, array in written.arrays.items() if name not in OFFSETS)
         found[layout] = 8 * taken / arcs if arcs else 0.0
     return found

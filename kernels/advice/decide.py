@@ -94,19 +94,19 @@ def advise_layout(
     vertices = len(row_offsets) - 1
     if arcs == 0:
         return Advice("csr", "the graph has no arcs", ())
-    rows = some_rows(row_offsets, columns)
+    parts = some_rows(row_offsets, columns)
     levels, looked, beyond = LIKELY if symmetric else (LIKELY[0], 1.0, 1.0)
     if arcs <= WHOLE:
         seen = looked_at(row_offsets, numpy.asarray(columns[:arcs]), symmetric=symmetric)
         levels, looked, beyond = float(seen.levels), seen.arcs / arcs, seen.beyond / arcs
     graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
-    tried = Tried(ORIGINAL, bits_per_arc(rows), looked, beyond)
+    tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond)
     found = [one for name in layouts if (one := _estimated(graph, work, tried, name, ordered=True))]
     if not found:
         return Advice("csr", "no layout fits where the rows are to lie", ())
     best = _least(found, "csr", "layout")
     before = next((each for each in found if each.layout == "csr"), None)
-    sampled = f"bits per arc are those of {len(rows.columns):,} of {arcs:,} arcs"
+    sampled = f"bits per arc are those of {sum(len(part.columns) for part in parts):,} of {arcs:,} arcs"
     return Advice(best.layout, f"{_because(best, before, work)}; {sampled}", _records(found))
 
 
@@ -130,7 +130,7 @@ def _original(
     layouts: Sequence[str],
 ) -> list[Estimate]:
     """Estimate the given numbering from rows alone: an upper bound, as no search is counted."""
-    tried = Tried(ORIGINAL, bits_per_arc(some_rows(row_offsets, columns)), 1.0, 1.0)
+    tried = Tried(ORIGINAL, bits_per_arc(some_rows(row_offsets, columns), graph.vertices), 1.0, 1.0)
     found = [one for layout in layouts if (one := _estimated(graph, work, tried, layout)) is not None]
     if found:
         return found

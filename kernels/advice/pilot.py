@@ -18,7 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.advice.bits import bits_per_arc
-from kernels.advice.sample import Rows, ball, renumbered, shuffled, some_rows
+from kernels.advice.sample import Part, Rows, ball, shuffled, some_rows, some_rows_renumbered
 from kernels.advice.search import looked_at
 from kernels.order import METHODS, apply, permutation
 
@@ -78,21 +78,16 @@ def try_orders(
         large = small = m
     near = ball(row_offsets, columns, symmetric=symmetric, arcs=large)
     here = _all(near, names)
-    rows = some_rows(row_offsets, columns)
+    known = bits_per_arc(some_rows(row_offsets, columns), n)
     if len(near.columns) == 0:
-        return Pilot((Tried(ORIGINAL, bits_per_arc(rows), 1.0, 1.0),), 0, m)
+        return Pilot((Tried(ORIGINAL, known, 1.0, 1.0),), 0, m)
     nearer = ball(row_offsets, columns, symmetric=symmetric, arcs=small) if small < large else near
     there = _all(nearer, names) if nearer is not near else here
     # What rows of the same lengths would take if neighbours were strangers, at the three sizes.
     strange = [
-        bits_per_arc(shuffled(some_rows(*each), size))
-        for each, size in (
-            (nearer, len(nearer.row_offsets) - 1),
-            (near, len(near.row_offsets) - 1),
-            ((row_offsets, columns), n),
-        )
+        bits_per_arc(shuffled(some_rows(*each), len(each[0]) - 1), len(each[0]) - 1)
+        for each in (nearer, near, (row_offsets, columns))
     ]
-    known = bits_per_arc(rows)
     drawn = {
         name: {
             layout: _drawn_on(
@@ -110,7 +105,8 @@ def try_orders(
                 for layout, value in drawn[name].items()
             }
         else:
-            bits = bits_per_arc(renumbered(rows, permutation(name, row_offsets, None)))
+            order = permutation(name, row_offsets, None).astype(columns.dtype, copy=False)
+            bits = bits_per_arc(some_rows_renumbered(row_offsets, columns, order), n)
         tried.append(Tried(name, bits, here[name].looked, here[name].beyond))
     return Pilot(tuple(tried), len(near.columns), m)
 
@@ -124,7 +120,8 @@ def _all(rows: Rows, names: Sequence[str]) -> dict[str, Tried]:
             order = permutation(name, rows.row_offsets, rows.columns)
             moved = Rows(*apply(rows.row_offsets, rows.columns, order))
         looked = looked_at(moved.row_offsets, moved.columns)
-        found[name] = Tried(name, bits_per_arc(moved), looked.arcs / arcs, looked.beyond / arcs)
+        bits = bits_per_arc([Part(0, *moved)], len(moved.row_offsets) - 1)
+        found[name] = Tried(name, bits, looked.arcs / arcs, looked.beyond / arcs)
     return found
 
 

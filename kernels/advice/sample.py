@@ -5,6 +5,7 @@ Neither rests on chance: equal graphs give equal samples.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from kernels.index import index_dtype
 from kernels.jit import serial
+from kernels.order.renumber import Renumbering
 
 RANGES = 64
 """Places of a graph where rows are taken."""
@@ -27,53 +29,81 @@ FAN = 64
 
 
 class Rows(NamedTuple):
-    """A graph's rows, or some of them: int64 offsets from 0 (rows + 1,), and sorted columns (arcs,)."""
+    """A graph: int64 offsets from 0 (rows + 1,), and sorted columns (arcs,)."""
 
     row_offsets: NDArray[numpy.int64]
     columns: NDArray[Any]
 
 
-def some_rows(row_offsets: NDArray[numpy.int64], columns: Any, *, arcs: int = ROW_ARCS) -> Rows:
+class Part(NamedTuple):
+    """Rows that stand one behind the other in a graph, of which `first_row` is the first one's number."""
+
+    first_row: int
+    row_offsets: NDArray[numpy.int64]
+    columns: NDArray[Any]
+
+
+def some_rows(row_offsets: NDArray[numpy.int64], columns: Any, *, arcs: int = ROW_ARCS) -> list[Part]:
     """Take rows from `RANGES` places that lie evenly among the arcs; all rows of a small graph.
 
     `columns` may be a stored array: only the rows that are taken are read. A row that is longer than a
     place's share is cut, which leaves its gaps as they are.
     """
+    return [
+        Part(
+            first, _cut(row_offsets, first, last, end), numpy.asarray(columns[int(row_offsets[first]) : end])
+        )
+        for first, last, end in _ranges(row_offsets, arcs)
+    ]
+
+
+def some_rows_renumbered(
+    row_offsets: NDArray[numpy.int64],
+    columns: NDArray[Any],
+    permutation: NDArray[Any],
+    *,
+    arcs: int = ROW_ARCS,
+) -> list[Part]:
+    """Take rows in the same way from a graph renumbered by `permutation[old] = new`; only they are made."""
+    renumbering = Renumbering(row_offsets, columns, permutation)
+    new = renumbering.row_offsets
+    return [
+        Part(first, _cut(new, first, last, end), renumbering.rows(first, last)[: end - int(new[first])])
+        for first, last, end in _ranges(new, arcs)
+    ]
+
+
+def _ranges(row_offsets: NDArray[numpy.int64], arcs: int) -> list[tuple[int, int, int]]:
+    """Choose rows first to last, and the arc where the last of them is cut."""
     n, m = len(row_offsets) - 1, int(row_offsets[-1])
     if m <= arcs:
-        return Rows(numpy.asarray(row_offsets), numpy.asarray(columns[:m]))
+        return [(0, n, m)]
     share = arcs // RANGES
-    lengths: list[NDArray[numpy.int64]] = []
-    parts: list[NDArray[Any]] = []
+    found = []
     for place in range(RANGES):
         low = place * (m - share) // (RANGES - 1)
         first = int(numpy.searchsorted(row_offsets, low, side="right")) - 1
         begin = int(row_offsets[first])
         last = min(max(int(numpy.searchsorted(row_offsets, begin + share, side="right")) - 1, first + 1), n)
-        end = min(int(row_offsets[last]), begin + share)
-        cut = numpy.minimum(row_offsets[first : last + 1], end)
-        lengths.append(numpy.diff(cut))
-        parts.append(numpy.asarray(columns[begin:end]))
-    offsets = numpy.zeros(sum(map(len, lengths)) + 1, numpy.int64)
-    numpy.cumsum(numpy.concatenate(lengths), out=offsets[1:])
-    return Rows(offsets, numpy.concatenate(parts))
+        found.append((first, last, min(int(row_offsets[last]), begin + share)))
+    return found
 
 
-def shuffled(rows: Rows, vertices: int) -> Rows:
+def _cut(row_offsets: NDArray[numpy.int64], first: int, last: int, end: int) -> NDArray[numpy.int64]:
+    offsets: NDArray[numpy.int64] = numpy.minimum(row_offsets[first : last + 1], end) - row_offsets[first]
+    return offsets
+
+
+def shuffled(parts: Sequence[Part], vertices: int) -> list[Part]:
     """Return rows as long, of neighbours drawn below `vertices`: what an order without locality has."""
-    drawn = numpy.random.default_rng(1).integers(0, max(1, vertices), len(rows.columns))
-    return _sorted(rows.row_offsets, drawn.astype(rows.columns.dtype))
-
-
-def renumbered(rows: Rows, permutation: NDArray[Any]) -> Rows:
-    """Return the same rows, in the same places, with neighbours renumbered: `permutation[old] = new`."""
-    return _sorted(rows.row_offsets, permutation[rows.columns].astype(rows.columns.dtype))
-
-
-def _sorted(row_offsets: NDArray[numpy.int64], columns: NDArray[Any]) -> Rows:
-    lengths = numpy.diff(row_offsets)
-    row = numpy.repeat(numpy.arange(len(lengths)), lengths)
-    return Rows(row_offsets, columns[numpy.lexsort((columns, row))])
+    random = numpy.random.default_rng(1)
+    found = []
+    for part in parts:
+        drawn = random.integers(0, max(1, vertices), len(part.columns)).astype(part.columns.dtype)
+        lengths = numpy.diff(part.row_offsets)
+        row = numpy.repeat(numpy.arange(len(lengths)), lengths)
+        found.append(Part(part.first_row, part.row_offsets, drawn[numpy.lexsort((drawn, row))]))
+    return found
 
 
 def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric: bool, arcs: int) -> Rows:
