@@ -14,13 +14,18 @@ struct Tally {
     u64 found, arcs, longest, kids;
 };
 
+__device__ __forceinline__ u64 warp_max(u64 value) {
+    for (u32 step = WARP / 2; step; step /= 2) {
+        u64 other = __shfl_xor_sync(ALL_LANES, value, step);
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
 // Add up the arcs and rows that the lanes of a warp have found.
 __device__ __forceinline__ void add_rows(Tally* tally, u64 arcs, u64 longest) {
     arcs = warp_sum(arcs);
-    for (u32 step = WARP / 2; step; step /= 2) {
-        u64 other = __shfl_xor_sync(ALL_LANES, longest, step);
-        longest = other > longest ? other : longest;
-    }
+    longest = warp_max(longest);
     if (lane_id() == 0 && arcs) {
         atomicAdd(&tally->arcs, arcs);
         atomicMax(&tally->longest, longest);
