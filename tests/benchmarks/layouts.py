@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.layouts cnr-2000.txt kron22 kron24 uniform USA-road-NE.gr
 
-Graphs are named as in `tests.benchmarks.deep`, or are .npz files of `row_offsets` and `column_indices`. A line
-per graph and layout: bits per arc without and with the row offsets; encoding in GB/s of CSR read; decoding in
-TB/s of decoded ids (4 bytes each) and GB/s of bytes read, when the columns are written (`decode`: the kernel
+Graphs are named as in `tests.benchmarks.deep`, or are .npz files of `row_offsets` and `column_indices`. A
+line per graph and layout: bits per arc without and with the row offsets; encoding in GB/s of CSR read;
+decoding in TB/s of decoded ids (4 bytes each) and GB/s of bytes read, when the columns are written (`decode`: the kernel
 alone, offsets known) and when neighbours are summed up instead, a warp per unit through the interface of
 searches (`visit`). `lane0` is the one-lane decoder of the 2024 report. Medians of 20 by CUDA events.
 """
