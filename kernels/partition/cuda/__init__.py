@@ -1,0 +1,7 @@
+"""Partitioned searches on GPUs: ranks in device memory, one cooperative launch a search on each device."""
+
+from __future__ import annotations
+
+from kernels.partition.cuda.search import CudaPartitionSearch, Level, prepare
+
+__all__ = ["CudaPartitionSearch", "Level", "prepare"]

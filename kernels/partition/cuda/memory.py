@@ -1,0 +1,205 @@
+"""One rank's arrays on a device, and the table of all ranks that `kernels/partition/ranks.cu` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.partition.layout import SUBGRAPHS, RankGraph, local_count, mask_words
+
+SHARED = ("found", "counts", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
+"""Arrays that other ranks read, in the order of the kernel's `Rank`."""
+
+FIELDS = (
+    *SHARED,
+    "rank",
+    *(f"{name}_offsets" for name in SUBGRAPHS),
+    *(f"{name}_columns" for name in SUBGRAPHS),
+    "nd_sources",
+    "dn_mask",
+    "dd_mask",
+    "distance",
+    "delegate_distance",
+    "keys",
+    "seen",
+    "fresh",
+    "delegates_seen",
+    "queue",
+    "dn_queue",
+    "dd_queue",
+    "dd_starts",
+    "sent",
+    "came",
+    "local",
+    "local_words",
+    "sent_words",
+    "nd_source_count",
+    "dn_filled",
+    "dd_filled",
+)
+"""The kernel's `Rank`, field by field, 8 bytes each."""
+
+COUNTS, SIDES = 16, 3
+CHUNK = 4096
+"""Arcs of a dn row in one entry of its queue; the three are in `kernels/partition/rank.cuh` too."""
+
+MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
+"""What the rows and arcs of a dd frontier share a 64-bit counter for."""
+
+BIN_STEP = 1 << 26
+"""Arcs whose destinations are counted at once, which takes 12 bytes each."""
+
+ALIGNMENT = 256
+
+
+class Slab:
+    """Arrays in one allocation of plain device memory, which other processes may map (CUDA IPC)."""
+
+    def __init__(self, wanted: Mapping[str, tuple[int, Any]]) -> None:
+        import cupy
+
+        self.offsets: dict[str, int] = {}
+        size = 0
+        for name, (count, dtype) in wanted.items():
+            self.offsets[name] = size
+            size += -(-count * numpy.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+        memory = cupy.cuda.Memory(max(size, ALIGNMENT))
+        pointer = cupy.cuda.MemoryPointer(memory, 0)
+        self.pointer = int(memory.ptr)
+        self.arrays = {
+            name: cupy.ndarray((count,), dtype, pointer + self.offsets[name])
+            for name, (count, dtype) in wanted.items()
+        }
+
+
+class RankMemory:
+    """Rank `part.rank` on the current device; everything is allocated here.
+
+    Parameters
+    ----------
+    offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
+    tree : whether predecessors are found.
+    uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
+
+    Raises ValueError for more delegates or dd arcs than the kernel's counters take.
+
+    """
+
+    def __init__(
+        self,
+        part: RankGraph,
+        *,
+        vertex_count: int,
+        delegate_count: int,
+        ranks: int,
+        offset_dtype: Any,
+        tree: bool,
+        uniquify: bool,
+    ) -> None:
+        import cupy
+
+        self.rank = part.rank
+        local = local_count(vertex_count, ranks, part.rank)
+        words, local_words = 2 * mask_words(delegate_count), -(-local // 32)
+        largest = -(-local_count(vertex_count, ranks, 0) // 32)
+        dn_arcs, dd_arcs = (len(part.subgraph(name).column_indices) for name in ("dn", "dd"))
+        if delegate_count >= MOST_ROWS or dd_arcs >= MOST_ARCS:
+            raise ValueError(
+                f"{delegate_count} delegates with {dd_arcs} arcs between them on a rank are too many; "
+                f"at most {MOST_ROWS} and {MOST_ARCS} fit"
+            )
+        arrays: dict[str, Any] = {}
+        for name in SUBGRAPHS:
+            offsets, columns = part.subgraph(name)
+            arrays[f"{name}_offsets"] = cupy.asarray(offsets).astype(offset_dtype, copy=False)
+            arrays[f"{name}_columns"] = cupy.asarray(columns)
+        arrays["nd_sources"] = cupy.asarray(part.nd_source_list)
+        arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
+        arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
+        starts = bin_starts(arrays["nn_columns"], ranks, part.rank)
+        sends = int(starts[-1])
+        self.slab = Slab(
+            {
+                "found": (2 * words, numpy.uint32),
+                "counts": (SIDES * COUNTS, numpy.uint64),
+                "delegate_keys": (delegate_count if tree else 0, numpy.uint64),
+                "bin_start": (ranks + 1, numpy.uint64),
+                "bin_tail": (ranks, numpy.uint64),
+                "bin_ids": (sends, numpy.uint32),
+                "bin_tails": (sends if tree else 0, numpy.uint32),
+            }
+        )
+        arrays |= self.slab.arrays
+        arrays["bin_start"].set(starts)
+        filled = {
+            name: int(numpy.bitwise_count(mask).sum())
+            for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
+        }
+        for name, count, dtype in (
+            ("distance", local, numpy.int32),
+            ("delegate_distance", delegate_count, numpy.int32),
+            ("keys", local if tree else 0, numpy.uint64),
+            ("seen", local_words, numpy.uint32),
+            ("fresh", local_words, numpy.uint32),
+            ("delegates_seen", words, numpy.uint32),
+            ("queue", local, numpy.uint32),
+            ("dn_queue", filled["dn"] + dn_arcs // CHUNK, numpy.uint64),
+            ("dd_queue", filled["dd"], numpy.uint32),
+            ("dd_starts", filled["dd"], numpy.uint64),
+            ("sent", ranks * largest if uniquify and ranks > 1 else 0, numpy.uint32),
+            ("came", ranks, numpy.uint64),
+        ):
+            arrays[name] = cupy.empty(count, dtype)
+        self.arrays = arrays
+        self.numbers = {
+            "rank": part.rank,
+            "local": local,
+            "local_words": local_words,
+            "sent_words": largest,
+            "nd_source_count": len(part.nd_source_list),
+            "dn_filled": filled["dn"],
+            "dd_filled": filled["dd"],
+        }
+
+    def row(self) -> NDArray[numpy.uint64]:
+        """Give the table's entry for this rank, as its own device sees it."""
+        return numpy.array([self._field(name) for name in FIELDS], numpy.uint64)
+
+    def _field(self, name: str) -> int:
+        if name in self.numbers:
+            return self.numbers[name]
+        array = self.arrays[name]
+        return int(array.data.ptr) if len(array) else 0
+
+    @property
+    def nbytes(self) -> int:
+        """Count the bytes of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+def seen_from_afar(row: NDArray[numpy.uint64], shift: int = 0) -> NDArray[numpy.uint64]:
+    """Give a rank's entry as another device sees it: shared arrays alone, moved by `shift` bytes."""
+    far = numpy.zeros_like(row)
+    count = len(SHARED)
+    far[:count] = numpy.where(row[:count] == 0, 0, row[:count].astype(numpy.int64) + shift).astype(
+        numpy.uint64
+    )
+    far[FIELDS.index("rank")] = row[FIELDS.index("rank")]
+    return far
+
+
+def bin_starts(columns: Any, ranks: int, rank: int) -> NDArray[numpy.uint64]:
+    """Count the nn arcs to each other rank, and lay their bins one after another, uint64 (ranks + 1,)."""
+    import cupy
+
+    counts = numpy.zeros(ranks, numpy.int64)
+    for first in range(0, len(columns), BIN_STEP):
+        owners = columns[first : first + BIN_STEP] % columns.dtype.type(ranks)
+        counts += cupy.bincount(owners.astype(numpy.int32), minlength=ranks).get()
+    counts[rank] = 0
+    starts = numpy.zeros(ranks + 1, numpy.uint64)
+    numpy.cumsum(counts, out=starts[1:], dtype=numpy.uint64)
+    return starts

@@ -1,0 +1,303 @@
+"""A search over ranks on the GPUs of this process: any number of ranks on each device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.bfs.result import BFSResult
+from kernels.cuda import load, resident_blocks, vertex_macro
+from kernels.partition.cuda.meeting import TIME_LIMIT, MeetingPoint
+from kernels.partition.cuda.memory import RankMemory, seen_from_afar
+from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, mask_words
+from kernels.partition.options import OPTIMIZED, SearchOptions
+from kernels.partition.search import check_output, predecessor_dtype
+
+BLOCK = 512
+"""Threads of a block, as the kernel's launch bounds say."""
+
+MOST_HERE = 16
+"""Ranks of a device, as the kernel says."""
+
+WIDE = 1 << 32
+"""Arcs of a subgraph from which on row offsets take 64 bits."""
+
+LEVEL_WORDS, LOGGED_LEVELS = 8, 250
+"""Of the kernel's log."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level on one device; times are microseconds by the clock of its first block."""
+
+    backward: tuple[tuple[str, ...], ...]  # of each rank here, of nd, dn and dd
+    normal: int  # frontier here
+    delegates: int  # frontier everywhere
+    visit: float
+    wait: float  # for the others' visits
+    settle: float  # masks, arrivals, labels
+    settle_wait: float
+
+
+class CudaPartitionSearch:
+    """A `kernels.bfs.Search` over a partition whose ranks live on GPUs of this process, in ascending runs.
+
+    Labels are on the first device, in the numbering that was partitioned; distances equal the CPU's, and
+    predecessors too, but with `uniquify`, when any normal vertex may stand where the smallest would.
+    `milliseconds` is the longest of the devices, from its launch to its end, labels left with their ranks.
+    `levels[i]` has the levels of the last search as the i-th device saw them.
+    """
+
+    strategy = "partition"
+    reason = "the graph is partitioned by degree separation"
+
+    def __init__(
+        self,
+        graph: PartitionedGraph,
+        *,
+        devices: Sequence[int] | None = None,
+        output: str = "both",
+        max_depth: int | None = None,
+        symmetric: bool = False,
+        options: SearchOptions | None = None,
+        time_limit: float = TIME_LIMIT,
+        blocks: int | None = None,
+    ) -> None:
+        import cupy
+
+        started = time.perf_counter()
+        check_output(output)
+        self.options = options or SearchOptions()
+        if self.options.groups:
+            raise ValueError(
+                "groups are for ranks that send; on peer devices every rank reads from every other"
+            )
+        self.devices = tuple(devices) if devices is not None else (cupy.cuda.Device().id,)
+        p, count = graph.ranks, len(self.devices)
+        if p < count or p > count * MOST_HERE:
+            raise ValueError(f"{p} ranks do not go on {count} devices with 1 to {MOST_HERE} on each")
+        make_peers(self.devices)
+        self.output, self.max_depth = output, max_depth
+        self.vertices, self.ranks = graph.vertex_count, p
+        self.delegates = graph.delegates
+        self._tree = output != "distance"
+        self._home = [rank * count // p for rank in range(p)]
+        self.levels: tuple[tuple[Level, ...], ...] = ()
+        wide = any(
+            len(part.subgraph(name).column_indices) >= WIDE for part in graph.parts for name in SUBGRAPHS
+        )
+        self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32)
+        macros = {
+            "VERTEX": vertex_macro(graph.delegates.dtype),
+            "OFFSET": "u64" if wide else "u32",
+            "TREE": int(self._tree),
+        }
+        self._points = [self._on(place, MeetingPoint) for place in range(count)]
+        self._launches = [
+            self._prepare_launch(place, macros, symmetric, time_limit, blocks) for place in range(count)
+        ]
+        self._labels = self._on(0, self._allocate_labels)
+        for device in self.devices:
+            cupy.cuda.Device(device).synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def _on(self, place: int, make: Any) -> Any:
+        import cupy
+
+        with cupy.cuda.Device(self.devices[place]):
+            return make()
+
+    def _load(self, graph: PartitionedGraph, offset_dtype: Any) -> list[RankMemory]:
+        facts = {
+            "vertex_count": graph.vertex_count,
+            "delegate_count": len(graph.delegates),
+            "ranks": graph.ranks,
+            "offset_dtype": offset_dtype,
+            "tree": self._tree,
+            "uniquify": self.options.uniquify,
+        }
+        return [
+            self._on(self._home[part.rank], lambda part=part: RankMemory(part, **facts))
+            for part in graph.parts
+        ]
+
+    def _allocate_labels(self) -> tuple[Any, Any]:
+        import cupy
+
+        n = self.vertices
+        return (
+            cupy.empty(n if self.output != "predecessor" else 0, numpy.int32),
+            cupy.empty(n if self._tree else 0, predecessor_dtype(n)),
+        )
+
+    def _prepare_launch(
+        self, place: int, macros: Mapping[str, object], symmetric: bool, time_limit: float, blocks: int | None
+    ) -> tuple[Any, int, tuple[Any, ...], Any]:
+        import cupy
+
+        with cupy.cuda.Device(self.devices[place]):
+            kernel = load("kernels/partition/ranks.cu", **macros).get_function("search")
+            rows = [
+                memory.row() if home == place else seen_from_afar(memory.row())
+                for memory, home in zip(self._memory, self._home, strict=True)
+            ]
+            here = [rank for rank, home in enumerate(self._home) if home == place]
+            log = cupy.zeros(1 + LOGGED_LEVELS * LEVEL_WORDS, numpy.uint64)
+            d = len(self.delegates)
+            arguments = (
+                cupy.asarray(numpy.concatenate(rows)),
+                cupy.asarray(numpy.array(here, numpy.uint64)),
+                cupy.asarray(self.delegates),
+                self._points[place].described([point.pointer for point in self._points], place, time_limit),
+                cupy.asarray(self._factors(symmetric)),
+                log,
+                *(numpy.uint64(value) for value in (len(here), self.ranks, d, 2 * mask_words(d))),
+            )
+            return kernel, blocks or resident_blocks(kernel, BLOCK), arguments, log
+
+    def _factors(self, symmetric: bool) -> NDArray[numpy.uint64]:
+        factors = [self.options.backward(name) for name in OPTIMIZED]
+        factors += [self.options.forward(name) for name in OPTIMIZED]
+        packed = numpy.zeros(7, numpy.uint64)
+        packed[:6] = numpy.array(factors, numpy.float64).view(numpy.uint64)
+        packed[6] = symmetric and self.options.direction_optimized
+        return packed
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex.
+
+        Raises ValueError when it is not in the graph, and RuntimeError when a device waited for another
+        longer than the time limit; a further search may follow either.
+        """
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
+        milliseconds = self._search(source)
+        self.levels = tuple(self._levels(place) for place in range(len(self.devices)))
+        directions = []
+        for level in zip(*self.levels, strict=True):
+            turned = any(names for device in level for names in device.backward)
+            directions.append("pull" if turned else "push")
+        distance, predecessor = self._on(0, self._collect)
+        return BFSResult(source, distance, predecessor, milliseconds, tuple(directions))
+
+    def _search(self, source: int) -> float:
+        import cupy
+
+        place = int(numpy.searchsorted(self.delegates, source))
+        is_delegate = place < len(self.delegates) and int(self.delegates[place]) == source
+        depth = (1 << 31) - 1 if self.max_depth is None else self.max_depth
+        last = [numpy.uint64(v) for v in (source, place if is_delegate else (1 << 64) - 1, depth)]
+        events = []
+        for device, (kernel, blocks, arguments, _) in zip(self.devices, self._launches, strict=True):
+            with cupy.cuda.Device(device):
+                start, end = cupy.cuda.Event(), cupy.cuda.Event()
+                start.record()
+                kernel((blocks,), (BLOCK,), (*arguments, *last))
+                end.record()
+                events.append((start, end))
+        for _, end in events:
+            end.synchronize()
+        aborted = [
+            self._on(place, lambda point=point: point.aborted) for place, point in enumerate(self._points)
+        ]
+        if any(aborted):
+            for place, point in enumerate(self._points):
+                self._on(place, point.reset)
+            raise RuntimeError("a device waited for the others until the time limit; the search was given up")
+        return max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
+
+    def _levels(self, place: int) -> tuple[Level, ...]:
+        import cupy
+
+        with cupy.cuda.Device(self.devices[place]):
+            log = self._launches[place][3].get()
+        here = self._home.count(place)
+        return tuple(_read_levels(log, here))
+
+    def _collect(self) -> tuple[Any | None, Any | None]:
+        import cupy
+
+        distance, predecessor = self._labels
+        for rank, memory in enumerate(self._memory):
+            if self.output != "predecessor":
+                distance[rank :: self.ranks] = cupy.asarray(memory.arrays["distance"])
+            if self._tree:
+                predecessor[rank :: self.ranks] = cupy.asarray(memory.arrays["keys"]).view(numpy.int64)
+        return (
+            distance if self.output != "predecessor" else None,
+            predecessor if self._tree else None,
+        )
+
+
+def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
+    """Read the kernel's log of the first levels."""
+    for level in range(min(int(log[0]), LOGGED_LEVELS)):
+        words = log[1 + level * LEVEL_WORDS :][:LEVEL_WORDS].tolist()
+        turned = [
+            tuple(name for bit, name in enumerate(OPTIMIZED) if words[0] >> (4 * rank + bit) & 1)
+            for rank in range(here)
+        ]
+        began, visited, met, settled, met_again = words[3:8]
+        yield Level(
+            tuple(turned),
+            words[1],
+            words[2],
+            (visited - began) / 1e3,
+            (met - visited) / 1e3,
+            (settled - met) / 1e3,
+            (met_again - settled) / 1e3,
+        )
+
+
+def make_peers(devices: Sequence[int]) -> None:
+    """Let the devices read each other's memory; raises ValueError where they cannot."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    for device in devices:
+        for other in devices:
+            if other == device:
+                continue
+            if not runtime.deviceCanAccessPeer(device, other):
+                raise ValueError(f"GPU {device} cannot read the memory of GPU {other}")
+            with cupy.cuda.Device(device):
+                try:
+                    runtime.deviceEnablePeerAccess(other)
+                except runtime.CUDARuntimeError as error:
+                    if "peer access is already enabled" not in str(error).lower():
+                        raise
+
+
+def prepare(
+    graph: PartitionedGraph,
+    *,
+    devices: Sequence[int] | None = None,
+    output: str = "both",
+    max_depth: int | None = None,
+    symmetric: bool = False,
+    options: SearchOptions | None = None,
+    time_limit: float = TIME_LIMIT,
+) -> CudaPartitionSearch:
+    """Make a partitioned graph ready for searches on GPUs, as `kernels.partition.prepare` does on the CPU.
+
+    Parameters
+    ----------
+    devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
+    output, max_depth, symmetric, options : as `kernels.partition.prepare`; groups raise ValueError.
+    time_limit : seconds that a device waits for the others.
+
+    """
+    return CudaPartitionSearch(
+        graph,
+        devices=devices,
+        output=output,
+        max_depth=max_depth,
+        symmetric=symmetric,
+        options=options,
+        time_limit=time_limit,
+    )

@@ -1,0 +1,84 @@
+// One rank of a partition in device memory, and how its vertices and delegates are claimed.
+//
+// `seen_*` are frozen while a level is visited: what is found goes to `fresh` (normal vertices here) and
+// `found` (delegates, reduced over all ranks) and is taken over between two meetings.
+//
+// A key is a candidate for a predecessor: a delegate's vertex, or a normal one with NORMAL_CLASS, so that the
+// smallest key is the smallest delegate where there is one (see kernels/partition/rank_search.py). Delegates
+// take any smallest vertex.
+
+#include "kernels/partition/meeting.cuh"
+
+constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;
+constexpr u32 NONE = ~0u;
+constexpr u32 CHUNK = 4096;   // arcs of a dn row that a block takes at once
+constexpr u32 MERGE_BITS = 36;  // of DD_TAIL: arcs; above them rows, so that rows and their first arcs agree
+constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
+
+// Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
+enum Count : u32 { N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DN_TAIL, DD_ROWS, DD_TAIL, COUNTS = 16 };
+constexpr u32 SIDES = 3;
+
+// The fields, in this order, are in kernels/partition/cuda/memory.py too; each takes 8 bytes. Those above
+// `rank` are valid for every rank, as peer pointers; the rest only for ranks of this device.
+struct Rank {
+    u32* found;           // (2, words), of even and odd levels
+    u64* counts;          // (SIDES, COUNTS)
+    u64* delegate_keys;   // (delegates), if TREE
+    const u64* bin_start;  // (ranks + 1)
+    u64* bin_tail;        // (ranks)
+    u32* bin_ids;
+    u32* bin_tails;       // if TREE: local tails of the arcs
+    u64 rank;
+    const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
+    const VERTEX* nn_columns;
+    const u32 *nd_columns, *dn_columns, *dd_columns;
+    const u32* nd_sources;
+    const u32 *dn_mask, *dd_mask;
+    i32 *distance, *delegate_distance;
+    u64* keys;            // (local), if TREE
+    u32 *seen, *fresh, *delegates_seen;
+    u32* queue;           // (local) the frontier's normal vertices
+    u64* dn_queue;        // delegate << 32 | chunk
+    u32* dd_queue;
+    u64* dd_starts;       // first arcs of the rows in dd_queue, counted over all of them
+    u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
+    u64* came;            // (ranks) how far each rank's bin was read
+    u64 local, local_words, sent_words;
+    u64 nd_source_count, dn_filled, dd_filled;
+};
+
+struct World {
+    const Rank* ranks;
+    const u64* here;  // ranks of this device
+    const VERTEX* delegates;
+    u64 here_count, rank_count;
+    u64 delegate_count, words;  // 32-bit words of a mask, a multiple of 2
+};
+
+__device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
+
+__device__ __forceinline__ void set_bit(u32* bitmap, u32 place) {
+    u32 bit = 1u << (place & 31);
+    // Mostly others were here before, and a load is cheaper than an atomic.
+    if (!(*reinterpret_cast<volatile u32*>(&bitmap[place >> 5]) & bit)) atomicOr(&bitmap[place >> 5], bit);
+}
+
+__device__ __forceinline__ void claim_normal(const Rank& r, u32 local, u64 key) {
+    if (test_bit(r.seen, local)) return;
+    set_bit(r.fresh, local);
+    if (TREE) atomicMin(&r.keys[local], key);
+}
+
+__device__ __forceinline__ void claim_delegate(const Rank& r, u32* found, u32 d, u64 vertex) {
+    if (test_bit(r.delegates_seen, d)) return;
+    set_bit(found, d);
+    if (TREE) atomicMin(&r.delegate_keys[d], vertex);
+}
+
+// Words of a bitmap that a warp takes at once: as many as leave every warp of the grid some.
+__device__ __forceinline__ u32 words_at_once(u64 words) {
+    u32 width = WARP;
+    while (width > 1 && words < global_threads() / WARP * width) width /= 2;
+    return width;
+}

@@ -1,0 +1,220 @@
+// Breadth-first search over the ranks of a partition, all levels in one cooperative launch on each device (Pan,
+// Pearce, Owens, IPDPS 2018; see kernels/partition/__init__.py for the layout).
+//
+// A device holds one rank or several, which its grid goes through one after the other. A level is: visit the four
+// subgraphs; meet everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
+// here; label, list and count; meet everywhere. The source enters as what a level -1 found.
+//
+// variants VERTEX: u32 u64
+// variants OFFSET: u32 u64
+// variants TREE: 0 1
+
+#include "kernels/partition/backward.cuh"
+#include "kernels/partition/forward.cuh"
+#include "kernels/partition/settle.cuh"
+
+constexpr u32 MOST_HERE = 16;  // ranks of a device
+enum Subgraph : u32 { ND, DN, DD };
+
+// Words of `log`: levels, then from FIRST_LEVEL on for each of the first levels LEVEL_WORDS: directions, 4 bits for
+// each rank of this device; the frontier here (normal vertices) and everywhere (delegates); and the clock when its
+// visits began and ended, when all had met, when labels were written, and when all had met again.
+constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 8, LOGGED_LEVELS = 250;
+
+struct Factors {
+    double backward[3], forward[3];
+    u64 optimized;
+};
+
+// What every block knows of each rank here.
+struct Local {
+    u64 hidden[3];  // rows of nd, dn and dd whose vertex is not seen
+    u32 backward;   // bits
+};
+
+// Take in the counts of the next level and decide its directions (kernels/partition/directions.py).
+__device__ __forceinline__ void decide(Local& l, const u64* counts, const Factors& factors) {
+    u64 rows[3] = {load_relaxed(&counts[ND_ROWS]), load_relaxed(&counts[DN_ROWS]), load_relaxed(&counts[DD_ROWS])};
+    u64 arcs[3] = {load_relaxed(&counts[ND_ARCS]), load_relaxed(&counts[DN_ARCS]),
+                   load_relaxed(&counts[DD_TAIL]) & MERGE_ARCS};
+    for (u32 k = 0; k < 3; ++k) l.hidden[k] -= rows[k];
+    if (!factors.optimized) return;
+    const u32 destinations[3] = {DN, ND, DD};
+    for (u32 k = 0; k < 3; ++k) {
+        if (!rows[k]) continue;
+        double work = double(l.hidden[destinations[k]]) * (double(rows[k]) + double(l.hidden[k])) / double(rows[k]);
+        bool was = l.backward >> k & 1;
+        bool turned = was ? !(double(arcs[k]) < factors.forward[k] * work) : double(arcs[k]) > factors.backward[k] * work;
+        l.backward = (l.backward & ~(1u << k)) | u32(turned) << k;
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void fill(T* values, u64 count, T value) {
+    for (u64 i = global_thread(); i < count; i += global_threads()) values[i] = value;
+}
+
+__device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
+    fill(r.distance, r.local, -1);
+    fill(r.delegate_distance, w.delegate_count, -1);
+    if (TREE) {
+        fill(r.keys, r.local, NO_KEY);
+        fill(r.delegate_keys, w.delegate_count, NO_KEY);
+    }
+    fill(r.seen, r.local_words, 0u);
+    // Threads that write the source's words write nothing else to them.
+    bool normal = place == ~0ull && source % w.rank_count == r.rank;
+    u64 local = source / w.rank_count;
+    for (u64 i = global_thread(); i < r.local_words; i += global_threads())
+        r.fresh[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
+    fill(r.delegates_seen, w.words, 0u);
+    for (u64 i = global_thread(); i < 2 * w.words; i += global_threads())
+        r.found[i] = r.rank == 0 && place != ~0ull && i == w.words + place / 32 ? 1u << (place & 31) : 0;
+    if (r.sent) fill(r.sent, w.rank_count * r.sent_words, 0u);
+    fill(r.counts, u64(SIDES * COUNTS), 0ull);
+    for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) {
+        r.bin_tail[i] = r.bin_start[i];
+        r.came[i] = w.ranks[i].bin_start[r.rank];
+    }
+}
+
+__device__ __forceinline__ void visit(const World& w, const Rank& r, const Local& l, BlockRow& row, u64 level) {
+    const u64* counts = r.counts + level % SIDES * COUNTS;
+    u32* found = r.found + (level & 1) * w.words;
+    u64 normals = load_relaxed(&counts[N_FRESH]), dd = load_relaxed(&counts[DD_TAIL]);
+    if (load_relaxed(&counts[DD_ROWS])) {
+        if (l.backward >> DD & 1)
+            delegates_look(w, r, r.dd_mask, r.dd_offsets, r.dd_columns, r.delegates_seen, found,
+                           [&](u32 d) { return w.delegates[d]; });
+        else
+            visit_dd(w, r, dd, found);
+    }
+    if (load_relaxed(&counts[ND_ROWS])) {
+        if (l.backward >> ND & 1)
+            delegates_look(w, r, r.dn_mask, r.dn_offsets, r.dn_columns, r.seen, found,
+                           [&](u32 local) { return u64(local) * w.rank_count + r.rank; });
+        else
+            visit_nd(w, r, row, normals, found);
+    }
+    if (load_relaxed(&counts[DN_ROWS])) {
+        if (l.backward >> DN & 1)
+            normals_look(w, r);
+        else
+            visit_dn(w, r, row, load_relaxed(&counts[DN_TAIL]));
+    }
+    if (load_relaxed(&counts[NN_ARCS])) visit_nn(w, r, row, normals);
+}
+
+// The frontier: delegates, and the normal vertices of all ranks. The first warp calls it.
+__device__ __forceinline__ u64 count_frontier(const World& w, u64 level) {
+    u64 side = level % SIDES * COUNTS, normals = 0;
+    for (u32 from = lane_id(); from < w.rank_count; from += WARP) normals += load_system(&w.ranks[from].counts[side + N_FRESH]);
+    return warp_sum(normals) + load_system(&w.ranks[w.here[0]].counts[side + D_FRESH]);
+}
+
+// Keys become predecessors (i64, -1 for none).
+__device__ __forceinline__ void finish(const Rank& r) {
+    if (!TREE) return;
+    for (u64 i = global_thread(); i < r.local; i += global_threads()) {
+        u64 key = r.keys[i];
+        if (key != NO_KEY) r.keys[i] = key & ~NORMAL_CLASS;
+    }
+}
+
+// Delegates get their labels at their owners.
+__device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) {
+    for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
+        u64 vertex = w.delegates[d];
+        if (vertex % w.rank_count != r.rank) continue;
+        u64 local = vertex / w.rank_count;
+        r.distance[local] = r.delegate_distance[d];
+        if (!TREE) continue;
+        u64 smallest = NO_KEY;
+        for (u32 from = 0; from < w.rank_count; ++from) {
+            u64 key = __ldcv(&w.ranks[from].delegate_keys[d]);
+            smallest = key < smallest ? key : smallest;
+        }
+        r.keys[local] = smallest;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(512, 2)
+    search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
+           u64* log, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 source, u64 place,
+           u64 max_depth) {
+    __shared__ Local locals[MOST_HERE];
+    __shared__ BlockRow row;
+    __shared__ u64 sums[COUNTS];
+    __shared__ u64 frontier;
+    const World w{ranks, here, delegates, here_count, rank_count, delegate_count, words};
+    const Meeting& m = *meeting;
+
+    if (threadIdx.x < COUNTS) sums[threadIdx.x] = 0;
+    for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
+        const Rank& r = ranks[here[k]];
+        locals[k] = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
+    }
+    for (u32 k = 0; k < here_count; ++k) clear(w, ranks[here[k]], source, place);
+    if (!meet(m, true)) return;
+
+    u64 level = ~0ull;
+    while (true) {
+        u64 ahead = level + 1, side = level & 1;
+        for (u32 k = 0; k < here_count; ++k) {
+            const Rank& r = ranks[here[k]];
+            Tally tally;
+            settle_delegates(w, r, i32(ahead), side, r.counts + ahead % SIDES * COUNTS, tally);
+            receive(w, r);
+            tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
+        }
+        if (!meet(m, false)) return;
+        for (u32 k = 0; k < here_count; ++k) {
+            const Rank& r = ranks[here[k]];
+            Tally tally;
+            settle_normals(w, r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally);
+            tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
+        }
+        u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
+        bool logs = global_thread() == 0 && level < LOGGED_LEVELS;
+        if (logs) record[6] = nanoseconds();
+        if (!meet(m, true)) return;
+        if (logs) record[7] = nanoseconds();
+        level = ahead;
+        if (warp_id() == 0) {
+            u64 count = count_frontier(w, level);
+            if (lane_id() == 0) frontier = count;
+            for (u32 k = lane_id(); k < here_count; k += WARP)
+                decide(locals[k], ranks[here[k]].counts + level % SIDES * COUNTS, *factors);
+        }
+        __syncthreads();
+        if (!frontier || level >= max_depth) break;
+
+        record = log + FIRST_LEVEL + level * LEVEL_WORDS;
+        logs = global_thread() == 0 && level < LOGGED_LEVELS;
+        if (logs) {
+            u64 directions = 0, normals = 0;
+            for (u32 k = 0; k < here_count; ++k) {
+                directions |= u64(locals[k].backward) << 4 * k;
+                normals += load_relaxed(&ranks[here[k]].counts[level % SIDES * COUNTS + N_FRESH]);
+            }
+            record[0] = directions;
+            record[1] = normals;
+            record[2] = load_relaxed(&ranks[here[0]].counts[level % SIDES * COUNTS + D_FRESH]);
+            record[3] = nanoseconds();
+        }
+        for (u32 k = 0; k < here_count; ++k) {
+            const Rank& r = ranks[here[k]];
+            // Those of the level before, which nobody reads any more.
+            if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
+            visit(w, r, locals[k], row, level);
+        }
+        if (logs) record[4] = nanoseconds();
+        if (!meet(m, true)) return;
+        if (logs) record[5] = nanoseconds();
+    }
+    if (global_thread() == 0) log[0] = level;
+    for (u32 k = 0; k < here_count; ++k) finish(ranks[here[k]]);
+    if (!meet(m, false)) return;
+    for (u32 k = 0; k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
+    meet(m, true);
+}

@@ -1,0 +1,124 @@
+"""Partitioned searches on a GPU equal the CPU's: ranks on one device, every option, and a lost device."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
+from tests.kernels.test_partition_search import OPTIONS
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy")
+
+RANKS = (1, 2, 3, 4)
+
+
+def search_of(whole: Any, **choices: Any) -> Any:
+    from kernels.partition.cuda import prepare
+
+    return prepare(whole, **choices)
+
+
+def check(
+    whole: Any, sources: list[int], *, symmetric: bool, options: SearchOptions, exact: bool = True
+) -> None:
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    on_gpu = search_of(whole, symmetric=symmetric, options=options, time_limit=5.0)
+    for source in sources:
+        wanted, found = on_cpu.run(source), on_gpu.run(source)
+        distance = found.distance.get()
+        assert numpy.array_equal(distance, wanted.distance)
+        assert found.directions == wanted.directions
+        predecessor = found.predecessor.get()
+        if exact:
+            assert numpy.array_equal(predecessor, wanted.predecessor)
+        else:
+            assert numpy.array_equal(predecessor >= 0, wanted.predecessor >= 0)
+            tree = predecessor >= 0
+            assert (distance[predecessor[tree]] == distance[tree] - 1).all()
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=names)
+def test_virtual_ranks_find_what_the_cpu_does(graph: Any) -> None:
+    n = graph.vertex_count
+    for symmetric in (True, False):
+        offsets, columns = graph.csr(symmetric=symmetric)
+        for ranks, threshold in itertools.product(RANKS, (0, 3, 10**6)):
+            whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+            sources = sorted({0, n // 2, n - 1})
+            check(whole, sources, symmetric=symmetric, options=SearchOptions())
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_change_nothing(name: str) -> None:
+    options = SearchOptions(**OPTIONS[name])
+    offsets, columns = fast_csr(rmat(13), symmetric=True)
+    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    for ranks, threshold in itertools.product(RANKS, (0, 12, 200)):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        check(whole, sources, symmetric=True, options=options, exact=not options.uniquify)
+
+
+def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    offsets, columns = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
+    whole = partition(offsets, columns, ranks=3, threshold=20)
+    check(whole, [7, 100], symmetric=True, options=SearchOptions())
+    monkeypatch.setattr("kernels.partition.cuda.search.WIDE", 1)
+    check(whole, [7, 100], symmetric=True, options=SearchOptions())
+
+
+def test_outputs_and_depth() -> None:
+    offsets, columns = fast_csr(rmat(11), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    source = int(numpy.argmax(numpy.diff(offsets)))
+    for depth in (0, 1, 2):
+        wanted = prepare_on_cpu(whole, symmetric=True, max_depth=depth).run(source)
+        found = search_of(whole, symmetric=True, max_depth=depth, output="distance").run(source)
+        assert found.predecessor is None
+        assert numpy.array_equal(found.distance.get(), wanted.distance)
+    assert search_of(whole, output="predecessor").run(source).distance is None
+    with pytest.raises(ValueError, match="source 2048 is not in the graph"):
+        search_of(whole).run(2048)
+    with pytest.raises(ValueError, match="groups are for ranks that send"):
+        search_of(whole, options=SearchOptions(groups=2))
+
+
+def test_levels_are_told() -> None:
+    offsets, columns = fast_csr(rmat(12), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    source = int(numpy.argmax(numpy.diff(offsets)))
+    search, on_cpu = search_of(whole, symmetric=True), prepare_on_cpu(whole, symmetric=True)
+    result, wanted = search.run(source), on_cpu.run(source)
+    assert len(search.levels[0]) == len(result.directions) == len(wanted.directions)
+    for place, level in enumerate(search.levels[0]):
+        records = [rank.levels[place] for rank in on_cpu.labels]
+        assert level.backward == tuple(record.backward for record in records)
+        assert level.normal == sum(record.normal for record in records)
+        assert level.delegates == records[0].delegates
+        assert min(level.visit, level.wait, level.settle, level.settle_wait) >= 0
+        assert level.visit > 0
+
+
+def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kernels.partition.cuda.meeting import MeetingPoint
+
+    described = MeetingPoint.described
+    alone = MeetingPoint()
+
+    def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
+        return described(self, [*pointers, alone.pointer], device, limit)
+
+    offsets, columns = fast_csr(rmat(10), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
+    search = search_of(whole, time_limit=0.2)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the search was given up"):
+            search.run(1)
+    assert alone.aborted
