@@ -13,31 +13,42 @@ __device__ __forceinline__ VERTEX parent_of(const VERTEX* component, VERTEX vert
     return *reinterpret_cast<const volatile VERTEX*>(&component[vertex]);
 }
 
-// The root above a vertex, or `stop` if the walk meets it; NO_VERTEX to stop at roots alone.
-__device__ __forceinline__ VERTEX root_of(VERTEX* component, VERTEX at, VERTEX stop) {
+// The root above a vertex, or `stop` if the walk meets it; NO_VERTEX to stop at roots alone. Stores nothing, so
+// that it may run while others point vertices at their roots for good.
+__device__ __forceinline__ VERTEX root_above(const VERTEX* component, VERTEX at, VERTEX stop) {
+    while (true) {
+        VERTEX above = parent_of(component, at);
+        if (above == at || above == stop) return above;
+        at = above;
+    }
+}
+
+// The same with path halving. What it stores may be older than what it replaces: `changed` becomes true.
+__device__ __forceinline__ VERTEX root_of(VERTEX* component, VERTEX at, VERTEX stop, bool& changed) {
     while (true) {
         VERTEX above = parent_of(component, at);
         if (above == at || above == stop) return above;
         VERTEX next = parent_of(component, above);
         if (next == above) return next;
         component[at] = next;
+        changed = true;
         if (next == stop) return next;
         at = next;
     }
 }
 
 // Join the trees of a vertex `a` that was a root and of a vertex `b`; returns the vertex that both hang on.
-__device__ __forceinline__ VERTEX join(VERTEX* component, VERTEX a, VERTEX b, VERTEX stop, bool& hooked) {
-    b = root_of(component, b, stop);
+__device__ __forceinline__ VERTEX join(VERTEX* component, VERTEX a, VERTEX b, VERTEX stop, bool& changed) {
+    b = root_of(component, b, stop, changed);
     while (a != b) {
         VERTEX high = a > b ? a : b, low = a > b ? b : a;
         VERTEX held = atomicCAS(&component[high], high, low);
         if (held == high) {
-            hooked = true;
+            changed = true;
             return low;
         }
-        a = root_of(component, held, stop);
-        b = root_of(component, low, stop);
+        a = root_of(component, held, stop, changed);
+        b = root_of(component, low, stop, changed);
     }
     return a;
 }

@@ -20,7 +20,8 @@ extern "C" __global__ void alone(VERTEX* component, u64 vertices) {
 }
 
 __device__ __forceinline__ void pass_arc(VERTEX* component, VERTEX v, VERTEX u, VERTEX giant, bool prune, bool& changed) {
-    VERTEX p = root_of(component, v, NO_VERTEX), q = root_of(component, u, NO_VERTEX);
+    bool stored;
+    VERTEX p = root_of(component, v, NO_VERTEX, stored), q = root_of(component, u, NO_VERTEX, stored);
     if (prune && p == giant && q == giant) return;
     VERTEX high = p > q ? p : q, low = p > q ? q : p;
     if (atomicMin(&component[high], low) > low) changed = true;
@@ -66,7 +67,7 @@ extern "C" __global__ void first_arcs(const i64* row_offsets, const VERTEX* colu
 
 extern "C" __global__ void compress(VERTEX* component, u64 vertices) {
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-        VERTEX root = root_of(component, VERTEX(v), NO_VERTEX);
+        VERTEX root = root_above(component, VERTEX(v), NO_VERTEX);
         if (root != v) component[v] = root;
     }
 }

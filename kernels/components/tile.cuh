@@ -4,15 +4,18 @@
 // tile as its parent, which is smaller than all of the tile, so that no other block needs to be asked. What is
 // left are trees of a tile instead of chains of vertices, on grids one or two per tile.
 //
-// Only the first neighbour is looked at where rows are long, since every further one costs each lane a cache
-// line of its own; where a warp's rows share few lines the first `rounds` neighbours are.
+// Where the neighbours come from is a template argument, with
+//   open(base, begin, looked, first, linked)  for each of a thread's vertices, v = base + j * BLOCK + threadIdx.x
+//                              and none from `vertices` on: where its row begins, how many neighbours to look at,
+//                              and the first of them or v; called by whole warps, which mark who has arcs
+//   neighbour(begin, k)        neighbour k of those to look at, ascending
+//   first_of(u)                the first neighbour of a vertex that has one
 
 #include "kernels/components/forest.cuh"
 
 constexpr u32 TILE = sizeof(VERTEX) == 4 ? 4096 : 2048;
 constexpr u32 EACH = TILE / BLOCK;
 constexpr u32 FEW = TILE / 8;  // trees of a tile, up to which its roots are listed and flattened on their own
-constexpr i64 SHORT = 8;       // arcs per row, on average over a warp, up to which `rounds` of them are read
 
 struct Tile {
     u32 parent[TILE];       // places within the tile
@@ -20,11 +23,6 @@ struct Tile {
     u64 start;
     u32 roots;
 };
-
-// How many neighbours of each of a warp's 32 rows are looked at.
-__device__ __forceinline__ u64 looked_at(i64 first, i64 last, u64 rounds) {
-    return last - first <= WARP * SHORT ? rounds : 1;
-}
 
 __device__ __forceinline__ u32 place_root(volatile u32* parent, u32 at) {
     while (true) {
@@ -48,39 +46,23 @@ __device__ __forceinline__ void join_places(u32* parent, u32 a, u32 b) {
 }
 
 // Hook every vertex, mark in `linked` which have arcs, and list the roots of tiles that have few.
-__device__ __forceinline__ void hook_tiles(Tile& tile, const i64* row_offsets, const VERTEX* columns, u64 vertices,
-                                           bool symmetric, u64 rounds, VERTEX* component, u32* linked, VERTEX* roots,
-                                           u64* root_count) {
+template <class Neighbours>
+__device__ __forceinline__ void hook_tiles(Tile& tile, const Neighbours& rows, u64 vertices, bool symmetric,
+                                           VERTEX* component, u32* linked, VERTEX* roots, u64* root_count) {
     const u32 lane = lane_id();
     for (u64 base = u64(blockIdx.x) * TILE; base < vertices; base += u64(gridDim.x) * TILE) {
         i64 begin[EACH];
         u32 looked[EACH];
         VERTEX first[EACH];
         if (threadIdx.x == 0) tile.roots = 0;
-#pragma unroll
-        for (u32 j = 0; j < EACH; ++j) {
-            u64 v = base + j * BLOCK + threadIdx.x;
-            begin[j] = row_offsets[v < vertices ? v : vertices];
-        }
-#pragma unroll
-        for (u32 j = 0; j < EACH; ++j) {
-            u64 v = base + j * BLOCK + threadIdx.x;
-            i64 end = __shfl_down_sync(ALL_LANES, begin[j], 1);
-            if (lane == WARP - 1) end = row_offsets[v + 1 < vertices ? v + 1 : vertices];
-            u64 most = looked_at(__shfl_sync(ALL_LANES, begin[j], 0), __shfl_sync(ALL_LANES, end, WARP - 1), rounds);
-            u64 arcs = u64(end - begin[j]);
-            looked[j] = u32(arcs < most ? arcs : most);
-            u32 word = __ballot_sync(ALL_LANES, arcs != 0);
-            if (lane == 0 && v < vertices) linked[v / WARP] = word;
-            first[j] = looked[j] ? columns[begin[j]] : VERTEX(v);
-        }
+        rows.open(base, begin, looked, first, linked);
         // Runs of vertices that follow each other in number and in the graph need no atomics within a warp.
 #pragma unroll
         for (u32 j = 0; j < EACH; ++j) {
             u32 place = j * BLOCK + threadIdx.x;
             VERTEX before = VERTEX(base + place - 1);
             bool follows = first[j] == before;
-            for (u32 k = 1; k < looked[j]; ++k) follows = follows || columns[begin[j] + k] == before;
+            for (u32 k = 1; k < looked[j]; ++k) follows = follows || rows.neighbour(begin[j], k) == before;
             u32 starts = ~__ballot_sync(ALL_LANES, follows) | 1;
             u32 run = WARP - 1 - __clz(starts & (lanes_below() | 1u << lane));
             tile.parent[place] = place - lane + run;
@@ -92,7 +74,7 @@ __device__ __forceinline__ void hook_tiles(Tile& tile, const i64* row_offsets, c
             u32 place = j * BLOCK + threadIdx.x;
             VERTEX v = VERTEX(base + place), u = first[j];
             for (u32 k = 0; k < looked[j]; ++k) {
-                if (k) u = columns[begin[j] + k];
+                if (k) u = rows.neighbour(begin[j], k);
                 if (u >= v) break;
                 if (u < base || (u + 1 == v && lane)) continue;
                 join_places(tile.parent, place, u32(u - base));
@@ -120,7 +102,7 @@ __device__ __forceinline__ void hook_tiles(Tile& tile, const i64* row_offsets, c
                     parent = v;
                     // Every neighbour is larger; where arcs go both ways the first one may have smaller ones.
                     if (symmetric && first[j] > v) {
-                        VERTEX second = columns[row_offsets[first[j]]];
+                        VERTEX second = rows.first_of(first[j]);
                         if (second < v) parent = second;
                     }
                 }

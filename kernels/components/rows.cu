@@ -1,0 +1,163 @@
+// Afforest over rows in any layout, in device memory or in pinned host memory: afforest.cu, which says how, with
+// rows that are decoded where they are read.
+//
+// `read_heads` decodes the first `planes` neighbours of every vertex, once for any number of searches. Tiles and
+// neighbour rounds look at those alone, in device memory. Then rows are read that lie outside the largest
+// component, in ascending order, a lane per row where they are short, else a warp per unit.
+//
+// Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; heads VERTEX (planes, vertices), NO_VERTEX where a
+// row has fewer; hubs VERTEX (vertices) with a place for every vertex of UNITS units or more; component, linked,
+// roots, counters and the grid as in afforest.cu.
+//
+// variants LAYOUT: csr varint
+// variants VERTEX: u32 u64
+// variants BLOCK: 512
+
+#include "kernels/layouts/cursor.cuh"
+#include "kernels/components/sweep.cuh"
+
+constexpr u64 BRIEF = 64;  // row_weight up to which a lane reads a row alone
+constexpr u64 UNITS = 8;   // units from which a row is split over the grid
+
+extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes, VERTEX* heads) {
+    const Rows rows = make_rows(ROWS_ARGUMENTS);
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        Cursor cursor = open_row(rows, v);
+        bool more = true;
+        for (u64 k = 0; k < planes; ++k) {
+            VERTEX neighbour = NO_VERTEX;
+            more = more && next_neighbour(rows, cursor, neighbour);
+            heads[k * vertices + v] = more ? neighbour : NO_VERTEX;
+        }
+    }
+}
+
+// The first neighbours as tile.cuh wants them.
+struct Heads {
+    const VERTEX* heads;
+    u64 vertices, planes;
+
+    __device__ __forceinline__ void open(u64 base, i64 (&begin)[EACH], u32 (&looked)[EACH], VERTEX (&first)[EACH],
+                                         u32* linked) const {
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j) {
+            u64 v = base + j * BLOCK + threadIdx.x;
+            VERTEX head = v < vertices ? heads[v] : NO_VERTEX;
+            begin[j] = i64(v);
+            looked[j] = head != NO_VERTEX;
+            first[j] = looked[j] ? head : VERTEX(v);
+            u32 word = __ballot_sync(ALL_LANES, looked[j]);
+            if (lane_id() == 0 && v < vertices) linked[v / WARP] = word;
+        }
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j)
+            while (looked[j] && looked[j] < planes && neighbour(begin[j], looked[j]) != NO_VERTEX) ++looked[j];
+    }
+
+    __device__ __forceinline__ VERTEX neighbour(i64 begin, u32 k) const { return heads[k * vertices + u64(begin)]; }
+    __device__ __forceinline__ VERTEX first_of(VERTEX u) const {
+        VERTEX head = heads[u];
+        return head == NO_VERTEX ? u : head;
+    }
+};
+
+// Join one unit of a row, 32 neighbours at a time; returns whether the rest of the row matters.
+__device__ __forceinline__ bool join_unit(Forest& forest, const Rows& rows, VERTEX row, u64 unit) {
+    VERTEX root = row;
+    return visit_unit(rows, row, unit, [&](VERTEX u, bool valid) {
+        bool done = valid && forest.once && u >= row;
+        if (valid && !done) {
+            root = join_in(forest, root_in(forest, root), u);
+            done = in_giant(forest, root);
+        }
+        return !__any_sync(ALL_LANES, done);
+    });
+}
+
+// Join the rows of one vertex per lane.
+__device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERTEX* hubs, VERTEX v, bool live) {
+    VERTEX root = live ? root_in(forest, v) : VERTEX(0);
+    live = live && !in_giant(forest, root);
+    u64 weight = live ? row_weight(rows, v) : 0;
+    if (weight && weight <= BRIEF) {
+        Cursor cursor = open_row(rows, v);
+        VERTEX u;
+        while (next_neighbour(rows, cursor, u) && !(forest.once && u >= v)) {
+            root = join_in(forest, root, u);
+            if (in_giant(forest, root)) break;
+        }
+    }
+    __syncwarp();
+    u32 left = __ballot_sync(ALL_LANES, weight > BRIEF);
+    while (left) {
+        u32 from = __ffs(left) - 1;
+        left &= left - 1;
+        VERTEX row = __shfl_sync(ALL_LANES, v, from);
+        u64 units = row_units(rows, row);
+        bool more = units && join_unit(forest, rows, row, 0);
+        if (more && units >= UNITS) {
+            if (lane_id() == 0) hubs[atomicAdd(&forest.counters[HUBS], 1ull)] = row;
+            continue;
+        }
+        for (u64 unit = 1; more && unit < units; ++unit) more = join_unit(forest, rows, row, unit);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
+    afforest_rows(ROWS_PARAMETERS, u64 vertices, u64 symmetric, const VERTEX* heads, u64 planes, u64 giant,
+                  VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64* counters, u64* trace) {
+    __shared__ Scratch scratch;
+    u64* arrivals = &counters[ARRIVALS];
+    const Rows rows = make_rows(ROWS_ARGUMENTS);
+    const Heads near{heads, vertices, planes};
+    Forest forest{vertices, component, counters, NO_VERTEX, false, false};
+    VERTEX* queue = scratch.queue[warp_id()];
+    auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, v, live); };
+    u32 step = 0;
+    mark(trace, step);
+    hook_tiles(scratch.tile, near, vertices, symmetric, component, linked, roots, &counters[ROOTS]);
+    mark(trace, step);
+    grid_barrier(arrivals);
+    mark(trace, step);
+
+    u64 listed = load_relaxed(&counters[ROOTS]);
+    flatten_roots(forest, roots, listed);
+    if (listed) grid_barrier(arrivals);
+    mark(trace, step);
+
+    // Neighbour rounds: the heads of every vertex are in device memory, its row may be far away.
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        VERTEX root = VERTEX(v);
+        for (u64 k = 0; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k)
+            root = join_in(forest, k ? root : root_in(forest, root), heads[k * vertices + v]);
+    }
+    mark(trace, step);
+    grid_barrier(arrivals);
+    mark(trace, step);
+
+    forest.giant = choose_giant(forest, linked, symmetric ? giant : u64(NONE), scratch.giant);
+    forest.once = symmetric && forest.giant == NO_VERTEX;
+    forest.changed = false;
+    mark(trace, step);
+    sweep<true>(forest, linked, queue, join_them);
+    if (forest.changed) counters[CHANGED] = 1;
+    mark(trace, step);
+    grid_barrier(arrivals);
+    mark(trace, step);
+
+    u64 split = load_relaxed(&counters[HUBS]);
+    for (u64 i = 0; i < split; ++i) {
+        u64 units = row_units(rows, hubs[i]);
+        for (u64 unit = 1 + global_thread() / WARP; unit < units; unit += global_threads() / WARP)
+            if (!join_unit(forest, rows, hubs[i], unit)) break;
+    }
+    if (split) {
+        if (forest.changed) counters[CHANGED] = 1;
+        grid_barrier(arrivals);
+    }
+    mark(trace, step);
+    if (!load_relaxed(&counters[CHANGED])) return;  // no tree has changed since the vertices were pointed at roots
+    if (forest.giant != NO_VERTEX && parent_of(component, forest.giant) != forest.giant) forest.giant = NO_VERTEX;
+    sweep<false>(forest, linked, queue, join_them);
+    mark(trace, step);
+}

@@ -1,0 +1,136 @@
+// What follows the tiles: roots that jump, the choice of the component to skip, and the sweep that points every
+// vertex at its root while the rows of those outside that component are joined.
+//
+// What kernels share in device memory are counters, u64 (COUNTERS) all 0 at the start, and a bit for each vertex
+// that has arcs, u32 linked (vertices / 32, rounded up).
+
+#include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/components/tile.cuh"
+
+constexpr u32 MOST_TRACED = 16;
+constexpr u32 SWEPT = 4;      // vertices per lane that are looked up at the same time
+constexpr u32 QUEUE = WARP * (SWEPT + 1);
+constexpr u32 MAJORITY = 16;  // votes of 32 from which skipping a component beats joining each edge once
+constexpr u64 NO_GIANT = ~0ull;
+enum Giant : u64 { NONE, SAMPLED, FIRST };
+enum Counter { ROOTS = 0, HUBS = 16, GIANT = 32, CHANGED = 48, ARRIVALS = 64, COUNTERS = 80 };
+
+union Scratch {
+    Tile tile;
+    VERTEX queue[BLOCK / WARP][QUEUE];
+    VERTEX giant;
+};
+
+struct Forest {
+    u64 vertices;
+    VERTEX* component;
+    u64* counters;
+    VERTEX giant;  // NO_VERTEX: none is skipped
+    bool once;     // whether an arc is joined from its larger end alone
+    bool changed;  // whether this thread changed a tree
+};
+
+__device__ __forceinline__ VERTEX root_in(Forest& forest, VERTEX v) {
+    return root_of(forest.component, v, forest.giant, forest.changed);
+}
+
+__device__ __forceinline__ VERTEX join_in(Forest& forest, VERTEX root, VERTEX u) {
+    return join(forest.component, root, u, forest.giant, forest.changed);
+}
+
+// Whether a vertex that others hang on belongs to the component that is skipped.
+__device__ __forceinline__ bool in_giant(const Forest& forest, VERTEX root) {
+    return forest.giant != NO_VERTEX && (root == forest.giant || parent_of(forest.component, forest.giant) == root);
+}
+
+// Listed roots jump, all at the same time, which halves a long chain of tiles again and again.
+__device__ __forceinline__ void flatten_roots(const Forest& forest, const VERTEX* roots, u64 listed) {
+    for (u64 i = global_thread(); i < listed; i += global_threads()) {
+        VERTEX v = roots[i], parent = parent_of(forest.component, v), above = parent_of(forest.component, parent);
+        while (parent != above) {
+            forest.component[v] = parent = above;
+            above = parent_of(forest.component, parent);
+        }
+    }
+}
+
+// Point every vertex at its root. With JOINING those that have arcs and are outside the component that is skipped
+// are given to join_rows(v, live), 32 at a time, a vertex per lane that is live.
+template <bool JOINING, class JoinRows>
+__device__ __forceinline__ void sweep(Forest& forest, const u32* linked, VERTEX* queue, JoinRows join_rows) {
+    const u32 lane = lane_id();
+    u32 queued = 0;
+    for (u64 base = global_thread() / WARP * WARP * SWEPT; base < forest.vertices; base += global_threads() * SWEPT) {
+        VERTEX parent[SWEPT], above[SWEPT];
+#pragma unroll
+        for (u32 j = 0; j < SWEPT; ++j) {
+            u64 v = base + j * WARP + lane;
+            parent[j] = v < forest.vertices ? forest.component[v] : VERTEX(v);
+        }
+#pragma unroll
+        for (u32 j = 0; j < SWEPT; ++j) {
+            u64 v = base + j * WARP + lane;
+            above[j] = parent[j] == v || parent[j] == forest.giant ? parent[j] : forest.component[parent[j]];
+        }
+#pragma unroll
+        for (u32 j = 0; j < SWEPT; ++j) {
+            u64 v = base + j * WARP + lane;
+            VERTEX root = above[j];
+            if (root != parent[j] && root != forest.giant) root = root_above(forest.component, root, forest.giant);
+            if (root != parent[j]) forest.component[v] = root;
+            if (!JOINING) continue;
+            u32 word = base + j * WARP < forest.vertices ? linked[base / WARP + j] : 0;
+            bool open = word >> lane & 1 && root != forest.giant;
+            u32 all = __ballot_sync(ALL_LANES, open);
+            if (open) queue[queued + __popc(all & lanes_below())] = VERTEX(v);
+            queued += __popc(all);
+        }
+        if (!JOINING) continue;
+        __syncwarp();
+        while (queued >= WARP) {
+            queued -= WARP;
+            VERTEX v = queue[queued + lane];
+            __syncwarp();
+            join_rows(v, true);
+        }
+    }
+    if (JOINING && queued) join_rows(lane < queued ? queue[lane] : VERTEX(0), lane < queued);
+}
+
+// The most frequent component among 32 vertices that have arcs, plus one; NO_GIANT if it has no majority.
+__device__ __forceinline__ u64 vote(const Forest& forest, const u32* linked) {
+    u64 v = __umul64hi((lane_id() + 1) * 0x9E3779B97F4A7C15ull, forest.vertices);
+    for (u32 tries = 0; tries < 16 && !(linked[v / WARP] >> v % WARP & 1); ++tries) v = (v * 3 + 1) % forest.vertices;
+    VERTEX root = root_above(forest.component, VERTEX(v), NO_VERTEX);
+    u32 votes = __popc(__match_any_sync(ALL_LANES, root)), best = votes << 8 | lane_id();
+    for (u32 step = WARP / 2; step; step /= 2) {
+        u32 other = __shfl_xor_sync(ALL_LANES, best, step);
+        best = other > best ? other : best;
+    }
+    root = __shfl_sync(ALL_LANES, root, best & 0xff);
+    return best >> 8 >= MAJORITY ? u64(root) + 1 : NO_GIANT;
+}
+
+// The component to skip, the same one in every block: trees grow while blocks vote, so the first vote counts.
+__device__ __forceinline__ VERTEX choose_giant(const Forest& forest, const u32* linked, u64 giant, VERTEX& shared) {
+    if (warp_id() == 0) {
+        u64 choice = NO_GIANT;
+        if (giant == SAMPLED) choice = vote(forest, linked);
+        if (giant == FIRST) choice = u64(root_above(forest.component, VERTEX(0), NO_VERTEX)) + 1;
+        if (lane_id() == 0) {
+            u64 held = atomicCAS(&forest.counters[GIANT], 0ull, choice);
+            if (held) choice = held;
+            shared = choice == NO_GIANT ? NO_VERTEX : VERTEX(choice - 1);
+        }
+    }
+    __syncthreads();
+    VERTEX chosen = shared;
+    __syncthreads();
+    return chosen;
+}
+
+// The processor's clock at the end of a phase, for measurements.
+__device__ __forceinline__ void mark(u64* trace, u32& step) {
+    if (global_thread() == 0 && step < MOST_TRACED) trace[step] = u64(clock64());
+    ++step;
+}
