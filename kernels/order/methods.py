@@ -78,7 +78,8 @@ _ALL = (
         "community",
         "communities together at every scale, then small gaps by recursive bisection",
         "Arai, Shiokawa, Yamamuro, Onizuka, Iwamura (Rabbit Order, IPDPS 2016); Dhulipala, Kabiljo, Karrer, "
-        "Ottaviano, Pupyrev, Shalita (Compressing Graphs and Indexes with Recursive Graph Bisection, KDD 2016)",
+        "Ottaviano, Pupyrev, Shalita (Compressing Graphs and Indexes with Recursive Graph "
+        "Bisection, KDD 2016)",
         "kernels.order.community:community",
         "kernels.order.community_cuda:community",
         reads_columns=True,
