@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy
@@ -33,15 +33,21 @@ ORDERS = tuple(order for order in TRIED if order in METHODS)
 
 @dataclass(frozen=True)
 class Advice:
-    """A choice, why it was made, and all that was weighed: records of plain data, the best first."""
+    """A choice for a workload, why it was made, and all that was weighed: plain records, the best first."""
 
+    work: Workload
     choice: str
     reason: str
     considered: tuple[dict[str, Any], ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {"choice": self.choice, "reason": self.reason, "considered": list(self.considered)}
+        """Return it as plain data; the workload stands under `for`."""
+        return {
+            "choice": self.choice,
+            "reason": self.reason,
+            "for": asdict(self.work),
+            "considered": list(self.considered),
+        }
 
 
 def advise_order(
@@ -56,12 +62,14 @@ def advise_order(
     """Choose an order for a graph in memory, whose rows will be written in one of `layouts`."""
     graph, seen = _features(row_offsets, columns, symmetric)
     if graph.arcs == 0:
-        return Advice(ORIGINAL, "the graph has no arcs", ())
+        return Advice(work, ORIGINAL, "the graph has no arcs", ())
     cheapest = min(_original(graph, row_offsets, columns, work, layouts), key=lambda each: each.seconds)
     taken = work.searches * cheapest.search_seconds
     if taken <= order_seconds(graph, orders):
         told = f"{_searches(work)} take about {_time(taken)}"
-        return Advice(ORIGINAL, f"{told} as it is, less than any order costs; {seen}", (_record(cheapest),))
+        return Advice(
+            work, ORIGINAL, f"{told} as it is, less than any order costs; {seen}", (_record(cheapest),)
+        )
     pilot = try_orders(row_offsets, columns, orders, symmetric=symmetric)
     found = [
         one
@@ -70,10 +78,12 @@ def advise_order(
         if (one := _estimated(graph, work, tried, layout)) is not None
     ]
     if not found:
-        return Advice(ORIGINAL, f"no layout fits where the rows are to lie; {seen}", ())
+        return Advice(work, ORIGINAL, f"no layout fits where the rows are to lie; {seen}", ())
     best = _least(found, ORIGINAL, "order")
     before = min((each for each in found if each.order == ORIGINAL), key=_seconds, default=None)
-    return Advice(best.order, f"{_because(best, before, work)}; {pilot.told()}; {seen}", _records(found))
+    return Advice(
+        work, best.order, f"{_because(best, before, work)}; {pilot.told()}; {seen}", _records(found)
+    )
 
 
 def advise_layout(
@@ -93,7 +103,7 @@ def advise_layout(
     arcs = int(row_offsets[-1])
     vertices = len(row_offsets) - 1
     if arcs == 0:
-        return Advice("csr", "the graph has no arcs", ())
+        return Advice(work, "csr", "the graph has no arcs", ())
     parts = some_rows(row_offsets, columns)
     levels, looked, beyond = LIKELY if symmetric else (LIKELY[0], 1.0, 1.0)
     if arcs <= WHOLE:
@@ -103,11 +113,11 @@ def advise_layout(
     tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond)
     found = [one for name in layouts if (one := _estimated(graph, work, tried, name, ordered=True))]
     if not found:
-        return Advice("csr", "no layout fits where the rows are to lie", ())
+        return Advice(work, "csr", "no layout fits where the rows are to lie", ())
     best = _least(found, "csr", "layout")
     before = next((each for each in found if each.layout == "csr"), None)
     sampled = f"bits per arc are those of {sum(len(part.columns) for part in parts):,} of {arcs:,} arcs"
-    return Advice(best.layout, f"{_because(best, before, work)}; {sampled}", _records(found))
+    return Advice(work, best.layout, f"{_because(best, before, work)}; {sampled}", _records(found))
 
 
 def _features(

@@ -21,12 +21,12 @@ Kind = TypeVar("Kind")
 PLAIN = "csr"
 """The layout of columns as they are."""
 
-DEVICE = "device"
-"""Where rows lie unless a measurement says otherwise."""
+DEVICE, HOST = "device", "host"
+"""Where rows lie unless a measurement says otherwise, on a GPU and on a CPU."""
 
 TITLES = {"bfs": "BFS", "components": "components"}
 
-PLACES = (DEVICE, "split", "pinned")
+PLACES = (HOST, DEVICE, "split", "pinned")
 
 
 @dataclass(frozen=True)
@@ -116,17 +116,17 @@ def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
     found = []
     for label, one in measured:
         at = coordinates(label)
-        ordering = _belonging(at, kinds.get("Ordering", []))
+        ordering = _belonging(at, one, kinds.get("Ordering", []))
         if ordering is None:
             continue
-        rows = _belonging(at, kinds.get("CompressedGraph", []))
+        rows = _belonging(at, one, kinds.get("CompressedGraph", []))
         entry = label.partition("[")[0]
         found.append(
             Cell(
                 graph=names[one.graph["digest"]],
                 order=ordering.method,
                 layout=PLAIN if rows is None else rows.codec,
-                placement=str(one.asked.get("placement") or DEVICE),
+                placement=str(one.asked.get("placement") or (HOST if one.backend == "cpu" else DEVICE)),
                 one=one,
                 ordering=ordering,
                 rows=rows,
@@ -149,12 +149,17 @@ def _names(measured: Sequence[tuple[str, Measurement]]) -> dict[str, str]:
     return dict(zip(groups, graph_names(list(groups.values())), strict=True))
 
 
-def _belonging(at: Mapping[str, str], several: Sequence[tuple[str, Kind]]) -> Kind | None:
+def _belonging(
+    at: Mapping[str, str], measured: Measurement, several: Sequence[tuple[str, Kind]]
+) -> Kind | None:
     """Return what agrees with these coordinates, and what `auto` chose only where nothing else does."""
-    matching = [(coordinates(label), one) for label, one in several]
-    matching = [(told, one) for told, one in matching if told.items() <= at.items()]
-    matching.sort(key=lambda pair: ("advice" in getattr(pair[1], "statistics", {}), -len(pair[0])))
-    return matching[0][1] if matching else None
+    matching = []
+    for label, one in several:
+        told, advice = coordinates(label), getattr(one, "statistics", {}).get("advice")
+        meant = advice is None or advice["for"]["algorithm"] == measured.algorithm
+        if meant and told.items() <= at.items():
+            matching.append((advice is not None, -len(told), one))
+    return min(matching, key=lambda each: each[:2])[2] if matching else None
 
 
 def _checked(entry: str, at: Mapping[str, str], kinds: Mapping[str, Any]) -> Verification | None:

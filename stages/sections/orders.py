@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stages.sections.axes import MAX_SIDE, paint_map
-from stages.sections.cells import DEVICE, PLAIN, TITLES, Cell
+from stages.sections.cells import PLAIN, TITLES, Cell
 from stages.sections.plot import draw_panels
 
 ORIGINAL = "original"
@@ -208,7 +208,7 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
     """Draw the times over order and layout, a map for each graph, placement and algorithm."""
     panels, data = [], {}
     most = 1
-    placed = len({cell.placement for cell in cells}) > 1 or any(cell.placement != DEVICE for cell in cells)
+    placed = len({cell.placement for cell in cells}) > 1 or any(cell.link_bytes for cell in cells)
     for (graph, placement, algorithm), group in _places(cells):
         orders = list(dict.fromkeys(cell.order for cell in group))[:MAX_SIDE]
         layouts = list(dict.fromkeys(cell.layout for cell in group))

@@ -66,13 +66,18 @@ def verified(*, passed: bool = True) -> Verification:
     return Verification(algorithm="bfs", checks=[{"check": "tree", "passed": passed, "searches": 3}])
 
 
-def advice(choice: str, order: str, layout: str) -> dict[str, Any]:
+def advice(choice: str, order: str, layout: str, algorithm: str = "bfs") -> dict[str, Any]:
     record = {
         "order": order, "layout": layout, "placement": "device", "bits_per_arc": 8.5,
         "search_milliseconds": 3.5, "prepare_milliseconds": 1.0,
     }  # fmt: skip
     considered = [record, {**record, "layout": "csr"}]
-    return {"choice": choice, "reason": f"{choice} is cheap", "considered": considered}
+    return {
+        "choice": choice,
+        "reason": f"{choice} is cheap",
+        "for": {"algorithm": algorithm},
+        "considered": considered,
+    }
 
 
 def study(placements: tuple[str, ...] = ("device",), graphs: tuple[str, ...] = ("crawl",)) -> dict[str, Any]:
@@ -196,7 +201,9 @@ def with_auto(order: str = "rcm", layout: str = "blocks") -> dict[str, Any]:
     found[f"chosen_rows{at}"] = packed(order, layout, advice(layout, "original", layout))
     found[f"chosen_run{at}"] = measured(5.2, placement="device", graph="crawl")
     found[f"chosen_check{at}"] = verified()
-    return found
+    # What was chosen for components has the same coordinates, and is not what was searched.
+    found[f"parts{at}"] = ordering("original", advice("original", "original", layout, "components"))
+    return {label: found[label] for label in sorted(found)}
 
 
 def test_auto_against_the_best():
