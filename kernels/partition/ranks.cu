@@ -20,6 +20,7 @@ enum Subgraph : u32 { ND, DN, DD };
 // each rank of this device; the frontier here (normal vertices) and everywhere (delegates); and the clock when its
 // visits began and ended, when all had met, when labels were written, and when all had met again.
 constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 8, LOGGED_LEVELS = 250;
+constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
 struct Factors {
     double backward[3], forward[3];
@@ -140,7 +141,7 @@ __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) 
 
 extern "C" __global__ void __launch_bounds__(512, 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
-           u64* log, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 source, u64 place,
+           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 source, u64 place,
            u64 max_depth) {
     __shared__ Local locals[MOST_HERE];
     __shared__ BlockRow row;
@@ -191,6 +192,11 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         logs = global_thread() == 0 && level < LOGGED_LEVELS;
+        if (global_thread() == 0 && level < TURNED_LEVELS) {
+            u32 any = 0;
+            for (u32 k = 0; k < here_count; ++k) any |= locals[k].backward;
+            turned[level] = any != 0;
+        }
         if (logs) {
             u64 directions = 0, normals = 0;
             for (u32 k = 0; k < here_count; ++k) {

@@ -41,7 +41,7 @@ class MeetingPoint:
         return bool(self.words[3 * _LINE] != 0)
 
     def described(self, pointers: Sequence[int], device: int, time_limit: float) -> Any:
-        """Make the kernel's `Meeting` for the n-th device, with `pointers` to all devices' words as it sees them."""
+        """Make the kernel's `Meeting` for the n-th device; `pointers` are to all devices' words."""
         import cupy
 
         if len(pointers) > MOST_DEVICES:

@@ -27,8 +27,8 @@ MOST_HERE = 16
 WIDE = 1 << 32
 """Arcs of a subgraph from which on row offsets take 64 bits."""
 
-LEVEL_WORDS, LOGGED_LEVELS = 8, 250
-"""Of the kernel's log."""
+LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 8, 250, 1 << 20
+"""Of the kernel's log; directions of deeper levels than the last are taken for forward."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class CudaPartitionSearch:
         self._tree = output != "distance"
         self._home = [rank * count // p for rank in range(p)]
         self.levels: tuple[tuple[Level, ...], ...] = ()
+        self._depth = 0
         wide = any(
             len(part.subgraph(name).column_indices) >= WIDE for part in graph.parts for name in SUBGRAPHS
         )
@@ -156,6 +157,7 @@ class CudaPartitionSearch:
                 self._points[place].described([point.pointer for point in self._points], place, time_limit),
                 cupy.asarray(self._factors(symmetric)),
                 log,
+                cupy.empty(TURNED_LEVELS, numpy.uint8),
                 *(numpy.uint64(value) for value in (len(here), self.ranks, d, 2 * mask_words(d))),
             )
             return kernel, blocks or resident_blocks(kernel, BLOCK), arguments, log
@@ -178,12 +180,9 @@ class CudaPartitionSearch:
             raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
         milliseconds = self._search(source)
         self.levels = tuple(self._levels(place) for place in range(len(self.devices)))
-        directions = []
-        for level in zip(*self.levels, strict=True):
-            turned = any(names for device in level for names in device.backward)
-            directions.append("pull" if turned else "push")
+        directions = self._directions()
         distance, predecessor = self._on(0, self._collect)
-        return BFSResult(source, distance, predecessor, milliseconds, tuple(directions))
+        return BFSResult(source, distance, predecessor, milliseconds, directions)
 
     def _search(self, source: int) -> float:
         import cupy
@@ -211,11 +210,22 @@ class CudaPartitionSearch:
             raise RuntimeError("a device waited for the others until the time limit; the search was given up")
         return max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
 
+    def _directions(self) -> tuple[str, ...]:
+        import cupy
+
+        depth = self._depth
+        turned = numpy.zeros(depth, numpy.bool_)
+        for device, launch in zip(self.devices, self._launches, strict=True):
+            with cupy.cuda.Device(device):
+                turned[:TURNED_LEVELS] |= launch[2][6][:depth].get().view(numpy.bool_)
+        return tuple("pull" if any_rank else "push" for any_rank in turned.tolist())
+
     def _levels(self, place: int) -> tuple[Level, ...]:
         import cupy
 
         with cupy.cuda.Device(self.devices[place]):
             log = self._launches[place][3].get()
+        self._depth = int(log[0])
         here = self._home.count(place)
         return tuple(_read_levels(log, here))
 
