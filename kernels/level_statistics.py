@@ -85,21 +85,26 @@ def distances_of_tree(predecessor: NDArray[Any], source: int, distance: NDArray[
     return deepest
 
 
-def edge_ends(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> NDArray[numpy.int64]:
+def edge_ends(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], first_row: int = 0
+) -> NDArray[numpy.int64]:
     """Count each vertex's ends of distinct edges in a symmetric graph: a self-loop has both of its own.
 
-    Lists are sorted, so that duplicates lie side by side. int64 (vertices,).
+    Lists are sorted, so that duplicates lie side by side; the first one is that of vertex `first_row`. int64
+    (rows,).
     """
     ends = numpy.empty(len(row_offsets) - 1, numpy.int64)
-    _edge_ends(row_offsets, column_indices, ends)
+    _edge_ends(row_offsets, column_indices, first_row, ends)
     return ends
 
 
 @serial
-def _edge_ends(row_offsets: NDArray[Any], column_indices: NDArray[Any], ends: NDArray[Any]) -> None:
+def _edge_ends(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], first_row: int, ends: NDArray[Any]
+) -> None:
     for v in range(len(ends)):
         count = 0
         for k in range(row_offsets[v], row_offsets[v + 1]):
             if k == row_offsets[v] or column_indices[k] != column_indices[k - 1]:
-                count += 2 if numpy.int64(column_indices[k]) == v else 1
+                count += 2 if numpy.int64(column_indices[k]) == v + first_row else 1
         ends[v] = count

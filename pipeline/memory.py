@@ -115,6 +115,12 @@ def refuse_what_cannot_fit(
     """
     lines: list[str] = []
     host, device, unkept = 0, 0, False
+    refused = [f"{key}: {need.refusal}" for key, need in needs.items() if need.refusal]
+    if refused:
+        raise RequestError(
+            f"this run cannot fit its own parameters: {'; '.join(refused)}",
+            hint="change the parameters that are named; see docs/troubleshooting.md#does-not-fit",
+        )
     for key, need in needs.items():
         beside = (held or {}).get(key, 0)
         if need.host_bytes + beside > capacity.host_bytes:

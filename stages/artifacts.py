@@ -181,10 +181,12 @@ class Measurement(Artifact):
     entry per level, and `pulled`, the levels that were expanded bottom-up. With statistics there are also
     `expanded` (arcs gathered in all), `redundant_expansion` (that over the arcs of the reached vertices),
     `levels["expanded"]`, and in the first search `levels["distinct"]` (the vertices of each level's edge
-    frontier without duplicates).
+    frontier without duplicates). Where rows lie in host memory and a GPU searches there is `link_bytes`, what
+    came over the link.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
-    shares; `asked` the parameters that distinguish one way of searching it from another.
+    shares; `asked` the parameters that distinguish one way of searching it from another, and on a GPU, or
+    where rows were streamed, the `placement` that was used.
     """
 
     algorithm: str

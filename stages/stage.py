@@ -73,11 +73,15 @@ class Machine:
 
 @dataclass(frozen=True)
 class Need:
-    """What a stage run takes at its peak, above an idle worker, and what it will put out."""
+    """What a stage run takes at its peak, above an idle worker, and what it will put out.
+
+    `refusal` says why it cannot run within its own parameters, with the numbers; such a run is not started.
+    """
 
     host_bytes: int
     device_bytes: int
     outputs: tuple[Extent, ...]
+    refusal: str = ""
 
 
 @dataclass(frozen=True)

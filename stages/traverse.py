@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import ByteSize, Discriminator, Field, Tag, model_validator
 
 from stages.artifacts import CompressedGraph, Graph, Partition
 from stages.searching.need import estimate
+from stages.searching.placing import check_placement
 from stages.searching.strategy import backend_of_search, checked_strategy
 from stages.stage import Parameters, Slot, Stage
 
@@ -80,6 +81,14 @@ class TraverseParameters(Parameters):
     """Where to search: `auto` where the run does, or on the CPU with a strategy that has no other side."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads at most; all that the run may use by default."""
+    placement: Literal["auto", "device", "split", "pinned", "streamed"] = "auto"
+    """Where rows lie: on the GPU, in pinned host memory with or without the hottest on the GPU, or read in
+    parts while they are searched; `auto` takes the first of these that fits. A CPU has its rows in memory or
+    streamed."""
+    device_memory: ByteSize | None = Field(default=None, gt=0)
+    """GPU memory that a traversal takes at most, such as `5.8GB`; all that there is by default."""
+    host_memory: ByteSize | None = Field(default=None, gt=0)
+    """Host memory that rows take at most; all that there is by default."""
     statistics: bool = False
     """Search once more, off the clock, and count the arcs that each level gathers; time the graph's order."""
 
@@ -89,11 +98,14 @@ class TraverseParameters(Parameters):
         searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics"}
         if self.algorithm == "components" and searching:
             raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
+        check_placement(self)
         return self
 
     def asked(self) -> dict[str, Any]:
         """Return what distinguishes one way of searching a graph from another, for reports."""
-        return self.model_dump(include={"strategy", "tuning", "backend", "threads", "output"})
+        named = {"strategy", "tuning", "backend", "threads", "output"}
+        limits = self.model_fields_set & {"device_memory", "host_memory"}
+        return self.model_dump(include=named | limits)
 
 
 def traverse(
@@ -107,12 +119,13 @@ def traverse(
     One run that is not measured comes first, so that no compilation is counted. Labels come back in
     `symmetrize`'s numbering, whatever was searched, and the time for that is measured apart. Statistics are
     gathered by searches of their own, after all timed ones. Raises
-    `StageError` for a source that the graph does not have, and for a strategy or tuning constant that does
-    not fit the graph or the backend.
+    `StageError` for a source that the graph does not have, for a strategy or tuning constant that does
+    not fit the graph or the backend, and, before anything is read, for a placement that does not fit.
     """
     from kernels.jit import set_threads
     from stages.errors import StageError
     from stages.searching.graph import read_graph
+    from stages.searching.placing import plan_for
 
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
         raise StageError(
@@ -129,7 +142,7 @@ def traverse(
         threads=min(context.machine.threads, parameters.threads or context.machine.threads),
     )
     set_threads(placed.threads)
-    graph = read_graph(input, placed)
+    graph = read_graph(input, placed, plan_for(parameters, input, placed))
     if placed.backend != context.machine.backend and graph.partition is None:
         graph.notes.append("searched on the CPU")
     if parameters.threads is not None and parameters.threads > placed.threads:
@@ -166,7 +179,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=2,
+    version=3,
     about="Searches breadth-first from several sources, or finds connected components, and measures it.",
     parameters=TraverseParameters,
     inputs={

@@ -12,8 +12,6 @@ import mmap
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy
-
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
@@ -98,6 +96,8 @@ def pin(array: NDArray[Any], host: Host | None = None) -> Pinned:
 
 def buffer(length: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised array on pages of its own, in huge pages where the system has them."""
+    import numpy
+
     dtype = numpy.dtype(dtype)
     size = length * dtype.itemsize
     if not size:

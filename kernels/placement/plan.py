@@ -13,6 +13,7 @@ Only numbers are looked at here, so that a run is refused before it reads anythi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 PLACEMENTS = ("device", "split", "pinned", "streamed")
@@ -33,6 +34,13 @@ BUFFER_BYTES = 64 << 20
 
 LEAST_BUFFER = 1 << 12
 """Of each, at least: a word of lines of 32-bit columns (kernels/bfs/host_rows.cuh)."""
+
+
+FIXED_BYTES = 1 << 20
+"""Of a search: its log, its counters and what allocations are rounded up by."""
+
+WORD_COLUMNS = 32 * 32
+"""Columns of a word of lines (kernels/bfs/host_rows.cuh)."""
 
 
 class DoesNotFit(ValueError):
@@ -79,27 +87,28 @@ class Plan:
     buffer_bytes: int = 0
 
 
-def on_gpu(sizes: Sizes, limits: Limits, asked: str = "auto") -> Plan:
+def on_gpu(sizes: Sizes, limits: Limits, asked: str = "auto", *, among: Sequence[str] | None = None) -> Plan:
     """Choose a placement for a search on a GPU, or check the one that is asked for.
 
-    `auto` takes the first of `PLACEMENTS` that fits. Raises `DoesNotFit` with the numbers where none does, or
-    not that one.
+    `auto` takes the first of `among`, in the order of `PLACEMENTS`, that fits. Raises `DoesNotFit` with the
+    numbers where none does, or not that one.
     """
+    known = [name for name in PLACEMENTS if among is None or name in among]
     plans = {name: _plan(name, sizes, limits) for name in PLACEMENTS}
     if asked != "auto":
         if _fits(plans[asked], limits):
             return plans[asked]
-        fitting = [name for name in PLACEMENTS if _fits(plans[name], limits)]
+        fitting = [name for name in known if _fits(plans[name], limits)]
         raise DoesNotFit(
             f"placement {asked!r} needs {_needs(plans[asked])}; {_allowed(limits)}",
             _cure(plans[asked], limits, fitting),
         )
-    for name in PLACEMENTS:
+    for name in known:
         if _fits(plans[name], limits):
             return plans[name]
-    smallest = plans["streamed"]
+    smallest = plans[known[-1]]
     raise DoesNotFit(
-        f"no placement fits: the least, streaming, needs {_needs(smallest)}; {_allowed(limits)}",
+        f"no placement fits: {known[-1]}, the least, needs {_needs(smallest)}; {_allowed(limits)}",
         _cure(smallest, limits, []),
     )
 
@@ -117,6 +126,16 @@ def on_host(sizes: Sizes, limits: Limits, asked: str = "auto") -> Plan:
             f"streaming needs {_needs(streamed)}; {_allowed(limits)}", _cure(streamed, limits, [])
         )
     return streamed
+
+
+def row_search_bytes(vertices: int, arcs: int, item: int, labels: int) -> int:
+    """Count what a search of rows elsewhere takes on the device, row offsets included.
+
+    `item` is the size of a column, `labels` that of a vertex's labels. Beside them there are five bitmaps of
+    vertices, and for each word of lines its marks, its first row and where kept lines lie.
+    """
+    words = -(-arcs // WORD_COLUMNS)
+    return vertices * (8 + labels) + 5 * (vertices // 8 + 4) + words * (4 + item + 8) + FIXED_BYTES
 
 
 def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:

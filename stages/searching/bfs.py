@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
+from stages.searching.placed import placement_record, prepare_placed
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
@@ -41,15 +42,20 @@ def search_all(
     _prepare(graph, parameters)
     search, notes = _prepare(graph, parameters)
     rows = Rows(context, graph, parameters.output)
+    if hasattr(search, "progress"):
+        search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
     records = _timed(context, graph, search, rows, sources.tolist(), starts)
     distances, predecessors = rows.close()
+    notes += getattr(search, "notes", [])
     name, reason, preparing = search.strategy, search.reason, search.prepare_milliseconds
     ordering = None
     if parameters.statistics and records:
         # Both workspaces at once might not fit.
         del search, rows
         ordering = ordering_milliseconds(graph)
-        if graph.partition is None:
+        if graph.placement == "streamed":
+            notes.append("a streamed search does not count the arcs that it gathers")
+        elif graph.partition is None:
             counting, _ = _prepare(graph, parameters, statistics=True)
             notes += add_statistics(graph, counting, starts, records, parameters.max_depth)
         else:
@@ -76,7 +82,7 @@ def search_all(
         searches=records,
         notes=[*graph.notes, *notes],
         graph=graph.described(),
-        asked=parameters.asked(),
+        asked=parameters.asked() | placement_record(graph),
     )
     return traversal, measurement
 
@@ -93,6 +99,8 @@ def _prepare(
         return over_ranks(graph.partition, output=parameters.output, max_depth=parameters.max_depth), []
     from kernels.bfs import choose, prepare
 
+    if graph.placed is not None and (strategy in ("auto", "host_rows") or graph.placement == "streamed"):
+        return prepare_placed(graph, graph.placed, parameters)
     try:
         choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
         constants, notes = checked_tuning("kernels.bfs", choice.strategy, graph.backend, tuning)
@@ -130,6 +138,7 @@ def _timed(
                 "milliseconds": result.milliseconds,
                 "map_back_milliseconds": back,
                 "batch": result.batch,
+                **({} if result.link_bytes is None else {"link_bytes": result.link_bytes}),
                 **reached(graph, source, result, distance, predecessor),
             }
         )

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
+from stages.searching.placed import NO_HEADS, placement_record
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def find_components(
     from stages.artifacts import Measurement, Traversal
 
     strategy, tuning = parameters.strategy, parameters.tuning
+    if parameters.placement == "split" and graph.placement == "pinned":
+        graph.notes.append(NO_HEADS)
     notes: list[str] = []
     times = []
     for run in range(1 + RUNS):
@@ -72,7 +75,7 @@ def find_components(
         searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
         notes=[*graph.notes, *notes],
         graph=graph.described(),
-        asked=parameters.asked(),
+        asked=parameters.asked() | placement_record(graph),
     )
     return traversal, measurement
 

@@ -96,6 +96,6 @@ def _distinct(graph: SearchedGraph, start: int, result: BFSResult) -> list[int]:
     distance = numpy.ascontiguousarray(distance)
     counts = numpy.zeros(int(distance.max()) + 1, numpy.int64)
     order = numpy.argsort(distance, kind="stable")[int((distance < 0).sum()) :]
-    offsets, columns = on_host(graph.row_offsets), on_host(graph.columns)
+    offsets, columns = on_host(graph.row_offsets), graph.host_columns()
     distinct_neighbours(order, distance, offsets, columns, counts)
     return counts.tolist()

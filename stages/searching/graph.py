@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from stages.errors import StageError
+from stages.searching.placing import COLUMNS, place_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kernels.partition import PartitionedGraph
+    from kernels.placement import Placed
+    from stages.searching.placing import Placing
     from stages.stage import Machine
 
 DECODED = "decoded before the search"
@@ -23,7 +26,8 @@ ON_CPU = "the partition was searched on the CPU, rank after rank"
 class SearchedGraph:
     """A graph as the kernels take it; exactly one of `columns` and `partition` is set.
 
-    `row_offsets` and `columns` live where the search runs, in the numbering that is searched. The others
+    `row_offsets` and `columns` live where the search runs, in the numbering that is searched; columns may be
+    pinned host memory that a GPU reads, or be read in slices, as `placement` says. The others
     are NumPy arrays: `permutation` (old -> new, or None), and in `symmetrize`'s numbering `first_offsets`,
     the row offsets, and `ends`, the ends of distinct edges per vertex where degrees do not tell.
     """
@@ -40,6 +44,7 @@ class SearchedGraph:
     partition: PartitionedGraph | None
     notes: list[str]
     order: str | None = None  # the method of the `Ordering` that was read
+    placed: Placed | None = None  # None where rows lie whole in the memory of the backend
 
     def described(self) -> dict[str, Any]:
         """Say what was searched; `digest` is the same for every order and layout of a graph."""
@@ -50,10 +55,25 @@ class SearchedGraph:
             "digest": hashlib.blake2b(self.first_offsets.tobytes(), digest_size=8).hexdigest(),
         }
 
+    @property
+    def placement(self) -> str:
+        """Where the rows lie, as `kernels.placement.plan` calls it; a CPU has them on the host."""
+        return "host" if self.placed is None else self.placed.plan.placement
 
-def read_graph(stored: Graph | CompressedGraph | Partition, machine: Machine) -> SearchedGraph:
+    def host_columns(self) -> NDArray[Any]:
+        """Return the columns in host memory, copied from the device where they are there alone."""
+        if self.placed is not None and COLUMNS in self.placed.pinned:
+            return self.placed.pinned[COLUMNS].array
+        columns: NDArray[Any] = self.columns.get() if self.backend == "cuda" else self.columns
+        return columns
+
+
+def read_graph(
+    stored: Graph | CompressedGraph | Partition, machine: Machine, placing: Placing | None = None
+) -> SearchedGraph:
     """Read a stored graph, decode it if it is compressed, and bring it to the machine's backend.
 
+    `placing` says where its rows go there; without it, on the device of a GPU.
     Raises `StageError` when a compressed graph is damaged.
     """
     import numpy
@@ -72,11 +92,15 @@ def read_graph(stored: Graph | CompressedGraph | Partition, machine: Machine) ->
         plain = stored
     if isinstance(plain, Partition):
         return _read_partition(plain, permutation, machine, notes)
-    return _read_csr(plain, permutation, machine, notes)
+    return _read_csr(plain, permutation, machine, notes, placing)
 
 
 def _read_csr(
-    plain: Graph, permutation: NDArray[Any] | None, machine: Machine, notes: list[str]
+    plain: Graph,
+    permutation: NDArray[Any] | None,
+    machine: Machine,
+    notes: list[str],
+    placing: Placing | None,
 ) -> SearchedGraph:
     import numpy
 
@@ -87,26 +111,34 @@ def _read_csr(
     offsets: Any = plain.row_offsets
     columns: Any = plain.column_indices
     if backend_of(columns) == "cpu":
-        offsets, columns = numpy.asarray(offsets), numpy.asarray(columns)
+        offsets = numpy.asarray(offsets)
+    placed = place_columns(columns, placing)
+    if placed is not None:
+        columns = placed.arrays[COLUMNS]
+        notes += [*placed.notes] or [placed.described()]
+    elif backend_of(columns) == "cpu":
+        columns = numpy.asarray(columns)
     host_offsets = offsets
     if machine.backend == "cuda":
         import cupy
 
         host_offsets = cupy.asnumpy(offsets)
-        offsets, columns = cupy.asarray(offsets), cupy.asarray(columns)
+        offsets = cupy.asarray(offsets)
+        columns = cupy.asarray(columns) if placed is None else columns
     return SearchedGraph(
         vertex_count=plain.vertex_count,
         arc_count=plain.arc_count,
         symmetric=plain.symmetric,
         backend=machine.backend,
         first_offsets=_first_offsets(host_offsets, permutation),
-        ends=_first(_edge_ends(plain, host_offsets, columns), permutation),
+        ends=_first(_edge_ends(plain, host_offsets, columns, placed), permutation),
         permutation=permutation,
         row_offsets=offsets,
         columns=columns,
         partition=None,
         notes=notes,
         order=plain.method if isinstance(plain, Ordering) else None,
+        placed=placed,
     )
 
 
@@ -159,11 +191,26 @@ def _has_loops_or_duplicates(plain: Graph | Partition) -> bool:
     return plain.symmetric and (plain.loop_count > 0 or not plain.deduplicated)
 
 
-def _edge_ends(plain: Graph | Partition, offsets: Any, columns: Any) -> NDArray[Any] | None:
+def _edge_ends(
+    plain: Graph | Partition, offsets: Any, columns: Any, placed: Placed | None = None
+) -> NDArray[Any] | None:
     if not _has_loops_or_duplicates(plain):
         return None
     from kernels.level_statistics import edge_ends
     from kernels.strategy import backend_of
+
+    if placed is not None and placed.plan.placement == "streamed":
+        import numpy
+
+        from stages.compress import row_ranges
+
+        counts = [numpy.empty(0, numpy.int64)]
+        for row, part in row_ranges(offsets):
+            several = numpy.asarray(columns[int(part[0]) : int(part[-1])])
+            counts.append(edge_ends(part - part[0], several, row))
+        return numpy.concatenate(counts)
+    if placed is not None and placed.pinned:
+        columns = placed.pinned[COLUMNS].array
 
     return edge_ends(offsets, columns.get() if backend_of(columns) == "cuda" else columns)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
+from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
 from stages.searching.strategy import backend_of_search
 from stages.stage import Extent, Machine, Need
 
@@ -32,13 +35,89 @@ STATISTICS_BYTES = 24
 """Per vertex of `stages.searching.counts`: distances, their order and its workspace, latest levels."""
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """What a traversal's memory is made of, in bytes."""
+
+    offsets: int
+    columns: int
+    decoding: int  # of a compressed graph, beside its decoded rows
+    labels: int  # of one search
+    workspace: int  # of a search on the CPU
+    on_device: int  # of a search on the device, beside the graph
+    relabelling: int
+    after: int  # on the host when a search is over: its labels, mapped back
+    counting: int  # statistics of a search, on the host
+    ordering: int  # statistics of an order, on the side where the search runs
+    compiled: int
+    backend: str
+
+
 def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State host and device bytes, and the extents of the labels and the measurement."""
     graph = inputs["input"][0]
+    outputs = _outputs(parameters, graph)
+    parts = _parts(parameters, graph, machine)
+    if _is_split(graph):
+        return Need(_over_ranks(graph, parameters.algorithm == "bfs") + parts.after, 0, outputs)
+    try:
+        plan = placing_of(parameters, graph, machine).plan
+    except DoesNotFit as error:
+        # Without limits it is stated what the placement that is asked for would take.
+        plan = plan_rows(parameters, _sizes(parameters, graph, parts), Limits(), parts.backend)
+        need = _need(parts, plan, outputs)
+        named = parameters.device_memory is not None or parameters.host_memory is not None
+        return replace(need, refusal=f"{error}; {error.hint}") if named else need
+    return _need(parts, plan, outputs)
+
+
+def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Placing:
+    """Plan where the rows of a graph lie; raises `kernels.placement.DoesNotFit`."""
+    parts = _parts(parameters, graph, machine)
+    base = _need(parts, Plan("streamed", 0, 0, ""), ()).host_bytes
+    limits = limits_of(parameters, machine, base)
+    if placement_asked(parameters) == "device" and parameters.device_memory is None:
+        # What does not fit the machine is refused with what the machine has, as for any stage.
+        limits = Limits()
+    sizes = _sizes(parameters, graph, parts)
+    return Placing(plan_rows(parameters, sizes, limits, parts.backend), sizes, limits)
+
+
+def _sizes(parameters: TraverseParameters, graph: Extent, parts: _Parts) -> Sizes:
     n, m = graph.vertices, graph.arcs
-    width = 4 if n < 1 << 32 else 8
+    width = _width(n)
+    return Sizes(
+        rows=parts.columns,
+        on_device=parts.offsets + parts.columns + parts.decoding + parts.on_device + parts.relabelling,
+        beside=row_search_bytes(n, m, width, _device_labels(parameters, width)) + parts.relabelling,
+        head=width * n,
+    )
+
+
+def _need(parts: _Parts, plan: Plan, outputs: tuple[Extent, ...]) -> Need:
+    if parts.backend == "cpu":
+        if plan.placement == "streamed":
+            # Three bitmaps, and labels before they are mapped back.
+            workspace = parts.offsets // 16 + parts.after + parts.counting
+            return Need(parts.compiled + parts.offsets + plan.host_bytes + workspace, 0, outputs)
+        working = max(parts.decoding, parts.workspace + parts.after + max(parts.counting, parts.ordering))
+        return Need(parts.compiled + parts.offsets + parts.columns + working, 0, outputs)
+    if plan.placement == "device":
+        csr = parts.offsets + parts.columns
+        later = parts.after + max(parts.counting, 2 * csr if parts.ordering else 0)
+        host = parts.compiled + max(csr + parts.decoding, parts.offsets + later)
+        return Need(host, plan.device_bytes, outputs)
+    host = (
+        parts.compiled + 2 * parts.offsets + plan.host_bytes + parts.decoding + parts.after + parts.counting
+    )
+    return Need(host, plan.device_bytes, outputs)
+
+
+def _parts(parameters: TraverseParameters, graph: Extent, machine: Machine) -> _Parts:
+    n, m = graph.vertices, graph.arcs
+    width = _width(n)
     tree = 4 if n < 1 << 31 else 8
     csr = 8 * n + width * m
     bfs = parameters.algorithm == "bfs"
@@ -47,49 +126,67 @@ def estimate(
     backend = backend_of_search(parameters, machine)
     # The permutation, its inverse, and the labels under their old names.
     relabelling = (2 * width * n + labels) if renumbered else 0
-    split = graph.kind == "Partition" or graph.normal_arcs is not None
     # A GPU keeps those; the host has the permutation, and offsets in the first numbering.
     back = 0
     if renumbered:
-        back = 8 * n + (relabelling if backend == "cpu" or split else width * n)
-    count = _search_count(parameters)
-    outputs = (
-        Extent(
-            kind="Traversal",
-            vertices=n,
-            arcs=m,
-            bytes=labels * count,
-            searches=count if bfs else 0,
-            directed=graph.directed,
-        ),
-        Extent(kind="Measurement", bytes=0),
-    )
-    if split:
-        return Need(_over_ranks(graph, bfs) + 2 * labels + back, 0, outputs)
-    compiled = COMPILED_BFS if bfs else COMPILED_COMPONENTS
-    decoding = graph.bytes if graph.kind == "CompressedGraph" else 0
-    # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
-    workspace = (2 * width + 4) * n if bfs else 0
-    if parameters.strategy == "multi_source":
-        workspace += (min(count, MOST_SEARCHES) - 1) * labels
+        back = 8 * n + (relabelling if backend == "cpu" or _is_split(graph) else width * n)
+    batch = min(_search_count(parameters), MOST_SEARCHES) - 1 if parameters.strategy == "multi_source" else 0
     # The latest level of each vertex and the order of the reached ones; a GPU's graph comes to the host.
     counting = (STATISTICS_BYTES * n + (csr if backend == "cuda" else 0)) if parameters.statistics else 0
     # The graph in its first numbering, in its own again, and the keys that this sorts.
     ordering = 2 * csr + 16 * m if parameters.statistics and graph.kind == "Ordering" else 0
-    if backend == "cuda":
-        # First two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps; on the host a
-        # sink holds one search's labels while it packs them.
-        search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
-        # An edge queue of vertices and predecessors, or the graph in another order.
-        search = max(search + 2 * width * m + 8 * n if bfs else search, ordering)
-        if parameters.strategy == "multi_source":
-            search += (min(count, MOST_SEARCHES) - 1) * labels
-        device = csr + decoding + search + relabelling
-        after = 2 * labels + back + max(counting, 2 * csr if ordering else 0)
-        return Need(compiled + max(csr + decoding, 8 * n + after), device, outputs)
-    return Need(
-        compiled + csr + max(decoding, workspace + 2 * labels + back + max(counting, ordering)), 0, outputs
+    # On the device: first two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps; on the
+    # host a sink holds one search's labels while it packs them.
+    search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
+    # An edge queue of vertices and predecessors, or the graph in another order.
+    search = max(search + 2 * width * m + 8 * n if bfs else search, ordering)
+    return _Parts(
+        offsets=8 * n,
+        columns=width * m,
+        decoding=graph.bytes if graph.kind == "CompressedGraph" else 0,
+        labels=labels,
+        # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
+        workspace=((2 * width + 4) * n if bfs else 0) + batch * labels,
+        on_device=search + batch * labels,
+        relabelling=relabelling,
+        after=2 * labels + back,
+        counting=counting,
+        ordering=ordering,
+        compiled=COMPILED_BFS if bfs else COMPILED_COMPONENTS,
+        backend=backend,
     )
+
+
+def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...]:
+    n = graph.vertices
+    count = _search_count(parameters)
+    labels = _label_bytes(parameters, _width(n), 4 if n < 1 << 31 else 8) * n
+    return (
+        Extent(
+            kind="Traversal",
+            vertices=n,
+            arcs=graph.arcs,
+            bytes=labels * count,
+            searches=count if parameters.algorithm == "bfs" else 0,
+            directed=graph.directed,
+        ),
+        Extent(kind="Measurement", bytes=0),
+    )
+
+
+def _width(vertices: int) -> int:
+    return 4 if vertices < 1 << 32 else 8
+
+
+def _is_split(graph: Extent) -> bool:
+    return graph.kind == "Partition" or graph.normal_arcs is not None
+
+
+def _device_labels(parameters: TraverseParameters, width: int) -> int:
+    """Bytes of a vertex's labels on the device: distances alone, or keys (kernels.bfs.cuda.labels)."""
+    if parameters.algorithm == "components":
+        return 2 * width
+    return 4 if parameters.output == "distance" else 8 if width == 4 else 20
 
 
 def _over_ranks(graph: Extent, bfs: bool) -> int:

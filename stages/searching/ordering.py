@@ -14,14 +14,17 @@ def ordering_milliseconds(graph: SearchedGraph) -> float | None:
 
     A `reorder` stage reads and writes stored arrays too, and may have run on another machine. The graph of
     the first numbering is made from the one that was searched; one run compiles and is not timed. `rcm` runs
-    on the CPU wherever the search does. Returns None for a graph in no order of its own, and for `rcm` of a
-    directed graph, which takes the reverse of every arc beside.
+    on the CPU wherever the search does. Returns None for a graph in no order of its own, for `rcm` of a
+    directed graph, which takes the reverse of every arc beside, and where rows do not lie whole in the
+    memory of the backend.
     """
     import numpy
 
     from kernels.order import apply, permutation
 
     if graph.order is None or graph.permutation is None or graph.columns is None:
+        return None
+    if graph.placed is not None:
         return None
     if graph.order == "original":
         return 0.0

@@ -76,16 +76,6 @@ def prepare(
     return search
 
 
-def device_bytes(vertices: int, arcs: int, item: int, labels: int, *, heads: int = 0) -> int:
-    """Bytes that a search takes on the device beside the lines that it keeps, row offsets included.
-
-    `item` is the size of a column and `labels` that of a vertex's labels.
-    """
-    words = -(-arcs // (LINE * LINES))
-    bitmaps = (5 if heads else 3) * (vertices // 8)
-    return vertices * (8 + labels + heads * item) + bitmaps + words * (4 + item + 8) + (1 << 20)
-
-
 def in_host_memory(array: Any) -> bool:
     """Whether a CuPy array is a view of pinned host memory."""
     import cupy
