@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field, ValidationInfo, field_validator
+
+from stages.advice import SAMPLE_BYTES, AdviceParameters, recorded, told
 from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+    from kernels.advice import Advice
     from stages.artifacts import Array, Json
     from stages.context import Context, Sink
 
@@ -22,6 +26,9 @@ ARCS_AT_ONCE = 1 << 23
 COMPILED = 36 << 20
 """Measured: what Numba takes to compile the encoder, and to be there at all."""
 
+CODECS = ("csr", "varint")
+"""What `auto` chooses among."""
+
 CHUNKS = 20 << 20
 """Measured: chunks of the input as they are decoded, and of the output on their way to the disk."""
 
@@ -29,8 +36,17 @@ CHUNKS = 20 << 20
 class CompressParameters(Parameters):
     """How rows are written."""
 
-    codec: Literal["csr", "varint"] = "varint"
-    """`varint` packs gaps between sorted neighbours into 7-bit groups; `csr` leaves the columns alone."""
+    codec: Literal["csr", "varint", "auto"] = "varint"
+    """`varint` packs gaps between sorted neighbours into 7-bit groups; `csr` leaves the columns alone; `auto`
+    chooses from samples and says why."""
+    advice: AdviceParameters | None = Field(default=None, validate_default=True)
+    """What `auto` chooses for; the other codecs leave it out."""
+
+    @field_validator("advice")
+    @classmethod
+    def _only_for_auto(cls, advice: AdviceParameters | None, info: ValidationInfo) -> Any:
+        """Fill it in where it is read, and forget it where it would only make equal recipes differ."""
+        return (advice or AdviceParameters()) if info.data.get("codec") == "auto" else None
 
 
 class _Writer:
@@ -109,15 +125,19 @@ def compress(
 ) -> CompressedGraph:
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
 
-    Memory holds one range of rows at a time. Raises `StageError` when a row does not ascend.
+    Memory holds one range of rows at a time. Of `auto`, the result names the codec that was chosen, and the
+    statistics have the `advice` besides. Raises `StageError` when a row does not ascend, and for `auto` of a
+    partition.
     """
     from kernels.jit import set_threads
     from stages.errors import StageError
 
     set_threads(context.machine.threads)
-    writer = _Writer(context, parameters.codec, input.arc_count)
     described: dict[str, Any] = {}
     try:
+        advice = _advised(context, parameters, input)
+        codec = parameters.codec if advice is None else advice.choice
+        writer = _Writer(context, codec, input.arc_count)
         if isinstance(input, Partition):
             described = _compress_partition(writer, input)
         else:
@@ -128,15 +148,38 @@ def compress(
     return CompressedGraph(
         byte_offsets=writer.offsets.close(),
         stream=writer.stream.close(),
-        codec=parameters.codec,
+        codec=codec,
         vertex_count=input.vertex_count,
         arc_count=input.arc_count,
         symmetric=input.symmetric,
         deduplicated=input.deduplicated,
         loop_count=input.loop_count,
-        statistics=_statistics(input.vertex_count, input.arc_count, writer.rows, writer.bytes),
+        statistics=_statistics(input.vertex_count, input.arc_count, writer.rows, writer.bytes)
+        | recorded(advice),
         **described,
     )
+
+
+def _advised(context: Context, parameters: CompressParameters, stored: Graph | Partition) -> Advice | None:
+    """Choose a codec where that is asked for; offsets are read whole, and parts of the rows."""
+    if parameters.advice is None:
+        return None
+    import numpy
+
+    from kernels.advice import advise_layout
+    from stages.errors import StageError
+
+    if isinstance(stored, Partition):
+        raise StageError("auto chooses a codec for a graph, not for a partition", hint="name the codec")
+    advice = advise_layout(
+        numpy.asarray(stored.row_offsets),
+        stored.column_indices,
+        parameters.advice.workload(),
+        symmetric=stored.symmetric,
+        layouts=CODECS,
+    )
+    context.log(told("codec", advice))
+    return advice
 
 
 def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
@@ -285,11 +328,13 @@ def _estimate(
     width = 4 if n < 1 << 32 else 8
     # One range of rows: its columns, its bytes (at worst a group more than the columns; `csr` has the columns
     # themselves), and a few int64 values for each row. A range holds ARCS_AT_ONCE arcs or one longer row.
-    packed = parameters.codec == "varint"
+    packed = parameters.codec != "csr"
     arcs, rows = min(m, max(ARCS_AT_ONCE, n)), min(n, ROWS_AT_ONCE)
     on_host = CHUNKS + arcs * width + 48 * rows
     if packed:
         on_host += COMPILED + arcs * (width + 1)
+    if parameters.codec == "auto":
+        on_host += SAMPLE_BYTES + 8 * n
     on_device = arcs * (2 * width + 1) + 48 * rows
     most = (width + 1 if packed else width) * m
     # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy
 import pytest
+from pydantic import ValidationError
 from scipy.sparse import csr_array
 
 import stages.compress as module
+from kernels.csr import build
+from kernels.generate import generate
 from stages.artifacts import Graph, Ordering, Partition
 from stages.compress import STAGE, CompressParameters, compress, decompress, row_ranges
 from stages.context import PlainContext
@@ -189,3 +192,51 @@ def test_a_gpu_writes_and_reads_the_same_bytes(codec: str) -> None:
         assert isinstance(again.column_indices, cupy.ndarray)
         assert numpy.array_equal(cupy.asnumpy(again.row_offsets), graph.row_offsets)
         assert numpy.array_equal(cupy.asnumpy(again.column_indices), graph.column_indices)
+
+
+def advised(graph, **advice):
+    context = PlainContext(Machine(backend="cpu", threads=2, host_memory=1 << 30))
+    return compress(context, CompressParameters(codec="auto", advice=advice), input=graph), context.messages
+
+
+def test_auto_packs_what_does_not_fit_and_says_why():
+    graph = kron(15)
+    memory = 48 * graph.vertex_count + 2 * graph.arc_count
+    made, messages = advised(graph, searches=10**12, device_memory=memory)
+    advice = made.statistics["advice"]
+    assert made.codec == advice["choice"] != "csr"
+    assert messages == [f"codec: auto is {made.codec}; {advice['reason']}"]
+    assert advice["for"]["device_memory"] == memory
+    assert advice["considered"][0]["bits_per_arc"] == pytest.approx(made.statistics["bits_per_arc"], rel=0.02)
+    again = decompress(made)
+    assert again.column_indices.tolist() == graph.column_indices.tolist()
+    plain, _ = advised(graph, searches=10**12)
+    assert plain.codec == "csr"
+
+
+def test_auto_chooses_for_graphs_alone():
+    part = partition(PlainContext(), PartitionParameters(ranks=2), input=kron(8))
+    with pytest.raises(StageError, match="partition"):
+        advised(part)
+
+
+def test_advice_is_part_of_auto_alone():
+    given = {"searches": 5, "device_memory": "1GB"}
+    assert CompressParameters(codec="csr", advice=given) == CompressParameters(codec="csr")
+    assert CompressParameters(codec="auto") == CompressParameters(codec="auto", advice={"searches": 1000})
+    assert CompressParameters(codec="auto", advice=given) != CompressParameters(codec="auto")
+    with pytest.raises(ValidationError, match="searches"):
+        CompressParameters(codec="csr", advice={"searches": 0})
+
+
+def kron(scale):
+    ends = generate("rmat", first=0, count=16 << scale, scale=scale, edge_factor=16, seed=1)
+    made = build(*ends, 1 << scale)
+    return Graph(
+        row_offsets=made.row_offsets,
+        column_indices=made.column_indices,
+        vertex_count=1 << scale,
+        arc_count=len(made.column_indices),
+        symmetric=True,
+        deduplicated=True,
+    )
