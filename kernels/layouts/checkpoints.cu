@@ -21,11 +21,8 @@ extern "C" __global__ void find_checkpoints(const i64* byte_offsets, const u8* s
             for (u32 count = WARP - u32(at % WARP); at < end; at += count, count = WARP) {
                 if (at % UNIT_BYTES == 0 && lane_id() == 0) checkpoints[at / UNIT_BYTES] = ended;
                 if (end - at < count) count = u32(end - at);
-                u32 byte = lane_id() < count ? stream[at + lane_id()] : 128;
-                bool last;
-                VERTEX neighbour = varint_step(state, byte, count, last);
-                u32 ends = __ballot_sync(ALL_LANES, last);
-                if (ends) ended = __shfl_sync(ALL_LANES, neighbour, 31 - __clz(i32(ends)));
+                VarintStep found = varint_step(state, lane_id() < count ? stream[at + lane_id()] : 0, count);
+                if (found.ends) ended = __shfl_sync(ALL_LANES, found.neighbour, 31 - __clz(i32(found.ends)));
             }
         }
     }

@@ -19,7 +19,7 @@ from kernels.layouts.alignment import ALIGNMENT, array_module, pad
 
 DEVICE_ARRAYS = ("byte_offsets", "stream", "checkpoints")
 
-UNIT_BYTES = 1024
+UNIT_BYTES = 256
 """The constant of the same name in `varint.cuh`."""
 
 

@@ -65,45 +65,62 @@ struct Pull {
         for (u64 unit = 0; unit < units && nearest == NO_VERTEX; ++unit) {
             visit_unit(s.rows, vertex, unit, [&](VERTEX neighbour, bool valid) {
                 u32 hits = __ballot_sync(ALL_LANES, valid && visited(neighbour));
-                if (!hits) return true;
-                nearest = __shfl_sync(ALL_LANES, neighbour, __ffs(hits) - 1);
-                return false;
+                if (hits) nearest = __shfl_sync(ALL_LANES, neighbour, __ffs(hits) - 1);
+                return !hits;
             });
         }
         return nearest;
     }
 
-    // Read the rows of up to 32 waiting vertices.
+    // Read the rows of all waiting vertices, a lane each; a lane that is done takes the next one.
     __device__ __forceinline__ void scan_rows() {
-        u32 count = slow_held < WARP ? slow_held : WARP;
-        slow_held -= count;
         __syncwarp();
-        bool more = lane_id() < count;
-        VERTEX vertex = more ? slow[slow_held + lane_id()] : VERTEX(0);
-        __syncwarp();
-        VERTEX predecessor = NO_VERTEX;
-        Cursor cursor = open_row(s.rows, vertex);
-        for (u32 tried = 0; more && predecessor == NO_VERTEX && tried < LONG_SCAN; tried += AT_ONCE) {
-            VERTEX neighbour[AT_ONCE];
-            bool live[AT_ONCE];
-#pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) {
-                neighbour[k] = NO_VERTEX;
-                live[k] = more = more && next_neighbour(s.rows, cursor, neighbour[k]);
+        bool busy = false;
+        VERTEX vertex = VERTEX(0);
+        Cursor cursor{};
+        u32 tried = 0;
+        while (true) {
+            u32 idle = __ballot_sync(ALL_LANES, !busy);
+            u32 taken = __popc(idle) < slow_held ? __popc(idle) : slow_held;
+            if (!taken && idle == ALL_LANES) break;
+            u32 place = __popc(idle & lanes_below());
+            if (!busy && place < taken) {
+                vertex = slow[slow_held - 1 - place];
+                cursor = open_row(s.rows, vertex);
+                tried = 0;
+                busy = true;
             }
+            slow_held -= taken;
+            VERTEX predecessor = NO_VERTEX;
+            bool more = busy;
+            if (busy) {
+                VERTEX neighbour[AT_ONCE];
+                bool live[AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k)
-                if (predecessor == NO_VERTEX && live[k] && visited(neighbour[k])) predecessor = neighbour[k];
+                for (u32 k = 0; k < AT_ONCE; ++k) {
+                    neighbour[k] = NO_VERTEX;
+                    live[k] = more = more && next_neighbour(s.rows, cursor, neighbour[k]);
+                }
+#pragma unroll
+                for (u32 k = 0; k < AT_ONCE; ++k)
+                    if (predecessor == NO_VERTEX && live[k] && visited(neighbour[k])) predecessor = neighbour[k];
+                tried += AT_ONCE;
+            }
+            __syncwarp();
+            u32 left = __ballot_sync(ALL_LANES, more && predecessor == NO_VERTEX && tried >= LONG_SCAN);
+            while (left) {
+                u32 from = __ffs(left) - 1;
+                left &= left - 1;
+                VERTEX nearest = scan_long(__shfl_sync(ALL_LANES, vertex, from));
+                if (lane_id() == from) {
+                    predecessor = nearest;
+                    more = false;
+                }
+            }
+            if (predecessor != NO_VERTEX) hit(vertex, predecessor);
+            busy = more && predecessor == NO_VERTEX;
         }
         __syncwarp();
-        u32 left = __ballot_sync(ALL_LANES, more && predecessor == NO_VERTEX);
-        while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
-            VERTEX nearest = scan_long(__shfl_sync(ALL_LANES, vertex, from));
-            if (lane_id() == from) predecessor = nearest;
-        }
-        if (predecessor != NO_VERTEX) hit(vertex, predecessor);
     }
 
     // Look at up to 64 waiting vertices, two per lane.
@@ -126,7 +143,7 @@ struct Pull {
             if (predecessor != NO_VERTEX) hit(vertex[k], predecessor);
             wait_slow(predecessor == NO_VERTEX && second[k] != NO_VERTEX, vertex[k]);
         }
-        while (slow_held >= WARP) scan_rows();
+        if (slow_held >= WARP) scan_rows();
     }
 
     // Words with many unvisited vertices: lane i looks at bit i of four words at a time.
@@ -159,7 +176,7 @@ struct Pull {
                 found += __popc(fresh);
             }
             __syncwarp();
-            while (slow_held >= WARP) scan_rows();
+            if (slow_held >= WARP) scan_rows();
         }
     }
 
@@ -215,6 +232,6 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
             look.sparse(word, bits);
     }
     while (look.open_held) look.look();
-    while (look.slow_held) look.scan_rows();
+    if (look.slow_held) look.scan_rows();
     add_totals(s, p, look.found, 0);
 }

@@ -1,14 +1,18 @@
 // Top-down: the arcs of the frontier, claimed one by one.
 //
-// Light rows are read by a lane each, 32 side by side; other units by a warp each. Where a warp has only a few
-// light rows it reads those too as a whole, since a lane alone takes as many steps as the row has neighbours.
+// Light rows are decoded by a lane each, 32 side by side; other units by a warp each. Where a warp has only a few
+// light rows it decodes those too as a whole, since a lane alone takes as many steps as the row has neighbours.
+// What is decoded goes to a list in shared memory and is claimed from there, so that all lanes claim, whatever
+// the layout left them, and several look-ups of a lane overlap.
 
 #include "kernels/bfs/rows/state.cuh"
 
 constexpr u32 STAGE = 96;        // entries that a warp holds back before it reserves room in the queue
 constexpr u32 STAGE_FULL = 64;
+constexpr u32 MOST_IN_UNIT = 256;  // neighbours of a unit, in every layout
 constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
-constexpr u32 TOGETHER = 2;      // neighbours of a lane that are claimed at once, so that their reads overlap
+constexpr u32 LISTED = 320;       // decoded neighbours that a warp lists: those of a unit, and what was there before
+constexpr u32 TOGETHER = 2;       // of a lane that are claimed at once
 constexpr VERTEX SAMPLED = 64;   // a flood reads the weight of one in so many vertices
 
 // Where a grid-wide step puts what it claims: staged per warp, so that the tail is rarely touched.
@@ -72,11 +76,11 @@ struct Counter {
 
 // Hand over claimed vertices, one per lane at most; all lanes call it.
 template <class Sink>
-__device__ __forceinline__ void hand_over(Sink& sink, bool fresh, u64 units, u64 weight, VERTEX vertex) {
+__device__ __forceinline__ void hand_over(const Search& s, Sink& sink, bool fresh, u64 weight, VERTEX vertex) {
     sink.found += fresh;
     if constexpr (Sink::COUNTS_ONLY) return;
     if (!__any_sync(ALL_LANES, fresh)) return;
-    u32 entries = fresh ? u32(units) : 0;
+    u32 entries = fresh ? u32(entries_of(s, vertex, weight)) : 0;
     sink.weight += fresh ? weight : 0;
     if (__any_sync(ALL_LANES, entries > 1)) {
         // Counted in 64 bits, since 32 rows of the largest graphs may have more than 2^32 units.
@@ -93,26 +97,23 @@ __device__ __forceinline__ void hand_over(Sink& sink, bool fresh, u64 units, u64
     if (lanes) sink.put(lanes, entries == 1, row_entry(vertex, weight));
 }
 
-// Claim the ends of K arcs per lane. What rows cost is read while the claim is under way.
+// Claim K vertices per lane. What their rows weigh is read while the claim is under way.
 template <u32 K, class Sink>
 __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX (&vertex)[K], const bool (&live)[K],
-                                      VERTEX owner, u32 depth) {
+                                      const VERTEX (&owner)[K], u32 depth) {
     bool open[K], fresh[K];
-    u64 units[K], weight[K];
+    u64 weight[K];
 #pragma unroll
     for (u32 k = 0; k < K; ++k)
         open[k] = live[k] && (Sink::DIRECT || !test_bit(TREE ? s.other : s.exact, vertex[k]));
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         fresh[k] = false;
-        units[k] = weight[k] = 0;
+        weight[k] = 0;
         if (open[k]) {
-            if (!Sink::COUNTS_ONLY) {
-                units[k] = row_units(s.rows, vertex[k]);
-                weight[k] = row_weight(s.rows, vertex[k]);
-            }
+            if (!Sink::COUNTS_ONLY) weight[k] = row_weight(s.rows, vertex[k]);
             if (TREE) {
-                fresh[k] = atomicMin(&s.keys[vertex[k]], make_key(depth, owner)) == UNREACHED;
+                fresh[k] = atomicMin(&s.keys[vertex[k]], make_key(depth, owner[k])) == UNREACHED;
             } else {
                 u32 bit = 1u << (vertex[k] & 31);
                 fresh[k] = !(atomicOr(&s.exact[vertex[k] >> 5], bit) & bit);
@@ -129,53 +130,96 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX 
             if (Sink::COUNTS_ONLY && vertex[k] % SAMPLED == SAMPLED / 2)
                 sink.weight += SAMPLED * row_weight(s.rows, vertex[k]);
         }
-        hand_over(sink, fresh[k], units[k], weight[k], vertex[k]);
+        hand_over(s, sink, fresh[k], weight[k], vertex[k]);
     }
 }
 
-// Light rows, a lane each; all lanes call it.
-template <class Sink>
-__device__ __forceinline__ void expand_light(const Search& s, Sink& sink, bool more, VERTEX owner, u32 depth) {
-    Cursor cursor = open_row(s.rows, more ? owner : VERTEX(0));
-    while (__any_sync(ALL_LANES, more)) {
-        VERTEX vertex[TOGETHER];
-        bool live[TOGETHER];
-#pragma unroll
-        for (u32 k = 0; k < TOGETHER; ++k) {
-            vertex[k] = VERTEX(0);
-            live[k] = more = more && next_neighbour(s.rows, cursor, vertex[k]);
+// A warp's list of decoded neighbours, each with the lane that holds the vertex whose row it is from.
+struct List {
+    VERTEX* vertices;
+    u8* from;  // if TREE
+    u32 held = 0;
+
+    __device__ __forceinline__ explicit List(u64* arena) {
+        u32 warps = blockDim.x / WARP;
+        vertices = reinterpret_cast<VERTEX*>(arena) + warp_id() * LISTED;
+        from = reinterpret_cast<u8*>(reinterpret_cast<VERTEX*>(arena) + warps * LISTED) + warp_id() * LISTED;
+    }
+
+    // Add one neighbour of each lane that has one; all lanes call it.
+    __device__ __forceinline__ void add(VERTEX neighbour, bool valid, u32 lane) {
+        u32 lanes = __ballot_sync(ALL_LANES, valid);
+        u32 place = held + __popc(lanes & lanes_below());
+        if (valid && place < LISTED) {
+            vertices[place] = neighbour;
+            if (TREE) from[place] = u8(lane);
         }
-        claim<TOGETHER>(s, sink, vertex, live, owner, depth);
+        held += __popc(lanes);
     }
-}
 
-// One unit; all lanes call it with the same.
-template <class Sink>
-__device__ __forceinline__ void expand_unit(const Search& s, Sink& sink, VERTEX owner, u64 unit, u32 depth) {
-    visit_unit(s.rows, owner, unit, [&](VERTEX neighbour, bool valid) {
-        VERTEX vertex[1] = {neighbour};
-        bool live[1] = {valid};
-        claim<1>(s, sink, vertex, live, owner, depth);
-        return true;
-    });
+    // Claim what is listed; `owner` is this lane's.
+    template <class Sink>
+    __device__ __forceinline__ void claim_all(const Search& s, Sink& sink, VERTEX owner, u32 depth) {
+        constexpr u32 K = Sink::COUNTS_ONLY ? 2 * TOGETHER : TOGETHER;
+        u32 count = held < LISTED ? held : LISTED;
+        held = 0;
+        __syncwarp();
+#pragma unroll 1
+        for (u32 first = 0; first < count; first += K * WARP) {
+            VERTEX vertex[K], owners[K];
+            bool live[K];
+#pragma unroll
+            for (u32 k = 0; k < K; ++k) {
+                u32 place = first + k * WARP + lane_id();
+                live[k] = place < count;
+                vertex[k] = live[k] ? vertices[place] : VERTEX(0);
+                owners[k] = TREE ? __shfl_sync(ALL_LANES, owner, live[k] ? from[place] : 0) : VERTEX(0);
+            }
+            claim<K>(s, sink, vertex, live, owners, depth);
+        }
+        __syncwarp();
+    }
+};
+
+// Shared memory behind the lists of a block; the words that those take are in cuda/search.py too.
+__device__ __forceinline__ u64* behind_lists(u64* arena) {
+    return arena + blockDim.x / WARP * LISTED * (sizeof(VERTEX) + 1) / sizeof(u64);
 }
 
 // Expand one entry per lane; all lanes call it.
 template <class Sink>
-__device__ __forceinline__ void expand(const Search& s, Sink& sink, bool valid, u64 entry, u32 depth) {
+__device__ __forceinline__ void expand(const Search& s, Sink& sink, List& list, bool valid, u64 entry, u32 depth) {
     VERTEX owner = VERTEX(entry >> UNIT_BITS);
     u64 unit = entry & WHOLE_ROW;
     if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.other, owner);
     bool light = valid && unit == WHOLE_ROW;
     bool alone = __popc(__ballot_sync(ALL_LANES, light)) >= SIDE_BY_SIDE;
-    u32 whole = __ballot_sync(ALL_LANES, valid && !(light && alone));
-    while (whole) {
-        u32 from = __ffs(whole) - 1;
-        whole &= whole - 1;
-        u64 its = __shfl_sync(ALL_LANES, unit, from);
-        expand_unit(s, sink, __shfl_sync(ALL_LANES, owner, from), its == WHOLE_ROW ? 0 : its, depth);
+    if (light) unit = 0;
+    bool more = light && alone;
+    u32 whole = __ballot_sync(ALL_LANES, valid && !more);
+    Cursor cursor{};
+    if (more) cursor = open_row(s.rows, owner);
+    // One loop, so that there is one place where neighbours are claimed.
+#pragma unroll 1
+    while (whole || alone) {
+        if (whole) {
+            u32 from = __ffs(whole) - 1;
+            whole &= whole - 1;
+            visit_unit(s.rows, __shfl_sync(ALL_LANES, owner, from), __shfl_sync(ALL_LANES, unit, from),
+                       [&](VERTEX neighbour, bool there) {
+                           list.add(neighbour, there, from);
+                           return true;
+                       });
+        } else {
+            do {
+                VERTEX neighbour = VERTEX(0);
+                more = more && next_neighbour(s.rows, cursor, neighbour);
+                list.add(neighbour, more, lane_id());
+                alone = __any_sync(ALL_LANES, more);
+            } while (alone && list.held + WARP <= LISTED);
+        }
+        if (list.held > LISTED - MOST_IN_UNIT || !(whole || alone)) list.claim_all(s, sink, owner, depth);
     }
-    if (alone) expand_light(s, sink, light, owner, depth);
 }
 
 // Entries that a warp takes at once: as few as keep all warps busy, but `least` so that lanes are.
@@ -186,7 +230,8 @@ __device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps, u32 leas
 
 // Expand the frontier's entries over the whole grid.
 template <class Sink>
-__device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Progress& p) {
+__device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Progress& p, u64* arena) {
+    List list(arena);
     u64 begin = p.begin, end = p.end;
     u32 depth = p.level + 1;
     u64 warps = global_threads() / WARP;
@@ -195,13 +240,13 @@ __device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Pr
     for (u64 first = begin + (u64(warp_id()) * gridDim.x + blockIdx.x) * share; first < end; first += warps * share) {
         u64 i = first + lane_id();
         bool valid = lane_id() < share && i < end;
-        expand(s, sink, valid, valid ? s.queue[i] : 0, depth);
+        expand(s, sink, list, valid, valid ? s.queue[i] : 0, depth);
     }
 }
 
 __device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
-    GridSink sink(s, arena);
-    expand_all(s, sink, p);
+    GridSink sink(s, behind_lists(arena));
+    expand_all(s, sink, p, arena);
     sink.finish(p);
 }
 
@@ -216,9 +261,9 @@ __device__ __forceinline__ void deal(const Search& s, const Progress& p) {
     for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
 }
 
-__device__ __forceinline__ void flood(const Search& s, Progress& p) {
+__device__ __forceinline__ void flood(const Search& s, Progress& p, u64* arena) {
     Counter sink;
-    expand_all(s, sink, p);
+    expand_all(s, sink, p, arena);
     add_totals(s, p, sink.found, sink.weight);
 }
 
@@ -232,8 +277,7 @@ __device__ __forceinline__ void enqueue(const Search& s, Progress& p, u64* arena
             bool some = bits != 0;
             VERTEX vertex = some ? VERTEX(word * 32 + __ffs(bits) - 1) : VERTEX(0);
             bits &= bits - 1;
-            u64 units = some ? row_units(s.rows, vertex) : 0, weight = some ? row_weight(s.rows, vertex) : 0;
-            hand_over(sink, some, units, weight, vertex);
+            hand_over(s, sink, some, some ? row_weight(s.rows, vertex) : 0, vertex);
         }
     }
     sink.found = 0;  // they were counted when they were found

@@ -7,7 +7,7 @@
 // hubs (rows of more than one unit). Block: a multiple of 32. Grid: no more blocks than run at the same time.
 // See state.cuh for the encodings. Limits in arcs are brought to the layout's weights by `weight_of_arc`.
 //
-// variants LAYOUT: csr varint
+// variants LAYOUT: csr varint blocks elias_fano
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 
@@ -134,7 +134,7 @@ __device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, 
         for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) slots[i] = 0;
         for (u32 i = lane_id(); i < SIDES * CONTROL_WORDS; i += WARP) s.control[i] = 0;
         __syncwarp();
-        u64 units = row_units(s.rows, source), weight = row_weight(s.rows, source);
+        u64 weight = row_weight(s.rows, source), units = entries_of(s, VERTEX(source), weight);
         if (units == 1 && lane_id() == 0) s.queue[0] = row_entry(VERTEX(source), weight);
         for (u64 unit = lane_id(); units > 1 && unit < units; unit += WARP)
             s.queue[unit] = make_entry(VERTEX(source), unit);
@@ -163,7 +163,7 @@ __device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
     search(ROWS_PARAMETERS, const VERTEX* heads, const u32* closed, u32* bitmaps, i32* distance, u64* keys,
            i64* predecessor, u64* queue, VERTEX* hubs, u64* control, u64* slots, u64* log, u64* arrivals, u64 vertices,
            u64 words, u64 candidates, u64 weight, u64 may_pull, u64 max_depth, double alpha, double beta, double floor,
@@ -190,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (step == TEAM)
             team(s, p, arena, slots, u32(team_blocks), u32(team_capacity), team_limit, team_uneven, u32(max_depth));
         if (step == DEAL) deal(s, p);
-        if (step == FLOOD) flood(s, p);
+        if (step == FLOOD) flood(s, p, arena);
         if (step == PULL) pull(s, p, arena, room, words_per_open, candidates);
         if (step == ENQUEUE) enqueue(s, p, arena);
     }

@@ -6,7 +6,7 @@
 // `other`, which lags behind.
 //
 // Queue. A row is what its layout can read independently: row_units(v) units, of which each is an entry
-// vertex << UNIT_BITS | unit. A row of one light unit is the entry WHOLE_ROW, which a lane may read alone.
+// vertex << UNIT_BITS | unit. A row of LIGHT_WEIGHT or less is the entry WHOLE_ROW, which a lane may read alone.
 // A warp that claims many long rows at once lists them in `hubs` instead, and DEAL has the whole grid cut them
 // up. Every vertex enters once per search, so levels lie one behind the other and nothing is reset.
 //
@@ -19,7 +19,8 @@
 
 constexpr u32 UNIT_BITS = sizeof(VERTEX) == 4 ? 32 : 28;
 constexpr u64 WHOLE_ROW = (1ull << UNIT_BITS) - 1;
-constexpr u64 LIGHT = 64;     // weight up to which a lane reads a row alone: two steps of a warp
+// Threads of a block: fewer where decoding needs more registers than 64.
+constexpr u32 MOST_THREADS = LAYOUT_NUMBER_OF(LAYOUT) <= 2 && sizeof(VERTEX) == 4 ? 1024 : 768;
 constexpr u32 MOST_CUT = 64;  // entries that a warp makes of rows that it claimed at once
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
@@ -97,9 +98,14 @@ __device__ __forceinline__ void record(const Search& s, VERTEX vertex, u32 depth
 
 __device__ __forceinline__ u64 make_entry(VERTEX vertex, u64 unit) { return u64(vertex) << UNIT_BITS | unit; }
 
-// The entry of a row that has one unit.
+// Entries that a row makes; units are looked up only where there may be more than one.
+__device__ __forceinline__ u64 entries_of(const Search& s, VERTEX vertex, u64 weight) {
+    return weight <= LIGHT_WEIGHT ? weight != 0 : row_units(s.rows, vertex);
+}
+
+// The entry of a row that makes one.
 __device__ __forceinline__ u64 row_entry(VERTEX vertex, u64 weight) {
-    return make_entry(vertex, weight <= LIGHT ? WHOLE_ROW : 0);
+    return make_entry(vertex, weight <= LIGHT_WEIGHT ? WHOLE_ROW : 0);
 }
 
 // Reserve room in the queue; all lanes call it and get the first place.

@@ -101,6 +101,8 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
 __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u64* slots, u32 blocks, u32 capacity,
                                      u64 limit, u64 uneven, u32 max_depth) {
     if (blockIdx.x >= blocks) return;
+    List list(arena);
+    arena = behind_lists(arena);
     u64 begin = p.begin, end = p.end;
     for (u64 i = threadIdx.x; begin + blockIdx.x + i * blocks < end; i += blockDim.x)
         arena[i] = s.queue[begin + blockIdx.x + i * blocks];
@@ -117,7 +119,7 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
         for (u32 first = warp_id() * share; first < count; first += blockDim.x / WARP * share) {
             u32 i = first + lane_id();
             bool valid = lane_id() < share && i < count;
-            expand(s, sink, valid, valid ? arena[side * capacity + i] : 0, level + 1);
+            expand(s, sink, list, valid, valid ? arena[side * capacity + i] : 0, level + 1);
         }
         if (__any_sync(ALL_LANES, sink.found != 0)) {
             u64 found = warp_sum(sink.found), weight = warp_sum(sink.weight);

@@ -30,7 +30,7 @@ def prepare(
     team_limit: int = 1 << 16,
     shared_kilobytes: int = 160,
     words_per_open: float = 0.0625,
-    block: int = 1024,
+    block: int | None = None,
     narrow: int = NARROW,
 ) -> RowsSearch:
     """Make rows ready; constants as for `kernels.bfs.cuda.direction_optimizing.prepare`.

@@ -20,8 +20,9 @@ TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in state.cuh
 STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of state.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
-STAGE_BYTES = 96 * 8  # of a warp's stage in push.cuh
-LISTED = 96 + 160  # vertices that a warp lists in pull.cuh
+LISTED = 320  # neighbours that a warp lists in push.cuh, with a byte for each
+STAGE_BYTES = 96 * 8  # of a warp's stage there
+WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 UNEVEN = 1024  # arcs by which a block of the team may be behind the others
 LONGEST = 1 << 33  # weight of a row of 64-bit vertices: an entry names 2^28 units, of at least 32 neighbours
@@ -54,7 +55,8 @@ class RowsSearch:
     rows : of a square graph.
     output, symmetric, max_depth : as for `kernels.bfs.prepare`.
     tuning : the strategy's constants.
-    shared_kilobytes, block, narrow : as for `kernels.bfs.cuda.direction_optimizing.prepare`.
+    shared_kilobytes, narrow : as for `kernels.bfs.cuda.direction_optimizing.prepare`.
+    block : threads of a block, a multiple of 32; by default as many as decoding leaves registers for.
 
     """
 
@@ -70,15 +72,13 @@ class RowsSearch:
         max_depth: int | None,
         tuning: Tuning,
         shared_kilobytes: int = 160,
-        block: int = 1024,
+        block: int | None = None,
         narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
 
         started = time.perf_counter()
-        if block % 32 or not 32 <= block <= 1024:
-            raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
         self.vertices = rows.vertex_count
         self.output = output
         self._previous = 0
@@ -87,9 +87,14 @@ class RowsSearch:
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype), TREE=self._labels.tree)
         self._kernel = module.get_function("search")
+        most_threads = int(self._kernel.max_threads_per_block)
+        block = most_threads if block is None else block
+        if block % 32 or not 32 <= block <= most_threads:
+            raise ValueError(f"block is {block}; it must be a multiple of 32 up to {most_threads}")
         most_shared = (shared_bytes() - STATIC_SHARED) & ~15
         shared = min(most_shared, shared_kilobytes * 1024 & ~15)
-        needed = block // 32 * max(STAGE_BYTES, LISTED * dtype.itemsize)
+        lists = block // 32 * LISTED * (dtype.itemsize + 1)
+        needed = max(lists + block // 32 * STAGE_BYTES, block // 32 * WAITING * dtype.itemsize)
         if shared < needed:
             raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")
         # The limit belongs to the kernel, which searches with other settings share.
@@ -113,7 +118,7 @@ class RowsSearch:
         if alpha is None:
             alpha = tuning.alphas[0 if self._hubs_first() else 1]
         team_blocks = max(1, min(tuning.team_blocks, MOST_IN_TEAM, grid))
-        capacity = max(32, min(tuning.team_capacity, shared // 16) & ~31)
+        capacity = min(tuning.team_capacity, (shared - lists) // 16) & ~31
         limit = min(int(tuning.team_limit * weight_of_arc), (1 << 24) - 2)
         self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
         depth = (1 << 31) - 1 if max_depth is None else max_depth
@@ -159,7 +164,7 @@ class RowsSearch:
         closed = cupy.empty(places // 32, cupy.uint32)
         totals = cupy.zeros(5, cupy.uint64)
         kernel(
-            (blocks_for(places, 256, most=2048),),
+            (blocks_for(places, 256, most=1024),),
             (256,),
             (
                 *given,
@@ -236,6 +241,8 @@ def offsets_of(rows: EncodedRows) -> Any:
 def with_units(rows: EncodedRows) -> EncodedRows:
     """Check that rows ascend, and cut long ones into units where their layout needs help for that."""
     offsets = offsets_of(rows)
+    if rows.first_row:
+        raise ValueError(f"the rows begin with row {rows.first_row}; a search needs all of a graph's")
     if len(offsets) != rows.vertex_count + 1 or int(offsets[0]) != 0:
         raise ValueError(
             f"there are {len(offsets)} offsets; {rows.vertex_count} rows have one more, from 0 on"

@@ -21,7 +21,7 @@ def prepare(
     team_capacity: int = 4096,
     team_limit: int = 1 << 16,
     shared_kilobytes: int = 160,
-    block: int = 1024,
+    block: int | None = None,
     narrow: int = NARROW,
 ) -> RowsSearch:
     """Make rows ready for searches along their arcs.
