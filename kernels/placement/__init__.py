@@ -4,7 +4,7 @@
 placements.
 """
 
-from kernels.placement.place import Placed, place
+from kernels.placement.placed import Placed, place
 from kernels.placement.plan import PLACEMENTS, DoesNotFit, Limits, Plan, Sizes, on_gpu, on_host
 
 __all__ = ["PLACEMENTS", "DoesNotFit", "Limits", "Placed", "Plan", "Sizes", "on_gpu", "on_host", "place"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stages.stage import Machine
 
 DECODED = "decoded before the search"
-ON_CPU = "the partition was searched on the CPU, rank after rank"
+ON_CPU = "the partition was searched on the CPU"
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class SearchedGraph:
     partition: PartitionedGraph | None
     notes: list[str]
     order: str | None = None  # the method of the `Ordering` that was read
+    stored: Partition | None = None  # what `partition` was read from
     placed: Placed | None = None  # None where rows lie whole in the memory of the backend
 
     def described(self) -> dict[str, Any]:
@@ -116,6 +117,8 @@ def _read_csr(
     if placed is not None:
         columns = placed.arrays[COLUMNS]
         notes += [*placed.notes] or [placed.described()]
+        # The system may have refused what was planned.
+        placed = None if placed.plan.placement == "device" else placed
     elif backend_of(columns) == "cpu":
         columns = numpy.asarray(columns)
     host_offsets = offsets
@@ -167,6 +170,7 @@ def _read_partition(
         row_offsets=None,
         columns=None,
         partition=loaded,
+        stored=plain,
         notes=notes,
     )
 

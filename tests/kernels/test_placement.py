@@ -204,6 +204,7 @@ def test_without_pinned_memory_the_rows_go_elsewhere(fake_device, most, device, 
 
 def test_rows_in_memory_are_pinned_where_they_are(monkeypatch):
     monkeypatch.setattr(Pinned, "view", lambda pinned: pinned.array)
+    monkeypatch.setattr("kernels.placement.placed.LEAST_IN_PLACE", 20_000)
     host = Host(1 << 20)
     columns = numpy.arange(5000, dtype=numpy.uint32)
     sizes = Sizes(rows=columns.nbytes, on_device=40_000, beside=4_000, head=400)
@@ -212,6 +213,9 @@ def test_rows_in_memory_are_pinned_where_they_are(monkeypatch):
     assert placed.arrays["columns"] is columns
     assert placed.over_link == columns.nbytes == sum(host.held.values())
     assert placed.described().startswith("placement pinned: ")
+    few = place({"columns": columns[:4000]}, plan, sizes, Limits(30_000, None), host=host)
+    assert numpy.array_equal(few.arrays["columns"], columns[:4000])
+    assert not numpy.shares_memory(few.arrays["columns"], columns)
     columns.flags.writeable = False
     copied = place({"columns": columns}, plan, sizes, Limits(30_000, None), host=host)
     assert copied.arrays["columns"] is not columns

@@ -288,7 +288,7 @@ def test_refused_pinned_memory_is_said(monkeypatch):
     def refuse(array, host=None):
         raise PinnedRefused("not today")
 
-    monkeypatch.setattr("kernels.placement.place.pin", refuse)
+    monkeypatch.setattr("kernels.placement.placed.pin", refuse)
     graph = symmetric_graph(4)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     usual, _, _ = run(graph, sources={"random": 2})
