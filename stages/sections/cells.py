@@ -138,6 +138,14 @@ def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
     return sorted(found, key=_rank) if several else []
 
 
+def swept(members: Sequence[tuple[str, Any]], joined: Sequence[Cell]) -> list[tuple[str, Any]]:
+    """Leave out what `auto` chose beside a sweep: what has entries of its own is no cell of the study."""
+    own = {cell.label.partition("[")[0] for cell in joined if not cell.advised}
+    beside = [cell for cell in joined if cell.advised and cell.label.partition("[")[0] not in own]
+    left_out = {id(one) for cell in beside for one in (cell.one, cell.ordering, cell.rows, cell.checked)}
+    return [(label, one) for label, one in members if id(one) not in left_out]
+
+
 def _rank(cell: Cell) -> int:
     return PLACES.index(cell.placement) if cell.placement in PLACES else len(PLACES)
 

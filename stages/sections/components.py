@@ -17,6 +17,7 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[st
 
     rows: list[list[Any]] = []
     figures: list[dict[str, Any]] = []
+    drawn: set[bytes] = set()
     for label, one in members:
         if one.component is None:
             continue
@@ -35,7 +36,10 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[st
                 {"vertex": int(counts.argmax())} if len(sizes) else None,
             ]
         )
-        if len(sizes) > 1:
+        # Every order and layout of a graph has the same components.
+        spread = numpy.sort(sizes).tobytes()
+        if len(sizes) > 1 and spread not in drawn:
+            drawn.add(spread)
             figures.append(_sizes(label, sizes))
     if not rows:
         return []

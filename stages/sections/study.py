@@ -7,7 +7,7 @@ from typing import Any
 
 from stages.sections.advised import advised_sections
 from stages.sections.axes import axis_figures
-from stages.sections.cells import cells
+from stages.sections.cells import cells, swept
 from stages.sections.compression import compression_sections
 from stages.sections.experiments import experiments, experiments_table
 from stages.sections.orders import order_sections
@@ -19,8 +19,8 @@ def study_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     """Make the sections of a study from labelled artifacts of several kinds; none where nothing varies."""
     measured = typical([(label, one) for label, one in members if type(one).__name__ == "Measurement"])
     others = [(label, one) for label, one in members if type(one).__name__ != "Measurement"]
-    found = experiments([*others, *measured])
-    sections = [] if found is None else [experiments_table(found), *axis_figures(found)]
     joined = cells([*others, *measured])
+    found = experiments(swept([*others, *measured], joined))
+    sections = [] if found is None else [experiments_table(found), *axis_figures(found)]
     sections += [*order_sections(joined), *compression_sections(joined), *advised_sections(joined)]
     return [*sections, *scaling_sections(measured)]

@@ -32,8 +32,20 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[d
         "columns": ["run", *(check.replace("_", " ") for check in checks)],
         "rows": [[label, *(told.get((label, check)) for check in checks)] for label, _ in members],
     }
-    rest = [row for row in rows if row[2] != PASSED]
+    rest = [row for row in rows if row[2] == FAILED] + _not_made(rows)
     return [table, _listed("Checks that did not pass", "", rest)] if rest else [table]
+
+
+def _not_made(rows: Sequence[Row]) -> list[Row]:
+    """Put the runs in which a check was not made for one reason into one row."""
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row[2] == NOT_MADE:
+            alike.setdefault((row[1], row[4]), []).append(row)
+    return [
+        each[0] if len(each) == 1 else (f"{len(each)} runs", *each[0][1:3], None, each[0][4])
+        for each in alike.values()
+    ]
 
 
 def _rows(label: str, one: Verification) -> list[Row]:

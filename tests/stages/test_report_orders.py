@@ -212,6 +212,8 @@ def test_auto_against_the_best():
     assert row[2:9] == ["BFS", "rcm, blocks", 5.2, "original, blocks", 4.0, pytest.approx(30.0), 6]
     assert row[9] == "rcm is cheap; blocks is cheap"
     # What was swept is told without it.
+    assert "bfs: median ms" not in sections["Experiments"]["columns"]
+    assert len(sections["Experiments"]["rows"]) == 12
     assert [row[8] for row in sections["What is best for each algorithm"]["rows"]] == [6, 6]
     (row,) = sections["What auto expected"]["rows"]
     assert row[2:] == ["BFS", "rcm, blocks", 8.5, 9.0, 3.5, 5.2, 1]
