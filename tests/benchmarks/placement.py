@@ -1,0 +1,118 @@
+"""Times searches of rows on the device, in pinned host memory, in both and streamed; one line for each.
+
+    python -m tests.benchmarks.placement kron24 kron24:degree kron26 --sources 8 --device-memory 2.2GB
+
+A graph is a name of `tests.benchmarks.gpu`, as it was generated or, with `:degree`, in that order. Every search
+is compared with the direction-optimizing one of rows on the device, which is not timed here. Times are CUDA
+events around the launch, initialisation included, medians over the sources; streamed searches are timed by the
+clock and read from an array in ordinary memory. Bytes are distinct lines of 128 (a level each), counted by the
+search. References on an H200: 51.3 GB/s read by a kernel in order; kron24 by EMOGI 71.5 ms pinned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+import cupy
+import numpy
+from pydantic import ByteSize, TypeAdapter
+
+from kernels import csr, order
+from kernels.bfs import prepare
+from kernels.bfs.cuda.streamed import prepare as prepare_streamed
+from kernels.cuda.wake import wake
+from kernels.placement import Limits, Sizes, on_gpu
+from kernels.placement.pinned import buffer, fill, pin
+from kernels.placement.plan import row_search_bytes
+from tests.benchmarks.gpu import edges_of
+
+
+def rows_of(name: str) -> tuple[Any, Any]:
+    """Row offsets and columns of a graph on the device."""
+    graph, _, ordered = name.partition(":")
+    *pairs, vertices = edges_of(graph)
+    built = csr.build(*pairs, vertices)
+    rows = built.row_offsets, built.column_indices
+    if ordered:
+        rows = order.apply(*rows, order.permutation(ordered, *rows))
+    return rows
+
+
+class Bench:
+    """One graph: its rows on the device and pinned, sources, and the distances that are right."""
+
+    def __init__(self, name: str, sources: int) -> None:
+        self.name = name
+        self.offsets, self.columns = rows_of(name)
+        self.held = buffer(len(self.columns), self.columns.dtype)
+        fill(self.held, self.columns)
+        self.pinned = pin(self.held).view()
+        with_arcs = cupy.flatnonzero(cupy.diff(self.offsets)).get()
+        random = numpy.random.default_rng(7)
+        self.sources = random.choice(with_arcs, min(sources, len(with_arcs)), replace=False).tolist()
+        right = prepare(
+            self.offsets, self.columns, strategy="direction_optimizing", symmetric=True, output="distance"
+        )
+        self.right = {source: right.run(source).distance.copy() for source in self.sources}
+        print(f"{name}: {len(self.offsets) - 1} vertices, {len(self.columns)} arcs", flush=True)
+
+    def searches(self, budget: int, output: str) -> Iterator[tuple[str, Any]]:
+        """Yield what to time, by name."""
+        options = {"symmetric": True, "output": output}
+        yield "device", prepare(self.offsets, self.columns, strategy="host_rows", **options)
+        yield "pinned", prepare(self.offsets, self.pinned, strategy="host_rows", **options)
+        vertices, item = len(self.offsets) - 1, self.columns.dtype.itemsize
+        beside = row_search_bytes(vertices, len(self.columns), item, 4 if output == "distance" else 8)
+        sizes = Sizes(self.columns.nbytes, 1 << 60, beside, vertices * item)
+        plan = on_gpu(sizes, Limits(budget, None), "split")
+        search = prepare(
+            self.offsets, self.pinned, strategy="host_rows", heads=plan.heads, keep=plan.keep, **options
+        )
+        kept = f"{plan.heads} heads, {search.kept_bytes / 1e6:.0f} MB kept"
+        yield f"split, {kept}", search
+        yield "streamed", prepare_streamed(self.offsets, self.held, **options)
+
+    def run(self, budget: int) -> None:
+        """Print a line for each placement and output."""
+        for output in ("distance", "both"):
+            for label, search in self.searches(budget, output):
+                search.run(self.sources[0])
+                times, link, ways = [], [], ""
+                for source in self.sources:
+                    wake()
+                    result = search.run(source)
+                    assert bool((result.distance == self.right[source]).all()), f"{label} from {source}"
+                    times.append(result.milliseconds)
+                    link.append(result.link_bytes or 0)
+                    ways = "".join("v" if way == "push" else "^" for way in result.directions)
+                taken, crossed = statistics.median(times), statistics.median(link)
+                print(
+                    f"{self.name:14} {output:8} {label:34} {taken:9.3f} ms, worst {max(times):9.3f}, "
+                    f"{crossed / 1e6:9.1f} MB over the link, {crossed / taken / 1e6:5.1f} GB/s, "
+                    f"prepared in {search.prepare_milliseconds:.0f} ms, {ways}",
+                    flush=True,
+                )
+
+
+def main() -> None:
+    """Run the benchmark of the graphs that are named."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graphs", nargs="+", help="kron22, kron24, kron24:degree, uniform, ...")
+    parser.add_argument("--sources", type=int, default=8)
+    parser.add_argument("--device-memory", default="1.5GB", help="what split may take")
+    chosen = parser.parse_args()
+    budget = int(TypeAdapter(ByteSize).validate_python(chosen.device_memory))
+    for name in chosen.graphs:
+        Bench(name, chosen.sources).run(budget)
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+if __name__ == "__main__":
+    main()
