@@ -200,6 +200,7 @@ class Measurement(Artifact):
     graph: Json = field(default_factory=dict)
     asked: Json = field(default_factory=dict)  # strategy, tuning, backend, threads, output
     order_milliseconds: float | None = None  # of the graph's order, found and applied in memory; statistics
+    order_find_milliseconds: float | None = None  # finding it alone
 
 
 @dataclass(frozen=True, kw_only=True)

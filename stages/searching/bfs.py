@@ -33,7 +33,7 @@ def search_all(
 
     from stages.artifacts import Measurement, Traversal
     from stages.searching.counts import add_statistics
-    from stages.searching.ordering import ordering_milliseconds
+    from stages.searching.ordering import OrderTimes, order_times
     from stages.searching.rows import Rows
 
     permutation = graph.permutation
@@ -48,11 +48,11 @@ def search_all(
     distances, predecessors = rows.close()
     notes += getattr(search, "notes", [])
     name, reason, preparing = search.strategy, search.reason, search.prepare_milliseconds
-    ordering = None
+    ordering = OrderTimes()
     if parameters.statistics and records:
         # Both workspaces at once might not fit.
         del search, rows
-        ordering = ordering_milliseconds(graph)
+        ordering = order_times(graph)
         if graph.placement == "streamed":
             notes.append("a streamed search does not count the arcs that it gathers")
         elif graph.partition is None:
@@ -78,7 +78,8 @@ def search_all(
         backend=graph.backend,
         hardware=machine_name(context.machine, graph.backend, parameters.threads),
         prepare_milliseconds=preparing,
-        order_milliseconds=ordering,
+        order_milliseconds=ordering.total,
+        order_find_milliseconds=ordering.find,
         searches=records,
         notes=[*graph.notes, *notes],
         graph=graph.described(),

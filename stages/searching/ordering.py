@@ -3,46 +3,56 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from stages.searching.graph import SearchedGraph
 
 
-def ordering_milliseconds(graph: SearchedGraph) -> float | None:
+class OrderTimes(NamedTuple):
+    """Milliseconds of finding an order and of applying it, or None twice where it was not timed."""
+
+    find: float | None = None
+    apply: float | None = None
+
+    @property
+    def total(self) -> float | None:
+        """Both together."""
+        return None if self.find is None or self.apply is None else self.find + self.apply
+
+
+def order_times(graph: SearchedGraph) -> OrderTimes:
     """Time how long the order of a graph takes to find and to apply, on arrays in memory.
 
     A `reorder` stage reads and writes stored arrays too, and may have run on another machine. The graph of
-    the first numbering is made from the one that was searched; one run compiles and is not timed. `rcm` runs
-    on the CPU wherever the search does. Returns None for a graph in no order of its own, for `rcm` of a
-    directed graph, which takes the reverse of every arc beside, and where rows do not lie whole in the
-    memory of the backend.
+    the first numbering is made from the one that was searched; one run compiles and is not timed. An order
+    without a CUDA implementation is found on the host, the way there included. Not timed are a graph in no
+    order of its own, an order of a directed graph that takes the reverse of every arc beside, and rows that
+    do not lie whole in the memory of the backend.
     """
     import numpy
 
-    from kernels.order import apply, permutation
+    from kernels.order import METHODS, apply, permutation
 
-    if graph.order is None or graph.permutation is None or graph.columns is None:
-        return None
+    if graph.order not in METHODS or graph.permutation is None or graph.columns is None:
+        return OrderTimes()
     if graph.placed is not None:
-        return None
+        return OrderTimes()
     if graph.order == "original":
-        return 0.0
-    on_host = graph.order == "rcm"
-    if on_host and not graph.symmetric:
-        return None
+        return OrderTimes(0.0, 0.0)
+    if METHODS[graph.order].symmetric and not graph.symmetric:
+        return OrderTimes()
     inverse = numpy.empty_like(graph.permutation)
     inverse[graph.permutation] = numpy.arange(len(inverse), dtype=inverse.dtype)
     given: tuple[Any, Any] = apply(graph.row_offsets, graph.columns, _placed(graph, inverse))
-    taken = 0.0
+    times = OrderTimes()
     for _ in range(2):
         started = _now(graph)
-        there = graph.backend == "cuda" and (on_host or graph.order == "random")
-        arrays = tuple(array.get() for array in given) if there else given
-        found = permutation(graph.order, *arrays)
-        apply(*given, _placed(graph, found))
-        taken = (_now(graph) - started) * 1e3
-    return taken
+        found = permutation(graph.order, *given)
+        between = _now(graph)
+        apply(*given, found)
+        times = OrderTimes((between - started) * 1e3, (_now(graph) - between) * 1e3)
+    return times
 
 
 def _placed(graph: SearchedGraph, values: Any) -> Any:

@@ -3,6 +3,7 @@
 Only what the stages themselves ask of CuPy exists; kernels are replaced by their CPU twins.
 """
 
+import importlib
 import sys
 import types
 
@@ -10,8 +11,7 @@ import numpy
 import pytest
 
 from kernels.csr import rows
-from kernels.order import renumber
-from kernels.order.degree import degree
+from kernels.order import METHODS, renumber
 
 
 class DeviceArray(numpy.ndarray):
@@ -59,11 +59,28 @@ def fake_device(monkeypatch):
         moved = renumber.apply(host(row_offsets), host(column_indices), host(permutation))
         return on_device(moved[0]), on_device(moved[1])
 
-    def degree_on_device(row_offsets):
-        calls.append("degree")
-        return on_device(degree(host(row_offsets)))
+    def order_on_device(method):
+        module, function = method.cpu.split(":")
+        compute = getattr(importlib.import_module(module), function)
 
-    monkeypatch.setattr("kernels.order.cuda.degree", degree_on_device)
+        def find(*arrays):
+            calls.append(method.name)
+            return on_device(compute(*map(host, arrays)))
+
+        return find
+
+    class Pinned:
+        def __init__(self, array):
+            calls.append("pin")
+            self.array = array
+
+        def view(self):
+            return on_device(self.array)
+
+    for method in METHODS.values():
+        if method.cuda:
+            monkeypatch.setattr(method.cuda.replace(":", "."), order_on_device(method))
+    monkeypatch.setattr("kernels.placement.pinned.pin", Pinned)
     monkeypatch.setattr("kernels.csr.cuda.build", build)
     monkeypatch.setattr("kernels.order.cuda.apply", apply)
     return calls

@@ -9,10 +9,12 @@ from pydantic import ValidationError
 from kernels.csr import build
 from kernels.generate import generate
 from kernels.order import METHODS, apply, permutation, statistics
-from stages import reorder
+from kernels.placement.pinned import PinnedRefused
 from stages.artifacts import Graph, Ordering
 from stages.context import PlainContext
 from stages.errors import StageError
+from stages.ordering import rows
+from stages.ordering.placing import ON_DEVICE
 from stages.reorder import STAGE, ReorderParameters
 from stages.stage import Extent, Machine
 from tests.stages.fake_device import fake_device
@@ -73,18 +75,18 @@ def test_zoo(graph, method, symmetric):
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24)), max_size=80),
     method=st.sampled_from(sorted(METHODS)),
-    rows=st.integers(1, 9),
+    most_rows=st.integers(1, 9),
     arcs=st.integers(1, 30),
 )
 @settings(max_examples=60, deadline=None)
-def test_ranges_of_new_rows_change_nothing(pairs, method, rows, arcs):
+def test_ranges_of_new_rows_change_nothing(pairs, method, most_rows, arcs):
     edges = numpy.array(pairs, numpy.uint32).reshape(-1, 2)
     made = build(edges[:, 0].copy(), edges[:, 1].copy(), 25, keep_duplicates=True, keep_loops=True)
     graph = graph_of(made.row_offsets, made.column_indices)
     whole = run(graph, method, seed=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reorder, "ROWS_AT_ONCE", rows)
-        patch.setattr(reorder, "ARCS_AT_ONCE", arcs)
+        patch.setattr(rows, "ROWS_AT_ONCE", most_rows)
+        patch.setattr(rows, "ARCS_AT_ONCE", arcs)
         parted = run(graph, method, seed=1)
     check(graph, parted)
     assert numpy.array_equal(whole.column_indices, parted.column_indices)
@@ -158,13 +160,18 @@ def test_estimate_tells_the_methods_apart():
     [
         ("random", 1 << 30, ["apply"]),
         ("degree", 1 << 30, ["degree", "apply"]),
-        ("rcm", 1 << 30, ["apply"]),
+        ("rcm", 1 << 30, ["rcm", "apply"]),
+        ("rcm", 30_000, ["pin", "rcm"]),
+        ("rcm", 1 << 10, []),
+        ("rcm_by_degree", 1 << 30, ["rcm_by_degree", "apply"]),
+        ("hub_cluster", 1 << 30, ["hub_cluster", "apply"]),
+        ("community", 1 << 30, ["community", "apply"]),
         ("original", 1 << 30, []),
         ("degree", 1 << 10, []),
     ],
 )
 def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method, device_memory, calls):
-    monkeypatch.setattr(reorder, "ARCS_AT_ONCE", 1000)
+    monkeypatch.setattr(rows, "ARCS_AT_ONCE", 1000)
     source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
     graph = graph_of(*build(source, target, 1 << 8)[:2])
     here = run(graph, method)
@@ -175,9 +182,56 @@ def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method,
     assert fake_device == calls
 
 
+@pytest.mark.parametrize("device_memory", [1 << 30, 1 << 15])
+def test_the_cuda_path_of_a_directed_graph(fake_device, device_memory):
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 8, direction="as_given")[:2], symmetric=False)
+    here = run(graph, "rcm")
+    there = run(graph, "rcm", machine=Machine("cuda", 2, 1 << 30, device_memory))
+    assert numpy.array_equal(here.permutation, there.permutation)
+    assert numpy.array_equal(here.column_indices, there.column_indices)
+    assert fake_device[-2:] == (["rcm", "apply"] if device_memory == 1 << 30 else ["pin", "rcm"])
+
+
+def test_pinned_memory_that_is_refused_is_told(fake_device, monkeypatch):
+    def refuse(array):
+        raise PinnedRefused("out of locked pages")
+
+    monkeypatch.setattr("kernels.placement.pinned.pin", refuse)
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 8)[:2])
+    context = PlainContext(Machine("cuda", 2, 1 << 30, 30_000))
+    found = STAGE.run(context, ReorderParameters(method="rcm"), input=graph)
+    assert numpy.array_equal(found.permutation, run(graph, "rcm").permutation)
+    assert fake_device == []
+    assert any("out of locked pages" in message for message in context.messages)
+
+
+def test_times_are_logged_and_not_kept():
+    context = PlainContext(Machine(backend="cpu", threads=2, host_memory=1 << 30))
+    graph = graph_of(*next(graph for graph in ZOO if graph.name == "sparse_random").csr())
+    ordering = STAGE.run(context, ReorderParameters(method="rcm"), input=graph)
+    assert any(message.startswith("rcm: found in ") and "ms" in message for message in context.messages)
+    assert set(ordering.statistics) == {"bandwidth", "mean_gap", "bits_per_arc"}
+
+
+def test_orders_on_the_device_are_those_of_the_kernels():
+    assert {name for name, method in METHODS.items() if method.cuda} == ON_DEVICE
+
+
+def test_estimate_of_orders_on_the_device():
+    columns = 4 << 28
+    whole = estimate("rcm", backend="cuda", device_memory=64 << 30)
+    assert whole.host_bytes < columns / 2
+    pinned = estimate("rcm", backend="cuda", device_memory=columns // 2)
+    assert 0 < pinned.device_bytes < columns / 2
+    assert pinned.host_bytes > columns
+    assert estimate("rcm", backend="cuda", device_memory=1 << 20).device_bytes == 0
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("device_memory", [1 << 30, 1 << 10])
+@pytest.mark.parametrize("device_memory", [1 << 30, 1 << 19, 1 << 10])
 def test_cuda_gives_the_same_ordering(method, device_memory):
     source, target = generate("rmat", scale=12, edge_factor=16, seed=1)
     graph = graph_of(*build(source, target, 1 << 12)[:2])
@@ -214,7 +268,7 @@ def test_auto_records_what_it_chose_and_why():
     advice = ordering.statistics["advice"]
     assert advice["choice"] == "degree"
     assert {record["layout"] for record in advice["considered"]} == {"varint"}
-    assert messages == [f"order: auto is degree; {advice['reason']}"]
+    assert messages[:1] == [f"order: auto is degree; {advice['reason']}"]
     same = run(graph, "degree")
     assert ordering.permutation.tolist() == same.permutation.tolist()
     assert ordering.column_indices.tolist() == same.column_indices.tolist()

@@ -1,0 +1,90 @@
+"""Finding an order of a stored graph, on the machine there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from stages.artifacts import Graph
+from stages.ordering.placing import place_of, uses_device
+from stages.ordering.rows import row_ranges, uploaded
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from stages.context import Context
+
+
+def find_order(
+    context: Context, name: str, seed: int, graph: Graph, offsets: NDArray[numpy.int64]
+) -> tuple[NDArray[Any], Any, str]:
+    """Find the order; returns it, the graph's columns if they came to the device, and where it was found."""
+    import numpy
+
+    from kernels.order import METHODS, permutation
+
+    method = METHODS[name]
+    row_offsets, columns = offsets, graph.column_indices if method.reads_columns else None
+    if method.symmetric and not graph.symmetric:
+        context.log(f"the graph is directed: {method.name} is computed with the reverse of every arc added")
+        both = _with_reverses(graph, offsets)
+        row_offsets, columns = both.row_offsets, both.column_indices
+    place = "host"
+    if method.cuda is not None:
+        place = place_of(method.name, context.machine, graph.vertex_count, int(row_offsets[-1]))
+    if place == "pinned":
+        columns, refusal = _pinned(columns)
+        if refusal:
+            context.log(f"{method.name} is found on the host: {refusal}")
+            place = "host"
+    if place == "host":
+        columns = None if columns is None else numpy.asarray(columns)
+        found = permutation(method.name, row_offsets, columns, seed=seed)
+        return numpy.asarray(found), None, "on the host"
+    import cupy
+
+    if place == "device" and columns is not None:
+        columns = uploaded(columns)
+    found = cupy.asnumpy(permutation(method.name, cupy.asarray(row_offsets), columns, seed=seed))
+    if place == "pinned":
+        return numpy.asarray(found), None, "on the device, columns in pinned memory"
+    shared = graph.symmetric and uses_device(context.machine, graph.vertex_count, graph.arc_count)
+    return numpy.asarray(found), columns if shared else None, "on the device"
+
+
+def _pinned(columns: Any) -> tuple[Any, str]:
+    """Return columns in pinned memory as a device array, or in plain memory with what the system said."""
+    from kernels.placement.pinned import PinnedRefused, buffer, fill, pin
+
+    held = buffer(len(columns), columns.dtype)
+    fill(held, columns)
+    try:
+        return pin(held).view(), ""
+    except PinnedRefused as error:
+        return held, f"pinned memory was refused ({error})"
+
+
+def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
+    """Build the rows of a directed graph and its reverse together, from parts of its rows."""
+    import numpy
+
+    from kernels.csr import degrees
+    from kernels.csr.rows import RowBuilder
+    from kernels.index import index_dtype
+
+    dtype = index_dtype(graph.vertex_count)
+
+    def arcs() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        for first, last in row_ranges(offsets):
+            lengths = numpy.diff(offsets[first : last + 1])
+            source = numpy.repeat(numpy.arange(first, last, dtype=dtype), lengths)
+            yield source, numpy.asarray(graph.column_indices[int(offsets[first]) : int(offsets[last])])
+
+    counts = numpy.zeros(graph.vertex_count + 2, numpy.int64)
+    for source, target in arcs():
+        degrees(source, target, graph.vertex_count, direction="both", out=counts[2:])
+    builder = RowBuilder(counts, dtype, direction="both", keep_loops=False)
+    for source, target in arcs():
+        builder.add(source, target)
+    return builder.finish(vertex_count=graph.vertex_count)

@@ -1,0 +1,71 @@
+"""Where an order is found and applied: on the device, there with pinned columns, or on the host."""
+
+from __future__ import annotations
+
+from stages.stage import Machine
+
+DEVICE_BYTES_PER_ARC = 16
+"""Peak of `kernels.order.cuda.apply` beside both graphs: a 64-bit key, sorted out of place."""
+
+DEVICE_ARCS_AT_ONCE = 1 << 29
+"""Arcs that `kernels.order.cuda.apply` sorts at once."""
+
+DEVICE_BYTES_PER_ROW = 40
+
+RCM_WORDS_PER_ROW = 16
+"""Peak of `kernels.order.rcm_cuda` beside row offsets and columns, in words of a vertex: ranks, queue, marks,
+components, and 64-bit keys sorted out of place; a few more where most components are tiny."""
+
+ON_DEVICE = {"degree", "hub_sort", "hub_cluster", "degree_groups", "rcm", "rcm_by_degree"}
+ON_DEVICE |= {"community", "community_rcm"}
+"""Orders with a CUDA implementation: what `kernels.order.METHODS` says, which plans do not import."""
+
+COMMUNITY_BYTES_PER_ROW = 80
+COMMUNITY_WORDS_PER_ARC = 6
+"""Of the community orders: the graph, one with reverses added, and the first graph of clusters, at most as
+large and with as many weights, in blocks and joined."""
+
+
+def device_bytes(vertices: int, arcs: int) -> int:
+    """Device memory that renumbering a graph takes, the graph included."""
+    width = 4 if vertices < 1 << 32 else 8
+    sorting = DEVICE_BYTES_PER_ARC * min(arcs, DEVICE_ARCS_AT_ONCE)
+    return DEVICE_BYTES_PER_ROW * vertices + 2 * width * arcs + sorting
+
+
+def uses_device(machine: Machine, vertices: int, arcs: int) -> bool:
+    """Whether a graph is renumbered on the device."""
+    return machine.backend == "cuda" and device_bytes(vertices, arcs) <= machine.device_memory
+
+
+def place_of(method: str, machine: Machine, vertices: int, arcs: int) -> str:
+    """Say where an order that has a CUDA implementation is found: "device", "pinned" or "host".
+
+    `arcs` are those that it reads, which for a directed graph are more than the graph's.
+    """
+    if machine.backend != "cuda":
+        return "host"
+    width = 4 if vertices < 1 << 32 else 8
+    if method in ("rcm", "rcm_by_degree"):
+        beside = (8 + RCM_WORDS_PER_ROW * width) * vertices
+        if beside + width * arcs <= machine.device_memory:
+            return "device"
+        return "pinned" if beside <= machine.device_memory else "host"
+    if method in ("community", "community_rcm"):
+        needed = COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs
+        return "device" if needed <= machine.device_memory else "host"
+    return "device" if uses_device(machine, vertices, arcs) else "host"
+
+
+def order_bytes(method: str, machine: Machine, vertices: int, arcs: int) -> int:
+    """Device memory that finding an order takes."""
+    width = 4 if vertices < 1 << 32 else 8
+    place = place_of(method, machine, vertices, arcs)
+    if place == "host":
+        return 0
+    if method in ("rcm", "rcm_by_degree"):
+        columns = width * arcs if place == "device" else 0
+        return (8 + RCM_WORDS_PER_ROW * width) * vertices + columns
+    if method in ("community", "community_rcm"):
+        return COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs
+    return DEVICE_BYTES_PER_ROW * vertices
