@@ -14,6 +14,9 @@ constexpr u32 OPEN = 96;         // room for vertices that wait to be looked at
 constexpr u32 SLOW = 160;        // and for those whose heads did not hit
 constexpr i64 ALONE = 256;       // arcs that a lane tries before its warp helps: 32 lanes, 8 arcs at a time
 
+constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 4;  // neighbours that a lane tests at once
+constexpr u32 AT_ONCE = TESTED / 2;                  // words whose vertices are looked at together
+
 struct Pull {
     const Search& s;
     const u32* cache;
@@ -57,14 +60,16 @@ struct Pull {
         first[1] = pair.second;
     }
 
-    __device__ __forceinline__ void in_plane(u32 plane, VERTEX vertex, VERTEX (&neighbour)[IN_PLANE]) const {
-        constexpr u32 PARTS = IN_PLANE * sizeof(VERTEX) / sizeof(uint4);
-        const uint4* from = reinterpret_cast<const uint4*>(s.planes) + (plane * s.words * WARP + vertex) * PARTS;
-        union { uint4 parts[PARTS]; VERTEX values[IN_PLANE]; } read;
+    // The next TESTED neighbours of a vertex from its planes, of which each has IN_PLANE / TESTED parts.
+    __device__ __forceinline__ void in_plane(u32 part, VERTEX vertex, VERTEX (&neighbour)[TESTED]) const {
+        constexpr u32 IN_PARTS = IN_PLANE / TESTED, QUADS = TESTED * sizeof(VERTEX) / sizeof(uint4);
+        u64 place = (part / IN_PARTS * s.words * WARP + vertex) * IN_PARTS + part % IN_PARTS;
+        const uint4* from = reinterpret_cast<const uint4*>(s.planes) + place * QUADS;
+        union { uint4 quads[QUADS]; VERTEX values[TESTED]; } read;
 #pragma unroll
-        for (u32 k = 0; k < PARTS; ++k) read.parts[k] = __ldg(&from[k]);
+        for (u32 k = 0; k < QUADS; ++k) read.quads[k] = __ldg(&from[k]);
 #pragma unroll
-        for (u32 k = 0; k < IN_PLANE; ++k) neighbour[k] = read.values[k];
+        for (u32 k = 0; k < TESTED; ++k) neighbour[k] = read.values[k];
     }
 
     __device__ __forceinline__ void hit(VERTEX vertex, VERTEX predecessor) {
@@ -88,22 +93,22 @@ struct Pull {
         VERTEX vertex = active ? slow[slow_held + lane_id()] : VERTEX(0);
         __syncwarp();
         VERTEX predecessor = NO_VERTEX;
-        for (u32 plane = 0; plane < s.plane_count && active; ++plane) {
-            VERTEX neighbour[IN_PLANE];
-            in_plane(plane, vertex, neighbour);
+        for (u32 part = 0; part < s.plane_count * (IN_PLANE / TESTED) && active; ++part) {
+            VERTEX neighbour[TESTED];
+            in_plane(part, vertex, neighbour);
             predecessor = first_of(neighbour, visited(neighbour));
-            active = predecessor == NO_VERTEX && neighbour[IN_PLANE - 1] != NO_VERTEX;
+            active = predecessor == NO_VERTEX && neighbour[TESTED - 1] != NO_VERTEX;
         }
         __syncwarp();
         i64 at = active ? __ldg(&s.row_offsets[vertex]) + 2 + i64(s.plane_count) * IN_PLANE : 0;
         i64 end = active ? __ldg(&s.row_offsets[u64(vertex) + 1]) : 0;
         i64 stop = end - at < ALONE ? end : at + ALONE;
         while (at < stop && predecessor == NO_VERTEX) {
-            VERTEX neighbour[8];
+            VERTEX neighbour[TESTED];
 #pragma unroll
-            for (u32 k = 0; k < 8; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
+            for (u32 k = 0; k < TESTED; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
             predecessor = first_of(neighbour, visited(neighbour));
-            at += 8;
+            at += TESTED;
         }
         __syncwarp();
         u32 left = __ballot_sync(ALL_LANES, predecessor == NO_VERTEX && at < end);
@@ -155,30 +160,30 @@ struct Pull {
         while (slow_held >= WARP) scan_rows();
     }
 
-    // Words with many unvisited vertices: lane i looks at bit i of four words at a time.
+    // Words with many unvisited vertices: lane i looks at bit i of AT_ONCE words.
     __device__ __forceinline__ void dense(u64 word, u32 bits) {
 #pragma unroll
-        for (u32 half = 0; half < WIDEST_GROUP; half += 4) {
-            if (half >= width) break;
-            VERTEX neighbour[8];
+        for (u32 part = 0; part < WIDEST_GROUP; part += AT_ONCE) {
+            if (part >= width) break;
+            VERTEX neighbour[TESTED];
 #pragma unroll
-            for (u32 k = 0; k < 4; ++k) {
-                bool open_here = !(__shfl_sync(ALL_LANES, bits, half + k) >> lane_id() & 1);
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                bool open_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
                 neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
-                if (open_here) head(VERTEX((word + half + k) * 32 + lane_id()), &neighbour[2 * k]);
+                if (open_here) head(VERTEX((word + part + k) * 32 + lane_id()), &neighbour[2 * k]);
             }
             u32 fresh = 0, seen = visited(neighbour);
 #pragma unroll
-            for (u32 k = 0; k < 4; ++k) {
-                VERTEX vertex = VERTEX((word + half + k) * 32 + lane_id());
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                VERTEX vertex = VERTEX((word + part + k) * 32 + lane_id());
                 u32 mine = seen >> 2 * k & 3;
                 u32 hits = __ballot_sync(ALL_LANES, mine != 0);
-                if (lane_id() == half + k) fresh = hits;
+                if (lane_id() == part + k) fresh = hits;
                 if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
                 wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
             }
             // Stored before any row is read: a hit found there is added to the stored word.
-            if (lane_id() - half < 4 && lane_id() < width) {
+            if (lane_id() - part < AT_ONCE && lane_id() < width) {
                 s.other[word + lane_id()] = bits | fresh;
                 found += __popc(fresh);
             }

@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kernels.cuda.compile", description=__doc__)
     parser.add_argument("--arch", action="append", help="such as sm_90; may be given more than once")
     # A few spilled words lie outside the inner loops; many mean that a kernel outgrew its block size.
-    parser.add_argument("--most-spilled", type=int, default=96, metavar="BYTES", help="default 96")
+    parser.add_argument("--most-spilled", type=int, default=128, metavar="BYTES", help="default 128")
     parser.add_argument("files", nargs="*", help="kernel files (default: all)")
     chosen = parser.parse_args(arguments)
     jobs = list(_jobs(chosen.files or kernel_files(), chosen.arch or ["sm_90"], chosen.most_spilled))
