@@ -25,7 +25,9 @@ PROGRESS_INTERVAL = 0.1
 
 
 class Services(Protocol):
-    """What a kind of cluster gives to a stage that runs on it."""
+    """What a kind of cluster gives to a stage that runs on it; `reserved` counts the workers of its gang."""
+
+    reserved: int
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function in parallel and yield in order."""
@@ -85,6 +87,7 @@ class WorkerContext:
         self._services = services
         self._log = log
         self._last_progress = 0.0
+        self.reserved = services.reserved
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Sink:
         """Start an output array of rows with this shape."""

@@ -184,6 +184,8 @@ class Measurement(Artifact):
     frontier without duplicates). Where rows lie in host memory and a GPU searches there is `link_bytes`, what
     came over the link.
 
+    Of a partition each has `ranks`, as `stages.searching.partitioned.told_by_ranks` makes it.
+
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
     shares; `asked` the parameters that distinguish one way of searching it from another, and on a GPU, or
     where rows were streamed, the `placement` that was used.

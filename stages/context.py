@@ -38,6 +38,7 @@ class Context(Protocol):
 
     machine: Machine
     scratch: Path  # an empty folder that is removed when the stage ends
+    reserved: int  # workers that are kept for `gang`, 0 where it would run in this process
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Sink:
         """Start an output array of rows with this shape."""
@@ -100,6 +101,7 @@ class PlainContext:
         if scratch is None:
             weakref.finalize(self, shutil.rmtree, self.scratch, True)
         self.messages: list[str] = []
+        self.reserved = 0
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> MemorySink:
         """Start an array in memory."""

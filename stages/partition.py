@@ -121,6 +121,7 @@ def _estimate(
                 bytes=size,
                 directed=graph.directed,
                 normal_arcs=m,
+                ranks=p,
             ),
         ),
     )

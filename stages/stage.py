@@ -49,7 +49,7 @@ class Extent:
     `arcs` counts edges for an `EdgeList`; `bytes` is the sum of its arrays, uncompressed. `kind` is the
     artifact's type name. `searches` counts rows of a BFS `Traversal`. `directed` says that
     arcs may lack their reverse. `normal_arcs` counts the arcs between normal vertices of a `Partition`, also
-    of a compressed one; None marks what is no partition.
+    of a compressed one; None marks what is no partition. `ranks` counts its ranks, 0 for anything else.
     """
 
     kind: str
@@ -59,6 +59,7 @@ class Extent:
     searches: int = 0
     directed: bool = False
     normal_arcs: int | None = None
+    ranks: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Need:
     host_bytes: int
     device_bytes: int
     outputs: tuple[Extent, ...]
+    gang: int = 0  # workers that it would use at the same time; it does without where there are fewer
     refusal: str = ""
 
 

@@ -2,7 +2,8 @@
 
 The hub notices a rank that dies by its closed socket, at once, and one that hangs by the time limit; all
 the others then get `GangBroken` instead of waiting for ever. Values travel pickled between processes that
-share a random key; bulk data go over NCCL or CUDA IPC, not through here.
+share a random key, and from rank to rank by way of the hub, which never waits for a receiver: a rank that
+only sends cannot hold up another. Bulk data of GPUs go over NCCL or CUDA IPC, not through here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Client, Connection, Listener, wait
+from queue import SimpleQueue
 from typing import Any
 
 from stages.gang import GangBroken
@@ -25,7 +27,7 @@ JOIN_LIMIT = 120.0
 """Seconds within which every rank must have started; a worker that is reserved is idle, so this is ample."""
 
 _POLL = 0.2
-_VALUE, _LEAVE, _FAILED, _BROKEN = "value", "leave", "failed", "broken"
+_VALUE, _MAIL, _LEAVE, _FAILED, _BROKEN = "value", "mail", "leave", "failed", "broken"
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,29 @@ class Invitation:
     rank: int
     size: int
     time_limit: float
+
+
+class _Postman:
+    """Sends to one member what is put in, in order, on a thread of its own; `end` lets it finish."""
+
+    def __init__(self, connection: Connection[Any, Any]) -> None:
+        self._connection = connection
+        self._bag: SimpleQueue[Any] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="gravel-gang-postman")
+        self._thread.start()
+
+    def put(self, message: tuple[str, Any]) -> None:
+        self._bag.put(message)
+
+    def end(self) -> None:
+        self._bag.put(None)
+        self._thread.join(5)
+
+    def _work(self) -> None:
+        while (message := self._bag.get()) is not None:
+            # The hub reads from this member too, and is told by that if it is gone.
+            with suppress(OSError):
+                self._connection.send(message)
 
 
 class Hub:
@@ -51,6 +76,7 @@ class Hub:
         self._key = secrets.token_bytes(32)
         self._listener = Listener((host, 0), backlog=max(1, size), authkey=self._key)
         self._members: dict[int, Connection[Any, Any]] = {}
+        self._postmen: dict[int, _Postman] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self.problem: str | None = None
@@ -79,6 +105,7 @@ class Hub:
                     return
                 continue
             with self._lock:
+                self._postmen[rank] = _Postman(connection)
                 self._members[rank] = connection
 
     def _serve(self) -> None:
@@ -87,11 +114,12 @@ class Hub:
         except Exception as error:
             self.problem = f"the gang's hub failed: {error}"
         with self._lock:
-            members = list(self._members.values())
-        for connection in members:
-            with suppress(OSError):
-                connection.send((_BROKEN, self.problem or "the gang was dissolved"))
-            connection.close()
+            members = list(self._members)
+        for rank in members:
+            self._postmen[rank].put((_BROKEN, self.problem or "the gang was dissolved"))
+        for rank in members:
+            self._postmen[rank].end()
+            self._members[rank].close()
 
     def _meet(self) -> str | None:
         start = time.monotonic()
@@ -117,8 +145,15 @@ class Hub:
                     return f"rank {rank} died"
                 if kind == _FAILED:
                     return f"rank {rank} failed: {value}"
-                if kind == _LEAVE:
+                if kind == _MAIL:
+                    to, number, parcel = value
+                    if to in gone:
+                        return f"rank {to} ended while rank {rank} sent to it"
+                    self._postmen[to].put((_MAIL, (rank, number, parcel)))
+                elif kind == _LEAVE:
                     gone.add(rank)
+                    for other in set(range(self.size)) - gone:
+                        self._postmen[other].put((_LEAVE, rank))
                 else:
                     since = since if values else time.monotonic()
                     values[rank] = value
@@ -127,7 +162,7 @@ class Hub:
             if len(values) == self.size:
                 gathered = [values[rank] for rank in range(self.size)]
                 for rank in range(self.size):
-                    self._members[rank].send((_VALUE, gathered))
+                    self._postmen[rank].put((_VALUE, gathered))
                 values = {}
             if values and time.monotonic() - since > self._time_limit:
                 missing = sorted(set(range(self.size)) - set(values))
@@ -142,23 +177,66 @@ class SocketRank:
         self.rank = invitation.rank
         self.size = invitation.size
         self._time_limit = invitation.time_limit
+        self._mail: dict[tuple[int, int], Any] = {}
+        self._gone: set[int] = set()
         self._connection = Client(invitation.address, authkey=invitation.key)
         self._connection.send(self.rank)
 
     def all_gather(self, value: Any) -> list[Any]:
         """Give every rank the values of all ranks, in rank order; raises `GangBroken` if one is gone."""
+        self._tell(_VALUE, value)
+        # The hub has the same limit and knows who is late; this is for a hub that died.
+        until = time.monotonic() + self._time_limit + 5 * _POLL + 1
+        while True:
+            kind, answer = self._next(until, "the others")
+            if kind == _VALUE:
+                gathered: list[Any] = answer
+                return gathered
+
+    def send(self, to: int, number: int, value: Any) -> None:
+        """Send a value to a rank under a number; the hub takes it at once."""
+        self._tell(_MAIL, (to, number, value))
+
+    def receive(self, sender: int, number: int) -> Any:
+        """Wait for the value that a rank sent under this number; raises `GangBroken` if it cannot come."""
+        until = time.monotonic() + self._time_limit
+        while (sender, number) not in self._mail:
+            if sender in self._gone:
+                raise GangBroken(f"rank {self.rank} waited in vain: rank {sender} ended")
+            self._next(until, f"rank {sender}")
+        return self._mail.pop((sender, number))
+
+    def _tell(self, kind: str, value: Any) -> None:
         try:
-            self._connection.send((_VALUE, value))
-            # The hub has the same limit and knows who is late; this is for a hub that died.
-            if not self._connection.poll(self._time_limit + 5 * _POLL + 1):
-                raise GangBroken(f"rank {self.rank} heard nothing for {self._time_limit:g} s")
-            kind, answer = self._connection.recv()
+            self._connection.send((kind, value))
         except (EOFError, OSError) as error:
-            raise GangBroken(f"rank {self.rank} lost the others: the stage that called them ended") from error
+            raise self._lost() from error
+
+    def _next(self, until: float, whom: str) -> tuple[str, Any]:
+        """Take in the next message, mail into its box; raises `GangBroken` when none can come."""
+        try:
+            if not self._connection.poll(max(0.0, until - time.monotonic())):
+                raise GangBroken(f"rank {self.rank} heard nothing from {whom} for {self._time_limit:g} s")
+            kind, value = self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise self._lost() from error
         if kind == _BROKEN:
-            raise GangBroken(f"rank {self.rank} waited in vain: {answer}")
-        gathered: list[Any] = answer
-        return gathered
+            raise GangBroken(f"rank {self.rank} waited in vain: {value}")
+        if kind == _MAIL:
+            sender, number, parcel = value
+            self._mail[sender, number] = parcel
+        elif kind == _LEAVE:
+            self._gone.add(value)
+        return kind, value
+
+    def _lost(self) -> GangBroken:
+        # What the hub said last may still be unread.
+        with suppress(EOFError, OSError):
+            while self._connection.poll(0):
+                kind, value = self._connection.recv()
+                if kind == _BROKEN:
+                    return GangBroken(f"rank {self.rank} waited in vain: {value}")
+        return GangBroken(f"rank {self.rank} lost the others: the stage that called them ended")
 
     def barrier(self) -> None:
         """Wait until every rank is here."""

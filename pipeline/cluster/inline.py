@@ -25,6 +25,7 @@ class InlineServices:
     def __init__(self, key: str, tell: Callable[[Progress], None]) -> None:
         self._key = key
         self._tell = tell
+        self.reserved = 0
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function here, item by item."""

@@ -63,6 +63,7 @@ class DaskServices:
     def __init__(self, task: StageTask) -> None:
         self._task = task
         self._peaks: dict[tuple[str, int], int] = {}
+        self.reserved = len(task.gang)
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Send an event to the driver."""

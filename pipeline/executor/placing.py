@@ -79,7 +79,7 @@ class Placer:
 
     def problem(self, node: Node, need: Need) -> str | None:
         """Say why a node can never be placed here, or None."""
-        ranks = self._workers_for(node)
+        ranks = self._workers_for(node, need)
         if ranks > len(self._places):
             kind = "GPUs" if any(place.device for place in self._places) else "workers"
             return f"it needs {ranks} {kind} at the same time, and this cluster has {len(self._places)}"
@@ -93,9 +93,18 @@ class Placer:
                 )
         return None
 
-    def _workers_for(self, node: Node) -> int:
+    def _workers_for(self, node: Node, need: Need) -> int:
         """An inline cluster runs ranks as threads of the one process."""
-        return 1 if self._setting.cluster == "inline" else max(1, ranks_of(node))
+        if self._setting.cluster == "inline":
+            return 1
+        return max(1, ranks_of(node), self._gang_of(node, need))
+
+    def _gang_of(self, node: Node, need: Need) -> int:
+        """Return how many workers the node takes though it could do without: all that it would use, or 0."""
+        able = self._places
+        if self._setting.backend_of(node.run.stage) == "cuda":
+            able = [place for place in able if self._holds(place, need)]
+        return need.gang if 1 < need.gang <= len(able) else 0
 
     def _holds(self, place: Place, need: Need) -> bool:
         if place.device is None:
@@ -115,11 +124,11 @@ class Placer:
         if self._setting.backend_of(node.run.stage) == "cuda":
             free = [place for place in free if self._holds(place, need)]
         own = self._own(node, free)
-        ranks = self._workers_for(node)
+        ranks = self._workers_for(node, need)
         if own is None or len(free) < ranks:
             return None
         gang: tuple[str, ...] = ()
-        if node.run.stage.ranks is not None:
+        if node.run.stage.ranks is not None or ranks > 1:
             others = [place.name for place in free if place is not own]
             gang = (own.name, *others[: ranks - 1])
         sharing = 1 if self._alone(node) else min(len(self._places), len(busy) + waiting + 1)

@@ -110,6 +110,7 @@ def extent_of(
         searches=searches,
         directed=attributes.get("symmetric") is False,
         normal_arcs=_normal_arcs(attributes, arrays),
+        ranks=attributes.get("ranks") or 0,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from stages.errors import StageError
 from stages.searching.placed import placement_record, prepare_placed
@@ -18,6 +18,23 @@ if TYPE_CHECKING:
     from stages.searching.graph import SearchedGraph
     from stages.searching.rows import Rows
     from stages.traverse import TraverseParameters
+
+
+@runtime_checkable
+class Series(Protocol):
+    """A search that takes its sources together, and still searches and measures each alone."""
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        ...
+
+    def run_each(self, sources: Sequence[int]) -> Iterator[BFSResult]:
+        """Search from one vertex after another; each result is valid until the next."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what was kept from the first source to the last."""
+        ...
 
 
 def search_all(
@@ -39,8 +56,8 @@ def search_all(
     permutation = graph.permutation
     starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()
     # What compiles while a graph is prepared must not count as its preparation.
-    _prepare(graph, parameters)
-    search, notes = _prepare(graph, parameters)
+    _prepare(context, graph, parameters)
+    search, notes = _prepare(context, graph, parameters)
     rows = Rows(context, graph, parameters.output)
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
@@ -56,7 +73,7 @@ def search_all(
         if graph.placement == "streamed":
             notes.append("a streamed search does not count the arcs that it gathers")
         elif graph.partition is None:
-            counting, _ = _prepare(graph, parameters, statistics=True)
+            counting, _ = _prepare(context, graph, parameters, statistics=True)
             notes += add_statistics(graph, counting, starts, records, parameters.max_depth)
         else:
             notes.append("the searches of a partition do not count the arcs that they gather")
@@ -89,15 +106,15 @@ def search_all(
 
 
 def _prepare(
-    graph: SearchedGraph, parameters: TraverseParameters, *, statistics: bool = False
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters, *, statistics: bool = False
 ) -> tuple[Search, list[str]]:
     """Return a search and sentences about what it leaves out."""
     strategy, tuning = parameters.strategy, parameters.tuning
     if graph.partition is not None:
-        from kernels.partition import prepare as over_ranks
+        from stages.searching.partitioned import prepare_ranks
 
-        refuse_choice(strategy, tuning)
-        return over_ranks(graph.partition, output=parameters.output, max_depth=parameters.max_depth), []
+        refuse_choice(strategy)
+        return prepare_ranks(context, graph, parameters)
     from kernels.bfs import choose, prepare
 
     if graph.placed is not None and (strategy in ("auto", "host_rows") or graph.placement == "streamed"):
@@ -129,6 +146,7 @@ def _timed(
     starts: Sequence[int],
 ) -> list[dict[str, Any]]:
     from stages.searching.counts import reached
+    from stages.searching.partitioned import told_by_ranks
 
     records: list[dict[str, Any]] = []
     for source, result in zip(sources, _results(graph, search, starts), strict=True):
@@ -141,6 +159,7 @@ def _timed(
                 "batch": result.batch,
                 **({} if result.link_bytes is None else {"link_bytes": result.link_bytes}),
                 **reached(graph, source, result, distance, predecessor),
+                **told_by_ranks(search),
             }
         )
         context.progress(len(records), len(sources), "searches")
@@ -152,6 +171,11 @@ def _results(graph: SearchedGraph, search: Search, starts: Sequence[int]) -> Ite
     from kernels.bfs import BatchSearch
     from kernels.cuda.wake import wake
 
+    if isinstance(search, Series):
+        search.run(starts[0])
+        yield from search.run_each(starts)
+        search.close()
+        return
     size = search.batch if isinstance(search, BatchSearch) else 1
     for first in range(0, len(starts), size):
         several = starts[first : first + size]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
+from stages.searching.partitioned import LABEL_BYTES
 from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
 from stages.searching.strategy import backend_of_search
 from stages.stage import Extent, Machine, Need
@@ -61,7 +62,11 @@ def estimate(
     outputs = _outputs(parameters, graph)
     parts = _parts(parameters, graph, machine)
     if _is_split(graph):
-        return Need(_over_ranks(graph, parameters.algorithm == "bfs") + parts.after, 0, outputs)
+        bfs = parameters.algorithm == "bfs"
+        # Ranks on workers read the partition once more, and bring labels back several searches at a time.
+        gang = graph.ranks if bfs and graph.kind == "Partition" and graph.ranks > 1 else 0
+        twice = graph.bytes + min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
+        return Need(_over_ranks(graph, bfs) + parts.after + (twice if gang else 0), 0, outputs, gang=gang)
     try:
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:

@@ -126,8 +126,8 @@ def _kind_name(kind: Any) -> str:
     )
 
 
-def refuse_choice(strategy: str, tuning: Mapping[str, Any]) -> None:
-    """Raise `StageError` where a choice was made for a partition, which has one way of searching."""
+def refuse_choice(strategy: str, tuning: Mapping[str, Any] | None = None) -> None:
+    """Raise `StageError` where a choice was made for a partition that it does not have."""
     if strategy != "auto" or tuning:
         raise StageError(
             f"strategy {strategy!r} was asked for, and a partition is searched in its own way alone",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.cluster.gang import Hub, SocketRank, run_rank
-from stages.gang import GangBroken
+from stages.gang import GangBroken, run_in_threads
 
 
 def gather(hub: Hub, function: Callable[..., Any], items: list[Any]) -> list[Any]:
@@ -119,3 +119,74 @@ def test_closing_frees_those_who_wait() -> None:
     hub.close()
     thread.join(5)
     assert len(errors) == 1
+
+
+def passes_on(context: Any, item: int) -> list[Any]:
+    """Send much to everybody at once, under two numbers, and take it in the other order."""
+    others = [rank for rank in range(context.size) if rank != context.rank]
+    large = b"x" * (4 << 20)
+    for number in (0, 1):
+        for to in others:
+            context.send(to, number, (context.rank, to, number, large))
+    found = []
+    for number in (1, 0):
+        for sender in others:
+            *letter, body = context.receive(sender, number)
+            assert body == large
+            found.append(letter)
+    context.barrier()
+    return found
+
+
+def expected_letters(rank: int, size: int) -> list[Any]:
+    return [[sender, rank, number] for number in (1, 0) for sender in range(size) if sender != rank]
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_parcels_are_found_by_sender_and_number(size: int) -> None:
+    hub = Hub("127.0.0.1", size, time_limit=20)
+    answers = gather(hub, passes_on, [0] * size)
+    hub.close()
+    assert answers == [(True, expected_letters(rank, size)) for rank in range(size)]
+    assert run_in_threads(passes_on, [0] * size) == [expected_letters(rank, size) for rank in range(size)]
+
+
+def waits_for_parcel(context: Any, item: str) -> Any:
+    if item == "fail":
+        raise ValueError("no luck")
+    if item == "vanish":
+        context._connection.close()
+    if item == "sleep":
+        time.sleep(2)
+    if item == "stay":
+        return context.receive(1, 7)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ("fail", "rank 1 failed: ValueError: no luck"),
+        ("leave", "rank 1 ended"),
+        ("vanish", "rank 1 died"),
+        ("sleep", "heard nothing from rank 1"),
+    ],
+)
+def test_nobody_waits_for_a_parcel_that_cannot_come(item: str, words: str) -> None:
+    hub = Hub("127.0.0.1", 3, time_limit=0.3)
+    began = time.monotonic()
+    answers = gather(hub, waits_for_parcel, ["stay", item, "stay"])
+    hub.close()
+    assert time.monotonic() - began < 10
+    assert [done for done, _ in answers[::2]] == [False, False]
+    assert any(words in str(answers[rank][1]) for rank in (0, 2))
+    for rank in (0, 2):
+        assert isinstance(answers[rank][1], GangBroken)
+
+
+@pytest.mark.parametrize(
+    ("item", "kind"), [("fail", ValueError), ("leave", GangBroken), ("sleep", GangBroken)]
+)
+def test_threads_do_not_wait_for_such_a_parcel_either(item: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        run_in_threads(waits_for_parcel, ["stay", item, "stay"], time_limit=0.3)

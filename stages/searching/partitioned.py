@@ -1,0 +1,248 @@
+"""Searches of a partition: all ranks in lock step in this process, or each on a worker of its own.
+
+On workers a partition stays in memory from the first source to the last: `context.gang` is called for some
+sources at a time, as many as their labels have room for, and finds on each worker what the first call left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+
+if TYPE_CHECKING:
+    from kernels.bfs import BFSResult
+    from kernels.partition import PartitionSearch, SearchOptions
+    from kernels.partition.program import RankLabels
+    from kernels.partition.rank_search import RankSearch
+    from stages.artifacts import Partition
+    from stages.context import Context
+    from stages.gang import RankContext
+    from stages.searching.graph import SearchedGraph
+    from stages.traverse import TraverseParameters
+
+LABEL_BYTES = 256 << 20
+"""Of the labels that one call of the gang brings back; they pass through memory twice."""
+
+
+def search_options(tuning: Mapping[str, Any]) -> SearchOptions:
+    """Read the options of a search over ranks; raises `StageError` for a name or value that none has."""
+    from kernels.partition import SearchOptions
+
+    kinds = {field.name: type(field.default) for field in dataclasses.fields(SearchOptions)}
+    chosen: dict[str, Any] = {}
+    for name, value in tuning.items():
+        if name not in kinds:
+            near = difflib.get_close_matches(name, kinds, 1)
+            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            known = ", ".join(kinds)
+            raise StageError(f"a search over ranks has no constant {name!r}{meant}; it has {known}")
+        kind = kinds[name]
+        fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
+        if not fits or (isinstance(value, bool) and kind is not bool):
+            wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[kind]
+            raise StageError(f"constant {name!r} of a search over ranks is {value!r}; it is {wanted}")
+        chosen[name] = value
+    try:
+        return SearchOptions(**chosen)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+
+
+def prepare_ranks(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters
+) -> tuple[PartitionSearch | GangSearch, list[str]]:
+    """Make a partition ready for searches; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` for options that are none, or whose groups do not fit the ranks.
+    """
+    from kernels.exchange import Groups
+    from kernels.partition import prepare
+
+    assert graph.partition is not None
+    options = search_options(parameters.tuning)
+    ranks = graph.partition.ranks
+    if options.groups:
+        try:
+            Groups.of(0, ranks, options.groups)
+        except ValueError as error:
+            raise StageError(str(error)) from None
+    notes = []
+    if options.direction_optimized and not graph.symmetric:
+        notes.append("a graph that is not symmetric is searched forward alone")
+    if ranks > 1 and context.reserved >= ranks and graph.stored is not None:
+        return GangSearch(context, graph, parameters, options), notes
+    if ranks > 1:
+        notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
+    search = prepare(
+        graph.partition,
+        output=parameters.output,
+        max_depth=parameters.max_depth,
+        symmetric=graph.symmetric,
+        options=options,
+    )
+    return search, notes
+
+
+def told_by_ranks(search: Any) -> dict[str, Any]:
+    """Describe the last search's levels as its ranks tell them, with the key `ranks`; {} for other searches.
+
+    Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds; `mask_bytes` and
+    `vertex_bytes`, sent by all; `normal`, the frontier's normal vertices, and `delegates`; `backward`, the
+    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors.
+    """
+    labels: Sequence[RankLabels] = getattr(search, "labels", ())
+    if not labels:
+        return {}
+    levels = list(zip(*(rank.levels for rank in labels), strict=True))
+    told: dict[str, Any] = {
+        name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
+        for name in ("visit", "reduce", "exchange")
+    }
+    for name in ("mask_bytes", "vertex_bytes", "normal"):
+        told[name] = [sum(getattr(record, name) for record in level) for level in levels]
+    told["delegates"] = [level[0].delegates for level in levels]
+    told["backward"] = [sorted({way for record in level for way in record.backward}) for level in levels]
+    told["answer_bytes"] = sum(rank.answer_bytes for rank in labels)
+    return {"ranks": told}
+
+
+@dataclass(frozen=True)
+class RankTask:
+    """What one rank of a gang needs: its part of the partition, and the sources of this call."""
+
+    token: str
+    rank: int
+    ranks: int
+    vertex_count: int
+    symmetric: bool
+    delegates: Any
+    arrays: Mapping[str, Any]
+    options: SearchOptions
+    max_depth: int | None
+    tree: bool
+    threads: int
+    sources: tuple[int, ...]
+
+
+RESIDENT: dict[tuple[str, int], RankSearch] = {}
+"""Ranks that are in this process's memory, by token and rank."""
+
+
+def load_rank(task: RankTask) -> RankSearch:
+    """Find the rank in memory, or read it; ranks of other searches are let go."""
+    import numpy
+
+    from kernels.partition.layout import rank_from_arrays
+    from kernels.partition.rank_search import RankSearch
+
+    key = task.token, task.rank
+    if key not in RESIDENT:
+        for other in [other for other in RESIDENT if other[0] != task.token]:
+            del RESIDENT[other]
+        part = rank_from_arrays(task.arrays, task.rank)
+        delegates = numpy.asarray(task.delegates)
+        RESIDENT[key] = RankSearch(
+            part, delegates, task.vertex_count, task.ranks, symmetric=task.symmetric, options=task.options
+        )
+    return RESIDENT[key]
+
+
+def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
+    """Search from each source in turn as one rank of a gang; without sources, let the rank go."""
+    from kernels.jit import set_threads
+    from kernels.partition import search_rank
+
+    if not task.sources:
+        RESIDENT.pop((task.token, task.rank), None)
+        return []
+    set_threads(task.threads)
+    state = load_rank(task)
+    answers = []
+    for source in task.sources:
+        # Nobody begins, or starts its clock, before all have ended the search before.
+        gang.barrier()
+        answers.append(search_rank(gang, state, source, max_depth=task.max_depth, tree=task.tree))
+    return answers
+
+
+class GangSearch:
+    """As `kernels.partition.PartitionSearch`, with every rank on a worker."""
+
+    strategy = "partition"
+
+    def __init__(
+        self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: SearchOptions
+    ) -> None:
+        import time
+
+        started = time.perf_counter()
+        assert graph.partition is not None
+        stored: Partition | None = graph.stored
+        assert stored is not None
+        self.labels: Sequence[RankLabels] = ()
+        self._context, self._graph = context, graph
+        self._output = parameters.output
+        token = uuid.uuid4().hex
+        ranks = graph.partition.ranks
+        self.reason = f"the graph is partitioned by degree; each of {ranks} ranks on its own worker"
+        self._tasks = [
+            RankTask(
+                token=token,
+                rank=rank,
+                ranks=ranks,
+                vertex_count=graph.vertex_count,
+                symmetric=graph.symmetric,
+                delegates=stored.delegates,
+                arrays={
+                    name: array for name, array in stored.arrays.items() if name.startswith(f"rank{rank}/")
+                },
+                options=options,
+                max_depth=parameters.max_depth,
+                tree=parameters.output != "distance",
+                threads=context.machine.threads,
+                sources=(),
+            )
+            for rank in range(ranks)
+        ]
+        self._size = max(1, LABEL_BYTES // (12 * max(1, graph.vertex_count)))
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        return next(self.run_each([source]))
+
+    def run_each(self, sources: Sequence[int]) -> Iterator[BFSResult]:
+        """Search from one vertex after another; each result is valid until the next."""
+        for first in range(0, len(sources), self._size):
+            several = tuple(sources[first : first + self._size])
+            answers = self._call(several)
+            for place, source in enumerate(several):
+                yield self._result(source, [answer[place] for answer in answers])
+
+    def _call(self, sources: tuple[int, ...]) -> list[list[RankLabels]]:
+        tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
+        return self._context.gang(search_as_rank, tasks)
+
+    def _result(self, source: int, labels: Sequence[RankLabels]) -> BFSResult:
+        import numpy
+
+        from kernels.bfs import BFSResult
+        from kernels.partition.search import directions_of, predecessor_dtype, put_together
+
+        n = self._graph.vertex_count
+        distance = numpy.empty(n, numpy.int32) if self._output != "predecessor" else None
+        predecessor = numpy.empty(n, predecessor_dtype(n)) if self._output != "distance" else None
+        put_together(labels, distance, predecessor)
+        self.labels = labels
+        milliseconds = max(rank.milliseconds for rank in labels)
+        return BFSResult(source, distance, predecessor, milliseconds, directions_of(labels))
+
+    def close(self) -> None:
+        """Let the workers forget the partition."""
+        self._call(())
