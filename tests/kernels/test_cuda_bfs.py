@@ -14,6 +14,8 @@ TUNINGS = {
     "default": {},
     "pull": ALWAYS_PULL,
     "pull_uncached": ALWAYS_PULL | {"words_per_open": 0.0},
+    "pull_planes": ALWAYS_PULL | {"planes": 1},
+    "pull_more_planes": ALWAYS_PULL | {"planes": 3},
     "alternate": ALWAYS_PULL | {"beta": 0.0, "patience": 0},
     "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "patience": 1, "team_limit": 0},
     "push": {"alpha": 0.0, "team_limit": 0, "flood": 1e18},
