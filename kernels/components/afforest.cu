@@ -25,13 +25,15 @@ struct Columns {
     const i64* row_offsets;
     const VERTEX* columns;
     u64 vertices, rounds;
+    bool symmetric;
 
     __device__ __forceinline__ u64 looked_at(i64 first, i64 last) const {
         return last - first <= WARP * SHORT ? rounds : 1;
     }
 
-    __device__ __forceinline__ void open(u64 base, i64 (&begin)[EACH], u32 (&looked)[EACH], VERTEX (&first)[EACH],
-                                         u32* linked) const {
+    __device__ __forceinline__ void open(u64 base, Near (&near)[EACH], u32* linked) const {
+        i64 begin[EACH];
+        u32 looked[EACH];
 #pragma unroll
         for (u32 j = 0; j < EACH; ++j) {
             u64 v = base + j * BLOCK + threadIdx.x;
@@ -47,36 +49,53 @@ struct Columns {
             looked[j] = u32(arcs < most ? arcs : most);
             u32 word = __ballot_sync(ALL_LANES, arcs != 0);
             if (lane_id() == 0 && v < vertices) linked[v / WARP] = word;
-            first[j] = looked[j] ? columns[begin[j]] : VERTEX(v);
+        }
+#pragma unroll
+        for (u32 k = 0; k < ROUNDS; ++k)
+#pragma unroll
+            for (u32 j = 0; j < EACH; ++j) {
+                VERTEX v = VERTEX(base + j * BLOCK + threadIdx.x);
+                near[j].neighbour[k] = k < looked[j] ? columns[begin[j] + k] : v;
+            }
+        // A larger first neighbour has, where arcs go both ways, a first neighbour no larger than v.
+        bool larger[EACH];
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j) {
+            VERTEX v = VERTEX(base + j * BLOCK + threadIdx.x), first = near[j].neighbour[0];
+            larger[j] = symmetric && first > v;
+            begin[j] = larger[j] ? row_offsets[first] : 0;
+        }
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j) {
+            VERTEX v = VERTEX(base + j * BLOCK + threadIdx.x);
+            near[j].second = larger[j] ? columns[begin[j]] : v;
         }
     }
-
-    __device__ __forceinline__ VERTEX neighbour(i64 begin, u32 k) const { return columns[begin + k]; }
-    __device__ __forceinline__ VERTEX first_of(VERTEX u) const { return columns[row_offsets[u]]; }
 };
 
 // Join the arcs of one vertex per lane, each with what it is linked to.
 __device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, VERTEX* hubs, VERTEX v, bool live) {
-    i64 at = 0, end = 0;
-    VERTEX root = 0;
+    i64 at = 0, end = 0, joined = 0;
+    VERTEX root = 0, u = 0;
     if (live) {
-        root = root_in(forest, v);
-        if (!in_giant(forest, root)) at = rows.row_offsets[v], end = rows.row_offsets[u64(v) + 1];
+        u64 group = u64(v) / WARP * WARP, past = group + WARP < rows.vertices ? group + WARP : rows.vertices;
+        at = rows.row_offsets[v], end = rows.row_offsets[u64(v) + 1];
+        root = parent_of(forest.component, v);
+        joined = i64(rows.looked_at(rows.row_offsets[group], rows.row_offsets[past]));
+        if (in_giant(forest, root)) at = end;
         if (end - at >= HUB) {
             hubs[atomicAdd(&forest.counters[HUBS], 1ull)] = v;
             at = end;
         }
     }
     if (at < end) {
-        u64 group = u64(v) / WARP * WARP, past = group + WARP < rows.vertices ? group + WARP : rows.vertices;
         i64 begin = at, stop = end - at < ALONE ? end : at + ALONE;
-        i64 joined = i64(rows.looked_at(rows.row_offsets[group], rows.row_offsets[past]));
         VERTEX tile = v / TILE * TILE;
         for (; at < stop; ++at) {
-            VERTEX u = rows.columns[at];
+            u = rows.columns[at];
             if (u >= v && forest.once) at = stop = end;
             if (at == end || (u >= tile && u < v && at - begin < joined)) continue;
-            root = join_in(forest, root, u);
+            root = join_arc(forest, root, u);
             if (in_giant(forest, root)) at = stop = end;
         }
     }
@@ -90,10 +109,10 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, V
         for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last; i += WARP) {
             bool done = false;
             if (i + lane_id() < last) {
-                VERTEX u = rows.columns[i + lane_id()];
+                u = rows.columns[i + lane_id()];
                 done = forest.once && u >= row;
                 if (!done) {
-                    top = join_in(forest, root_in(forest, top), u);
+                    top = join_arc(forest, top, u);
                     done = in_giant(forest, top);
                 }
             }
@@ -102,18 +121,18 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, V
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
+extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     afforest(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 symmetric, u64 rounds, u64 probes,
              u64 giant, VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64* counters, u64* trace) {
     __shared__ Scratch scratch;
     u64* arrivals = &counters[ARRIVALS];
-    const Columns rows{row_offsets, columns, vertices, rounds};
+    const Columns rows{row_offsets, columns, vertices, rounds, symmetric != 0};
     Forest forest{vertices, component, counters, NO_VERTEX, false, false};
     VERTEX* queue = scratch.queue[warp_id()];
     auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, v, live); };
     u32 step = 0;
     mark(trace, step);
-    hook_tiles(scratch.tile, rows, vertices, symmetric, component, linked, roots, &counters[ROOTS]);
+    hook_tiles(scratch.tile, rows, vertices, component, linked, roots, &counters[ROOTS]);
     mark(trace, step);
     grid_barrier(arrivals);
     mark(trace, step);
@@ -123,13 +142,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     if (listed) grid_barrier(arrivals);
     mark(trace, step);
 
-    u64 asked = vertices < global_threads() ? vertices : global_threads();
-    if (probes && global_thread() < asked) {
-        u64 v = global_thread() * vertices / asked;
-        i64 begin = row_offsets[v];
-        u64 arcs = u64(row_offsets[v + 1] - begin), looked = arcs < probes ? arcs : probes;
-        VERTEX root = looked ? root_in(forest, VERTEX(v)) : VERTEX(v);
-        for (u64 k = 0; k < looked; ++k) root = join_in(forest, root, columns[begin + i64(arcs * k / looked)]);
+    u64 v;
+    if (probes && sampled(vertices, v)) {
+        i64 begin = row_offsets[v], arcs = row_offsets[v + 1] - begin;
+        u64 looked = u64(arcs) < probes ? u64(arcs) : probes;
+        VERTEX root = parent_of(component, VERTEX(v));
+        // The first neighbour was looked at before, so count from the last.
+        for (u64 k = 0; k < looked; ++k)
+            root = join_arc(forest, root, columns[begin + arcs - 1 - i64(u64(arcs) * k / looked)]);
     }
     mark(trace, step);
     grid_barrier(arrivals);
@@ -150,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
         VERTEX root = hubs[i];
         i64 end = row_offsets[u64(hubs[i]) + 1];
         for (i64 arc = row_offsets[hubs[i]] + i64(global_thread()); arc < end; arc += i64(global_threads()))
-            root = join_in(forest, root_in(forest, root), columns[arc]);
+            root = join_arc(forest, root, columns[arc]);
     }
     if (split) {
         if (forest.changed) counters[CHANGED] = 1;

@@ -36,28 +36,27 @@ extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes,
 struct Heads {
     const VERTEX* heads;
     u64 vertices, planes;
+    bool symmetric;
 
-    __device__ __forceinline__ void open(u64 base, i64 (&begin)[EACH], u32 (&looked)[EACH], VERTEX (&first)[EACH],
-                                         u32* linked) const {
+    __device__ __forceinline__ void open(u64 base, Near (&near)[EACH], u32* linked) const {
 #pragma unroll
         for (u32 j = 0; j < EACH; ++j) {
             u64 v = base + j * BLOCK + threadIdx.x;
-            VERTEX head = v < vertices ? heads[v] : NO_VERTEX;
-            begin[j] = i64(v);
-            looked[j] = head != NO_VERTEX;
-            first[j] = looked[j] ? head : VERTEX(v);
-            u32 word = __ballot_sync(ALL_LANES, looked[j]);
-            if (lane_id() == 0 && v < vertices) linked[v / WARP] = word;
-        }
 #pragma unroll
-        for (u32 j = 0; j < EACH; ++j)
-            while (looked[j] && looked[j] < planes && neighbour(begin[j], looked[j]) != NO_VERTEX) ++looked[j];
-    }
-
-    __device__ __forceinline__ VERTEX neighbour(i64 begin, u32 k) const { return heads[k * vertices + u64(begin)]; }
-    __device__ __forceinline__ VERTEX first_of(VERTEX u) const {
-        VERTEX head = heads[u];
-        return head == NO_VERTEX ? u : head;
+            for (u32 k = 0; k < ROUNDS; ++k) {
+                VERTEX head = v < vertices && k < planes ? heads[k * vertices + v] : NO_VERTEX;
+                near[j].neighbour[k] = head != NO_VERTEX ? head : VERTEX(v);
+                if (k) continue;
+                u32 word = __ballot_sync(ALL_LANES, head != NO_VERTEX);
+                if (lane_id() == 0 && v < vertices) linked[v / WARP] = word;
+            }
+        }
+        // A larger first neighbour has, where arcs go both ways, a first neighbour no larger than v.
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j) {
+            VERTEX v = VERTEX(base + j * BLOCK + threadIdx.x), first = near[j].neighbour[0];
+            near[j].second = symmetric && first > v ? heads[first] : v;
+        }
     }
 };
 
@@ -67,7 +66,7 @@ __device__ __forceinline__ bool join_unit(Forest& forest, const Rows& rows, VERT
     return visit_unit(rows, row, unit, [&](VERTEX u, bool valid) {
         bool done = valid && forest.once && u >= row;
         if (valid && !done) {
-            root = join_in(forest, root_in(forest, root), u);
+            root = join_arc(forest, root, u);
             done = in_giant(forest, root);
         }
         return !__any_sync(ALL_LANES, done);
@@ -76,14 +75,14 @@ __device__ __forceinline__ bool join_unit(Forest& forest, const Rows& rows, VERT
 
 // Join the rows of one vertex per lane.
 __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERTEX* hubs, VERTEX v, bool live) {
-    VERTEX root = live ? root_in(forest, v) : VERTEX(0);
+    VERTEX root = live ? parent_of(forest.component, v) : VERTEX(0);
     live = live && !in_giant(forest, root);
     u64 weight = live ? row_weight(rows, v) : 0;
     if (weight && weight <= BRIEF) {
         Cursor cursor = open_row(rows, v);
         VERTEX u;
         while (next_neighbour(rows, cursor, u) && !(forest.once && u >= v)) {
-            root = join_in(forest, root, u);
+            root = join_arc(forest, root, u);
             if (in_giant(forest, root)) break;
         }
     }
@@ -109,13 +108,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     __shared__ Scratch scratch;
     u64* arrivals = &counters[ARRIVALS];
     const Rows rows = make_rows(ROWS_ARGUMENTS);
-    const Heads near{heads, vertices, planes};
+    const Heads near{heads, vertices, planes, symmetric != 0};
     Forest forest{vertices, component, counters, NO_VERTEX, false, false};
     VERTEX* queue = scratch.queue[warp_id()];
     auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, v, live); };
     u32 step = 0;
     mark(trace, step);
-    hook_tiles(scratch.tile, near, vertices, symmetric, component, linked, roots, &counters[ROOTS]);
+    hook_tiles(scratch.tile, near, vertices, component, linked, roots, &counters[ROOTS]);
     mark(trace, step);
     grid_barrier(arrivals);
     mark(trace, step);
@@ -127,9 +126,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
 
     // Neighbour rounds: the heads of every vertex are in device memory, its row may be far away.
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-        VERTEX root = VERTEX(v);
-        for (u64 k = 0; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k)
-            root = join_in(forest, k ? root : root_in(forest, root), heads[k * vertices + v]);
+        VERTEX root = parent_of(component, VERTEX(v));
+        for (u64 k = 1; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k)
+            root = join_arc(forest, root, heads[k * vertices + v]);
     }
     mark(trace, step);
     grid_barrier(arrivals);

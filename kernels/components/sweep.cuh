@@ -8,9 +8,11 @@
 #include "kernels/components/tile.cuh"
 
 constexpr u32 MOST_TRACED = 16;
-constexpr u32 SWEPT = 4;      // vertices per lane that are looked up at the same time
+constexpr u32 SWEPT = sizeof(VERTEX) == 4 ? 8 : 4;  // vertices per lane that are looked up at the same time
 constexpr u32 QUEUE = WARP * (SWEPT + 1);
 constexpr u32 MAJORITY = 16;  // votes of 32 from which skipping a component beats joining each edge once
+constexpr u32 THREADS = sizeof(VERTEX) == 4 ? 1536 : 1024;  // of a multiprocessor: more would spill registers
+constexpr u32 PROBERS = 64;   // threads of a block that join arcs of a sample
 constexpr u64 NO_GIANT = ~0ull;
 enum Giant : u64 { NONE, SAMPLED, FIRST };
 enum Counter { ROOTS = 0, HUBS = 16, GIANT = 32, CHANGED = 48, ARRIVALS = 64, COUNTERS = 80 };
@@ -36,6 +38,20 @@ __device__ __forceinline__ VERTEX root_in(Forest& forest, VERTEX v) {
 
 __device__ __forceinline__ VERTEX join_in(Forest& forest, VERTEX root, VERTEX u) {
     return join(forest.component, root, u, forest.giant, forest.changed);
+}
+
+// Join an arc of a vertex that hung on `root` a moment ago; most arcs lie within a tree, which one load may tell.
+__device__ __forceinline__ VERTEX join_arc(Forest& forest, VERTEX root, VERTEX u) {
+    VERTEX above = parent_of(forest.component, u);
+    return above == root ? root : join_in(forest, root, above);
+}
+
+// The sampled vertex of this thread, if it is one that probes.
+__device__ __forceinline__ bool sampled(u64 vertices, u64& v) {
+    u64 probers = u64(gridDim.x) * PROBERS, asked = vertices < probers ? vertices : probers;
+    u64 mine = u64(blockIdx.x) * PROBERS + threadIdx.x;
+    v = mine * vertices / (asked ? asked : 1);
+    return threadIdx.x < PROBERS && mine < asked;
 }
 
 // Whether a vertex that others hang on belongs to the component that is skipped.

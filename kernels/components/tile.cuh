@@ -4,18 +4,21 @@
 // tile as its parent, which is smaller than all of the tile, so that no other block needs to be asked. What is
 // left are trees of a tile instead of chains of vertices, on grids one or two per tile.
 //
-// Where the neighbours come from is a template argument, with
-//   open(base, begin, looked, first, linked)  for each of a thread's vertices, v = base + j * BLOCK + threadIdx.x
-//                              and none from `vertices` on: where its row begins, how many neighbours to look at,
-//                              and the first of them or v; called by whole warps, which mark who has arcs
-//   neighbour(begin, k)        neighbour k of those to look at, ascending
-//   first_of(u)                the first neighbour of a vertex that has one
+// Where the neighbours come from is a template argument, with open(base, near, linked), called by whole warps: it
+// fills in what is near each of a thread's vertices, v = base + j * BLOCK + threadIdx.x, nothing from `vertices` on,
+// and marks who has arcs. All loads of one kind are issued before the first is used, which the time rests on.
 
 #include "kernels/components/forest.cuh"
 
-constexpr u32 TILE = sizeof(VERTEX) == 4 ? 4096 : 2048;
+constexpr u32 TILE = 2048;
 constexpr u32 EACH = TILE / BLOCK;
+constexpr u32 ROUNDS = 4;      // neighbours of a vertex that are looked at, at most
 constexpr u32 FEW = TILE / 8;  // trees of a tile, up to which its roots are listed and flattened on their own
+
+struct Near {
+    VERTEX neighbour[ROUNDS];  // ascending; v where there are none
+    VERTEX second;             // where even the first neighbour is larger: its own first neighbour; else v
+};
 
 struct Tile {
     u32 parent[TILE];       // places within the tile
@@ -47,22 +50,21 @@ __device__ __forceinline__ void join_places(u32* parent, u32 a, u32 b) {
 
 // Hook every vertex, mark in `linked` which have arcs, and list the roots of tiles that have few.
 template <class Neighbours>
-__device__ __forceinline__ void hook_tiles(Tile& tile, const Neighbours& rows, u64 vertices, bool symmetric,
+__device__ __forceinline__ void hook_tiles(Tile& tile, const Neighbours& rows, u64 vertices,
                                            VERTEX* component, u32* linked, VERTEX* roots, u64* root_count) {
     const u32 lane = lane_id();
     for (u64 base = u64(blockIdx.x) * TILE; base < vertices; base += u64(gridDim.x) * TILE) {
-        i64 begin[EACH];
-        u32 looked[EACH];
-        VERTEX first[EACH];
+        Near near[EACH];
         if (threadIdx.x == 0) tile.roots = 0;
-        rows.open(base, begin, looked, first, linked);
+        rows.open(base, near, linked);
         // Runs of vertices that follow each other in number and in the graph need no atomics within a warp.
 #pragma unroll
         for (u32 j = 0; j < EACH; ++j) {
             u32 place = j * BLOCK + threadIdx.x;
             VERTEX before = VERTEX(base + place - 1);
-            bool follows = first[j] == before;
-            for (u32 k = 1; k < looked[j]; ++k) follows = follows || rows.neighbour(begin[j], k) == before;
+            bool follows = false;
+#pragma unroll
+            for (u32 k = 0; k < ROUNDS; ++k) follows = follows || near[j].neighbour[k] == before;
             u32 starts = ~__ballot_sync(ALL_LANES, follows) | 1;
             u32 run = WARP - 1 - __clz(starts & (lanes_below() | 1u << lane));
             tile.parent[place] = place - lane + run;
@@ -72,12 +74,11 @@ __device__ __forceinline__ void hook_tiles(Tile& tile, const Neighbours& rows, u
 #pragma unroll
         for (u32 j = 0; j < EACH; ++j) {
             u32 place = j * BLOCK + threadIdx.x;
-            VERTEX v = VERTEX(base + place), u = first[j];
-            for (u32 k = 0; k < looked[j]; ++k) {
-                if (k) u = rows.neighbour(begin[j], k);
-                if (u >= v) break;
-                if (u < base || (u + 1 == v && lane)) continue;
-                join_places(tile.parent, place, u32(u - base));
+            VERTEX v = VERTEX(base + place);
+#pragma unroll
+            for (u32 k = 0; k < ROUNDS; ++k) {
+                VERTEX u = near[j].neighbour[k];
+                if (u >= base && u < v && !(u + 1 == v && lane)) join_places(tile.parent, place, u32(u - base));
             }
         }
         __syncthreads();
@@ -87,7 +88,8 @@ __device__ __forceinline__ void hook_tiles(Tile& tile, const Neighbours& rows, u
             root[j] = place_root(tile.parent, j * BLOCK + threadIdx.x);
             // Whichever neighbour is stored last serves.
             volatile VERTEX* outside = &tile.outside[root[j]];
-            if (first[j] < base && *outside == NO_VERTEX) *outside = first[j];
+            VERTEX first = near[j].neighbour[0];
+            if (first < base && *outside == NO_VERTEX) *outside = first;
         }
         __syncthreads();
         u32 hooked = 0, mine = 0;
@@ -98,14 +100,7 @@ __device__ __forceinline__ void hook_tiles(Tile& tile, const Neighbours& rows, u
             bool top = root[j] == place && v < vertices;
             if (top) {
                 parent = tile.outside[place];
-                if (parent == NO_VERTEX) {
-                    parent = v;
-                    // Every neighbour is larger; where arcs go both ways the first one may have smaller ones.
-                    if (symmetric && first[j] > v) {
-                        VERTEX second = rows.first_of(first[j]);
-                        if (second < v) parent = second;
-                    }
-                }
+                if (parent == NO_VERTEX) parent = near[j].second < v ? near[j].second : v;
             }
             if (v < vertices) component[v] = parent;
             top = top && parent != v;
