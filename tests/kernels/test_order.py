@@ -1,9 +1,5 @@
 """Orders are permutations that do what they say; renumbering and its statistics equal SciPy's."""
 
-import bz2
-import gzip
-import lzma
-
 import numpy
 import pytest
 from hypothesis import given, settings
@@ -17,7 +13,7 @@ from kernels.generate import generate
 from kernels.order import METHODS, apply, permutation, statistics
 from kernels.order.rcm import SHORT
 from kernels.order.renumber import Renumbering
-from tests.zoo import DATA, needs_data, scipy_components, zoo
+from tests.zoo import scipy_components, zoo
 
 ZOO = list(zoo())
 
@@ -137,26 +133,6 @@ def test_rcm_bandwidth_of_shuffled_lattices_is_scipys(dims):
     theirs = statistics(*apply(offsets, columns, scipy_rcm(offsets, columns)))
     assert ours.bandwidth <= 1.02 * theirs.bandwidth
     assert ours.bandwidth < statistics(offsets, columns).bandwidth / 10
-
-
-def read_lines(path):
-    opener = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}[path.suffix]
-    with opener(path, "rt") as file:
-        return [line for line in file if line[0] not in "#%cp"]
-
-
-@needs_data
-@pytest.mark.parametrize(
-    "name", ["USA-road-NY.pace.gr.xz", "luxembourg_osm.edges.xz", "delaunay_n16.edges.xz"]
-)
-def test_rcm_bandwidth_of_real_graphs_is_scipys(name):
-    edges = numpy.array([line.split()[:2] for line in read_lines(DATA / name)], dtype=numpy.uint32)
-    vertices = int(edges.max()) + 1
-    offsets, columns, _ = build(edges[:, 0].copy(), edges[:, 1].copy(), vertices)
-    ours = statistics(*apply(offsets, columns, permutation("rcm", offsets, columns)))
-    theirs = statistics(*apply(offsets, columns, scipy_rcm(offsets, columns)))
-    assert ours.bandwidth <= 1.02 * theirs.bandwidth
-    assert ours.mean_gap <= 1.02 * theirs.mean_gap
 
 
 def test_large_renumbering_equals_scipys():
