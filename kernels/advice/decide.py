@@ -159,6 +159,7 @@ def _estimated(
         bits=tried.bits[layout],
         looked=tried.looked,
         beyond=tried.beyond,
+        span=tried.span,
         ordered=ordered,
     )
 

@@ -36,6 +36,10 @@ DECODED: Mapping[str, float] = {"csr": math.inf, "varint": 0.2e12, "blocks": 1e1
 STATE_BYTES = 48
 """Device bytes per vertex beside its row: two offsets, two first neighbours, labels, queue, bitmaps."""
 
+LABEL_BYTES = 16
+"""Of these, what is touched for every vertex: labels. The rest is for vertices up to the last that has arcs,
+where a direction-optimising search ends its bitmaps and first neighbours."""
+
 COMPONENT_BYTES = 104
 """Device bytes per vertex that finding components touches: 8 of labels, 64 to 128 of a row's beginning."""
 
@@ -126,6 +130,7 @@ def estimate(
     bits: float,
     looked: float,
     beyond: float,
+    span: float = 1.0,
     ordered: bool = False,
 ) -> Estimate | None:
     """Estimate a search of a graph in this order and layout; None where the placement cannot hold it.
@@ -135,6 +140,7 @@ def estimate(
     bits : per arc, of the rows in this layout.
     looked, beyond : shares of all arcs that a breadth-first search reads, and of those that first neighbours
         kept apart do not answer.
+    span : share of the vertices that lie before or at the last one that has arcs.
     ordered : the order is there already, so that it costs nothing.
 
     """
@@ -150,7 +156,7 @@ def estimate(
     arcs = graph.arcs * (looked if shallow else 1.0)
     slowed = graph.arcs * (beyond if shallow else 1.0)
     touched = 1.0
-    state_bytes = float(state)
+    state_bytes = graph.vertices * (LABEL_BYTES + span * (STATE_BYTES - LABEL_BYTES))
     if work.algorithm == "components":
         arcs = slowed = 2.0 * graph.vertices
         state_bytes = float(COMPONENT_BYTES * graph.vertices)

@@ -33,12 +33,16 @@ ORIGINAL = "original"
 
 @dataclass(frozen=True)
 class Tried:
-    """An order as the sample has it: bits per arc by layout, and shares of all arcs that a search reads."""
+    """An order as the sample has it: bits per arc by layout, and shares of all arcs that a search reads.
+
+    `span` is the share of the vertices that lie before or at the last one that has arcs.
+    """
 
     order: str
     bits: Mapping[str, float]
     looked: float
     beyond: float  # of bottom-up levels after the first two arcs of a row, and of top-down levels
+    span: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ def try_orders(
     }
     tried = []
     for name in names:
+        span = 1.0
         if METHODS[name].reads_columns:
             bits = {
                 layout: _corrected(value, drawn[ORIGINAL][layout], known[layout], strange[-1][layout])
@@ -107,7 +112,8 @@ def try_orders(
         else:
             order = permutation(name, row_offsets, None).astype(columns.dtype, copy=False)
             bits = bits_per_arc(some_rows_renumbered(row_offsets, columns, order), n)
-        tried.append(Tried(name, bits, here[name].looked, here[name].beyond))
+            span = (int(order[numpy.diff(row_offsets) > 0].max(initial=0)) + 1) / n
+        tried.append(Tried(name, bits, here[name].looked, here[name].beyond, span))
     return Pilot(tuple(tried), len(near.columns), m)
 
 
@@ -121,7 +127,9 @@ def _all(rows: Rows, names: Sequence[str]) -> dict[str, Tried]:
             moved = Rows(*apply(rows.row_offsets, rows.columns, order))
         looked = looked_at(moved.row_offsets, moved.columns)
         bits = bits_per_arc([Part(0, *moved)], len(moved.row_offsets) - 1)
-        found[name] = Tried(name, bits, looked.arcs / arcs, looked.beyond / arcs)
+        last = int(numpy.flatnonzero(numpy.diff(moved.row_offsets)).max(initial=-1)) + 1
+        span = last / max(1, len(moved.row_offsets) - 1)
+        found[name] = Tried(name, bits, looked.arcs / arcs, looked.beyond / arcs, span)
     return found
 
 

@@ -42,7 +42,7 @@ def _against(cell: Cell, best: Cell, count: int) -> list[Any]:
         best.milliseconds,
         100 * (cell.milliseconds / best.milliseconds - 1),
         count,
-        "; ".join(each["reason"] for each in (cell.advice_of_order, cell.advice_of_layout) if each),
+        next(each["reason"] for each in (cell.advice_of_order, cell.advice_of_layout) if each),
     ]
 
 

@@ -10,7 +10,7 @@ from stages.sections.cells import Cell
 from stages.sections.plot import draw_panels
 
 COLUMN_BITS = 32
-"""Of a neighbour in the report's CSR, over which it states its ratio of 1.48."""
+"""Of a neighbour in Moschou's CSR, over which a ratio of 1.48 is stated."""
 
 
 def compression_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ def compression_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
         "about": (
             "Bandwidth and mean gap are the largest and the mean |u - v| over arcs. Bits per arc are those "
             "of the rows without their offsets; the ratio is that of 32-bit columns to the smallest layout "
-            "(the report states 1.48 for varint on Friendster in crawl order)."
+            "(Moschou states 1.48 for varint on Friendster in crawl order)."
         ),
         "columns": [
             "graph",

@@ -74,7 +74,7 @@ def _plain_and_packed(cells: Sequence[Cell]) -> dict[str, Any] | None:
     return {
         "kind": "table",
         "title": "Plain and compressed rows, original order",
-        "about": f"Table 1 of the report. {TIMES} The speedup is over plain rows (csr) in the same place.",
+        "about": f"As table 1 of Moschou. {TIMES} The speedup is over plain rows (csr) in the same place.",
         "columns": ["graph", "placement", "algorithm", "layout", "ms", "speedup"],
         "rows": rows,
     }
@@ -109,7 +109,7 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "kind": "table",
         "title": "Compressed searches in detail",
         "about": (
-            "Table 2 of the report, for the fastest compressed layout in the original order. What crosses "
+            "As table 2 of Moschou, for the fastest compressed layout in the original order. What crosses "
             "the link is counted by the search, in whole lines of 128 bytes."
         ),
         "columns": [
@@ -147,7 +147,7 @@ def _by_order(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "kind": "table",
         "title": "What an order does to each algorithm",
         "about": (
-            f"Table 3 of the report, in milliseconds. {TIMES} The last column is the best order's time "
+            f"As table 3 of Moschou, in milliseconds. {TIMES} The last column is the best order's time "
             "against the original's."
         ),
         "columns": ["graph", "placement", "algorithm and rows", *orders, "best order", "change, %"],

@@ -186,6 +186,17 @@ def test_hubs_first_are_looked_at_less():
     assert shares["degree"] < shares["random"] < shares["rcm"]
 
 
+@pytest.mark.parametrize("whole", [0, 1 << 22])
+def test_vertices_without_arcs_lie_behind_the_others_by_degree(whole):
+    rows = kron(14)
+    linked = float((numpy.diff(rows.row_offsets) > 0).mean())
+    pilot = try_orders(*rows, ORDERS, symmetric=True, whole=whole)
+    spans = {tried.order: tried.span for tried in pilot.tried}
+    assert spans["degree"] == pytest.approx(linked)
+    assert spans["original"] > 0.99
+    assert linked < 0.8
+
+
 @pytest.mark.parametrize("make", [lambda: kron(15), lambda: lattice(400), lambda: cliques(4000, 12)])
 def test_a_ball_foretells_the_bits_of_the_whole(make):
     rows = make()
@@ -234,6 +245,12 @@ def test_components_touch_the_beginning_of_each_row():
     assert found.parts["state"] == pytest.approx(104 * GRAPH.vertices / MEMORY)
     pinned = cost(Workload("components", placement="pinned"))
     assert pinned.parts["link"] == pytest.approx(4 * GRAPH.arcs / LINK)
+
+
+def test_a_search_ends_at_the_last_vertex_that_has_arcs():
+    half = cost(Workload(), span=0.5)
+    assert half.parts["state"] == pytest.approx(32 * GRAPH.vertices / MEMORY)
+    assert cost(Workload()).parts["state"] == pytest.approx(48 * GRAPH.vertices / MEMORY)
 
 
 def test_preparation_is_spread_over_the_searches():
