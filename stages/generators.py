@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from kernels.generate.sizes import HUB_DEGREE, HUB_SHARE
+from kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, HUB_DEGREE, HUB_SHARE
 from stages.stage import Parameters
 
 if TYPE_CHECKING:
@@ -88,6 +88,36 @@ class IrregularGrid(Parameters):
     """Equal seeds give equal graphs."""
 
 
+class Communities(Parameters):
+    """Nested communities with degrees by a power law, numbered as a crawl would: near pages are linked."""
+
+    vertices: Annotated[int, Field(ge=2, strict=True)]
+    """Number of vertices."""
+    edges: Natural | None = None
+    """Number of edges; or give `degree`."""
+    degree: Natural | None = None
+    """Mean degree: half as many edges per vertex."""
+    exponent: Annotated[float, Field(gt=2)] = 2.5
+    """Degrees d occur as d^-exponent."""
+    sizes: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=16)] = COMMUNITY_SIZES
+    """Vertices of a community of each level, innermost first: ascending powers of two."""
+    mixing: Annotated[tuple[float, ...], Field(min_length=2, max_length=17)] = COMMUNITY_MIXING
+    """Share of the edges that stay within an innermost community, of those that leave it and stay within
+    one of the next level, and so on; the last is across the whole graph. They sum to 1."""
+    run: Annotated[float, Field(ge=1, le=8)] = 2.0
+    """Mean length of runs of consecutive numbers among a vertex's targets."""
+    numbering: Literal["crawl", "random"] = "crawl"
+    """`crawl` numbers communities one after the other, hubs first; `random` shuffles these numbers."""
+    seed: Natural = 1
+    """Equal seeds give equal graphs."""
+
+    @model_validator(mode="after")
+    def _one_count(self) -> Communities:
+        if (self.edges is None) == (self.degree is None):
+            raise ValueError("exactly one of 'edges' and 'degree' is needed")
+        return self
+
+
 class Some(Parameters):
     """A family of graphs that has one of each size."""
 
@@ -108,6 +138,8 @@ class GeneratorSource(Parameters):
     """A triangulated plane."""
     irregular_grid: IrregularGrid | None = None
     """A lattice with a few vertices of high degree."""
+    communities: Communities | None = None
+    """Nested communities in crawl order."""
     path: Some | None = None
     """Vertices in a row."""
     star: Some | None = None
@@ -141,7 +173,7 @@ class GeneratorSource(Parameters):
         values: dict[str, Any] = getattr(self, self.name).model_dump()
         if "dimensions" in values:
             values["dims"] = list(values.pop("dimensions"))
-        degree = values.pop("degree", None) if self.name == "uniform" else None
+        degree = values.pop("degree", None) if self.name in ("uniform", "communities") else None
         if degree is not None:
             values["edges"] = values["vertices"] * degree // 2
         return values

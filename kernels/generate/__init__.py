@@ -10,6 +10,7 @@ vertices and edges it has without making any. Nothing heavy is imported before e
 | grid | dims (two or three), points | their product | to the next ones; across corners with 9 or 27 points |
 | mesh | dims (two), seed | their product | of the lattice, and a diagonal in each cell |
 | irregular_grid | dims, share, degree, seed | of a grid, and hubs | of the grid, and `degree` a hub |
+| communities | vertices, edges, seed, exponent, sizes, mixing, run, numbering | vertices | edges |
 | path, star, cycle, complete, empty | vertices | vertices | n-1, n-1, n, n(n-1)/2, 0 |
 
 All of them describe undirected graphs: each edge is listed once.
@@ -22,7 +23,10 @@ from typing import Any
 
 from kernels.generate.sizes import GENERATORS, Size, size
 
-__all__ = ["GENERATORS", "Size", "generate", "size"]
+__all__ = ["GENERATORS", "ON_DEVICE", "Size", "generate", "size"]
+
+ON_DEVICE = ("rmat", "communities")
+"""Generators that have a CUDA implementation, with the same edges."""
 
 
 def generate(
@@ -31,15 +35,15 @@ def generate(
     """Make edges `first` to `first + count` (all by default) of the named generator.
 
     Returns source and target (count,), uint32 below 2^32 vertices, else uint64; CuPy arrays for the backend
-    "cuda", which `rmat` alone has. Raises ValueError for a name or a parameter that cannot be.
+    "cuda", which those of `ON_DEVICE` have. Raises ValueError for a name or a parameter that cannot be.
     """
     total = size(name, **parameters).edges
     count = total - first if count is None else count
     if first < 0 or count < 0 or first + count > total:
         raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
-    if backend != "cpu" and name != "rmat":
-        raise ValueError(f"generator {name!r} has no {backend} implementation; only 'rmat' has")
+    if backend != "cpu" and name not in ON_DEVICE:
+        raise ValueError(f"generator {name!r} has no {backend} implementation; {', '.join(ON_DEVICE)} have")
     module = importlib.import_module(f"kernels.generate.{GENERATORS[name]}")
-    options = {"backend": backend} if name == "rmat" else {}
+    options = {"backend": backend} if name in ON_DEVICE else {}
     edges: tuple[Any, Any] = getattr(module, name)(**parameters, first=first, count=count, **options)
     return edges

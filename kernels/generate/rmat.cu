@@ -6,18 +6,7 @@
 // Paper: Chakrabarti, Zhan, Faloutsos, R-MAT, SDM 2004, section 3.1; the draw is SplitMix64's.
 //
 // variants VERTEX: u32 u64
-#include "kernels/generate/counter.cuh"
-
-__device__ __forceinline__ u64 label(u64 vertex, i32 scale, const u64* __restrict__ constants) {
-    const u64 mask = (1ull << scale) - 1;
-    const i32 shift = max(1, (scale + 1) / 2);
-    const u64 rounds = constants[4];
-    for (u64 index = 0; index < rounds; index++) {
-        vertex = (vertex * constants[5 + 2 * index] + constants[6 + 2 * index]) & mask;
-        vertex ^= vertex >> shift;
-    }
-    return vertex;
-}
+#include "kernels/generate/label.cuh"
 
 extern "C" __global__ void rmat_edges(VERTEX* __restrict__ source, VERTEX* __restrict__ target, u64 first,
                                       u64 count, i32 scale, const u64* __restrict__ constants) {

@@ -94,11 +94,12 @@ def edge_constants(scale: int, seed: int, a: float, b: float, c: float, scramble
 
 def label(vertex: int, scale: int, constants: NDArray[Any]) -> int:
     """Relabel one vertex as the kernels do: a bijection on 0..2^scale-1."""
-    return int(_label(numpy.uint64(vertex), scale, constants))
+    return int(relabelled(numpy.uint64(vertex), scale, constants))
 
 
 @serial
-def _label(vertex: numpy.uint64, scale: int, constants: NDArray[Any]) -> numpy.uint64:
+def relabelled(vertex: numpy.uint64, scale: int, constants: NDArray[Any]) -> numpy.uint64:
+    """`label` inside kernels."""
     mask = (_ONE << numpy.uint64(scale)) - _ONE
     shift = numpy.uint64(max(1, (scale + 1) // 2))
     for index in range(constants[4]):
@@ -127,5 +128,5 @@ def _edges(
             right = numpy.uint64(chance >= a) ^ down ^ numpy.uint64(chance >= abc)
             row = (row << _ONE) | down
             column = (column << _ONE) | right
-        source[i] = _label(row, scale, constants)
-        target[i] = _label(column, scale, constants)
+        source[i] = relabelled(row, scale, constants)
+        target[i] = relabelled(column, scale, constants)

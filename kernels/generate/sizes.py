@@ -21,6 +21,7 @@ GENERATORS = {
     "grid": "grid",
     "mesh": "mesh",
     "irregular_grid": "irregular_grid",
+    "communities": "communities",
     "path": "small",
     "star": "small",
     "cycle": "small",
@@ -35,6 +36,12 @@ HUB_SHARE = 0.001
 
 HUB_DEGREE = 512
 """Arcs of each of them; gravel's, since FlexBFS states none."""
+
+COMMUNITY_SIZES = (1 << 10, 1 << 15, 1 << 20)
+"""Vertices of a community at each level, as sites, hosts and domains of a crawl nest; gravel's."""
+
+COMMUNITY_MIXING = (0.7, 0.18, 0.08, 0.04)
+"""Share of the edges within each of these levels and across the whole graph; gravel's."""
 
 
 def size(name: str, **parameters: Any) -> Size:
@@ -123,6 +130,40 @@ def irregular_grid_size(
     return Size(vertices + hubs, edges + hubs * degree)
 
 
+def communities_size(
+    vertices: int,
+    edges: int,
+    seed: int = 0,
+    exponent: float = 2.5,
+    sizes: Sequence[int] = COMMUNITY_SIZES,
+    mixing: Sequence[float] = COMMUNITY_MIXING,
+    run: float = 2.0,
+    numbering: str = "crawl",
+) -> Size:
+    """As asked for."""
+    _at_least("vertices", vertices, 2)
+    _at_least("edges", edges, 0)
+    _at_least("seed", seed, 0)
+    if max(vertices, edges) >= 1 << 48:
+        raise ValueError(f"{vertices} vertices and {edges} edges; both must be below 2^48")
+    if not 2 < exponent < math.inf:
+        raise ValueError(f"exponent is {exponent}; it must be above 2, so that degrees have a mean")
+    if not sizes or any(each < 2 or each & (each - 1) for each in sizes) or list(sizes) != sorted(set(sizes)):
+        raise ValueError(f"sizes are {list(sizes)}; they must be ascending powers of two")
+    if sizes[-1] >= 1 << 48:
+        raise ValueError(f"a community of {sizes[-1]} vertices; they must be below 2^48")
+    if len(mixing) != len(sizes) + 1 or min(mixing) < 0 or abs(sum(mixing) - 1) > 1e-6:
+        raise ValueError(
+            f"mixing is {list(mixing)}; it must be {len(sizes) + 1} shares that sum to 1: one for each of "
+            "sizes, and one across the whole graph"
+        )
+    if not 1 <= run <= 8:
+        raise ValueError(f"run is {run}; it must be from 1 to 8")
+    if numbering not in ("crawl", "random"):
+        raise ValueError(f"numbering is {numbering!r}; it can be crawl or random")
+    return Size(vertices, edges)
+
+
 def path_size(vertices: int) -> Size:
     """A row of vertices."""
     _at_least("vertices", vertices, 1)
@@ -158,6 +199,7 @@ _SIZES: dict[str, Callable[..., Size]] = {
     "grid": grid_size,
     "mesh": mesh_size,
     "irregular_grid": irregular_grid_size,
+    "communities": communities_size,
     "path": path_size,
     "star": path_size,
     "cycle": cycle_size,

@@ -56,11 +56,11 @@ def random_targets(target: NDArray[Any], first: int, vertices: int, start: int) 
 @serial
 def _draws(target: NDArray[Any], first: numpy.uint64, vertices: numpy.uint64, start: numpy.uint64) -> None:
     for i in range(len(target)):
-        target[i] = _scale_down(mix(start + (first + numpy.uint64(i)) * _STEP), vertices)
+        target[i] = scale_down(mix(start + (first + numpy.uint64(i)) * _STEP), vertices)
 
 
 @serial
-def _scale_down(bits: numpy.uint64, bound: numpy.uint64) -> numpy.uint64:
+def scale_down(bits: numpy.uint64, bound: numpy.uint64) -> numpy.uint64:
     """Map 64 random bits to 0..bound-1: the upper 64 bits of bits * bound (Lemire, ACM TOMACS 2019)."""
     low, high = bits & _LOW, bits >> _HALF
     bound_low, bound_high = bound & _LOW, bound >> _HALF
@@ -79,5 +79,5 @@ def _pairs(
 ) -> None:
     for i in range(len(source)):
         counter = start + (first + numpy.uint64(i)) * _TWO * _STEP
-        source[i] = _scale_down(mix(counter), vertices)
-        target[i] = _scale_down(mix(counter + _STEP), vertices)
+        source[i] = scale_down(mix(counter), vertices)
+        target[i] = scale_down(mix(counter + _STEP), vertices)

@@ -1,0 +1,322 @@
+"""A graph with nested communities in crawl-like order, each edge from its number alone, on CPU and GPU alike.
+
+Communities of one level are ranges of `sizes[level]` numbers; the last level is the whole graph. Edges come
+in bundles of `BUNDLE` with one source. Sources ascend from bundle to bundle up to the size of an innermost
+community, as pages in a crawl do, so that any part of the edges stays near. A bundle's targets are runs of
+consecutive numbers, of the mean length `run`, as in the lists of web pages (Boldi, Vigna, The WebGraph
+Framework I, WWW 2004, section 3). Each run is drawn at one level: `mixing[level]` is the share of edges
+whose ends lie in one community of that level, and in two of the level below.
+
+Degrees d occur as d^-exponent: in an innermost community, the j-th number is a target with a chance
+proportional to (j + 1)^-s, s = 1 / (exponent - 1) (Newman, Contemporary Physics 2005, section 2), and the
+community is any, drawn uniformly where the edge leaves its source's. So no degree exceeds what one such
+community can give. Larger ones are those of the communities' first numbers: at each level above, a share of
+the edges, as large as continues the power law, leads to the first number of the j-th community of the level
+below, again with a chance proportional to (j + 1)^-s. Where a level has fewer edges, all of them do.
+
+Everything is decided by integers. The chances are thresholds that `decimal` computes, to the last digit the
+same everywhere: bins of one number each at first, then eight to each power of two, uniform within.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from functools import lru_cache
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.generate.counter import MASK, STEP, draw, mix
+from kernels.generate.rmat import edge_constants, relabelled
+from kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, size
+from kernels.generate.uniform import scale_down
+from kernels.index import index_dtype
+from kernels.jit import serial
+from kernels.row_blocks import even_blocks, run_blocks
+
+BUNDLE = 8
+"""Edges of a bundle: a byte each of one draw tells where runs go on."""
+
+BINS_PER_OCTAVE = 8
+DIGITS = 40  # of the decimals, beyond what a threshold of 64 bits can tell
+
+RUN_STREAM, SOURCE_STREAM, TARGET_STREAM = 21, 22, 23
+HEADER = 8  # numbers of `Tables.numbers` before those of the levels
+PER_LEVEL = 5  # threshold, logarithm of the size, first bin, bins, threshold of hubs
+DRAWS = 4  # of an edge: level and hub, community, bin, number in the bin
+
+_ONE, _ZERO = numpy.uint64(1), numpy.uint64(0)
+_LOW, _HALF = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
+_DRAWS = numpy.uint64(DRAWS)
+_BYTE, _TWO = numpy.uint64(0xFF), numpy.uint64(2)
+_THREE = numpy.uint64(3)
+_STEP = numpy.uint64(STEP)
+
+
+def communities(
+    vertices: int,
+    edges: int,
+    seed: int = 0,
+    exponent: float = 2.5,
+    sizes: Sequence[int] = COMMUNITY_SIZES,
+    mixing: Sequence[float] = COMMUNITY_MIXING,
+    run: float = 2.0,
+    numbering: str = "crawl",
+    *,
+    first: int = 0,
+    count: int | None = None,
+    backend: str = "cpu",
+) -> tuple[Any, Any]:
+    """Make edges `first` to `first + count` (all by default) of a graph with communities.
+
+    Parameters
+    ----------
+    vertices, edges : how many; below 2^48. Duplicates occur, self-loops do not.
+    seed : 0 or more.
+    exponent : of the degrees' power law, above 2.
+    sizes : vertices of a community of each level, ascending powers of two.
+    mixing : share of the edges at each level, and across the whole graph as the last; they sum to 1.
+    run : mean length of a run of consecutive targets, 1 to 8.
+    numbering : "crawl", or "random" to shuffle the numbers by the seed.
+    backend : "cpu" (NumPy arrays) or "cuda" (CuPy arrays).
+
+    Returns source and target (count,), uint32 below 2^32 vertices, else uint64. Raises ValueError for
+    parameters that cannot be.
+
+    """
+    total = size(
+        "communities",
+        vertices=vertices,
+        edges=edges,
+        seed=seed,
+        exponent=exponent,
+        sizes=sizes,
+        mixing=mixing,
+        run=run,
+        numbering=numbering,
+    ).edges
+    count = total - first if count is None else count
+    if first < 0 or count < 0 or first + count > total:
+        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    numbers, thresholds, starts = tables(
+        vertices, edges, seed, float(exponent), tuple(sizes), tuple(mixing), float(run)
+    )
+    bits = max(1, (vertices - 1).bit_length())
+    labels = edge_constants(bits, seed, 0.25, 0.25, 0.25, numbering == "random")
+    if backend == "cuda":
+        from kernels.generate.communities_cuda import make_edges
+
+        made: tuple[Any, Any] = make_edges(vertices, first, count, numbers, thresholds, starts, labels)
+        return made
+    dtype = index_dtype(vertices)
+    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
+
+    def make(low: int, high: int) -> None:
+        _edges(source[low:high], target[low:high], first + low, numbers, thresholds, starts, labels, bits)
+
+    run_blocks(make, even_blocks(count))
+    return source, target
+
+
+@lru_cache(maxsize=8)
+def tables(
+    vertices: int,
+    edges: int,
+    seed: int,
+    exponent: float,
+    sizes: tuple[int, ...],
+    mixing: tuple[float, ...],
+    run: float,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Everything the kernels need beside the edge's number, uint64 each.
+
+    The first array: vertices; 2^64 over the number of bundles; three starts of counters; the chance, in
+    units of 1/256, that a run goes on; the number of levels; 0. Then for each level: the share of this and
+    lower levels in units of 2^-32; the logarithm of its size; the first bin of what it consists of (for the
+    first level numbers, for others communities of the level below) and how many bins there are; the share
+    of its edges that leads to hubs, in units of 2^-32. The other arrays: for each bin its upper threshold
+    in units of 2^-64, and the first number in it, with one more at the end of each level.
+    """
+    bundles = -(-edges // BUNDLE)
+    spans = [*sizes, 1 << max(1, (vertices - 1).bit_length())]
+    numbers = [vertices, MASK // max(bundles, 1)]
+    numbers += [draw(seed, stream) for stream in (RUN_STREAM, SOURCE_STREAM, TARGET_STREAM)]
+    numbers += [round((1 - 1 / run) * 256), len(spans), 0]
+    thresholds: list[int] = []
+    starts: list[int] = []
+    hubs = _hub_shares(sizes, mixing, exponent)
+    share, below = 0.0, 1
+    for level, span in enumerate(spans):
+        share += mixing[level]
+        upper, first_numbers = _bins(max(1, -(-min(span, vertices) // below)), exponent)
+        numbers += [1 << 32 if level == len(sizes) else round(share * (1 << 32)), span.bit_length() - 1]
+        numbers += [len(thresholds), len(upper), hubs[level]]
+        thresholds += [*upper, MASK]
+        starts += first_numbers
+        below = span
+    return (
+        numpy.array(numbers, numpy.uint64),
+        numpy.array(thresholds, numpy.uint64),
+        numpy.array(starts, numpy.uint64),
+    )
+
+
+def _hub_shares(sizes: tuple[int, ...], mixing: tuple[float, ...], exponent: float) -> list[int]:
+    """Shares of each level's edges that lead to hubs, in units of 2^-32.
+
+    With a share c of all edges spread as in innermost communities, ranks of a level go on as the ranks of
+    the one below end if c * size^(s - 1) of all edges lead to its communities' first numbers, for the size
+    of those. Where that is more than there are, the power law ends there.
+    """
+    with localcontext() as context:
+        context.prec = DIGITS
+        power = 1 - 1 / (Decimal(repr(exponent)) - 1)
+        wanted = [Decimal(below) ** -power for below in sizes]
+        shares = [Decimal(repr(share)) for share in mixing[1:]]
+        spread = Decimal(1)
+        for _ in range(64):
+            to_hubs = [min(part, spread * want) for part, want in zip(shares, wanted, strict=True)]
+            spread = 1 - sum(to_hubs, Decimal(0))
+        parts = [
+            min(Decimal(1), spread * want / part) if part else Decimal(0)
+            for part, want in zip(shares, wanted, strict=True)
+        ]
+        return [0, *(int(part * (1 << 32)) for part in parts)]
+
+
+@lru_cache(maxsize=32)
+def _bins(numbers: int, exponent: float) -> tuple[list[int], list[int]]:
+    """Bins of 0..numbers-1: upper thresholds, and first numbers with `numbers` behind them."""
+    edges = list(range(min(numbers, 2 * BINS_PER_OCTAVE)))
+    width = 2
+    while BINS_PER_OCTAVE * width < numbers:
+        base = BINS_PER_OCTAVE * width
+        edges += [base + i * width for i in range(BINS_PER_OCTAVE) if base + i * width < numbers]
+        width *= 2
+    edges.append(numbers)
+    with localcontext() as context:
+        context.prec = DIGITS
+        power = 1 - 1 / (Decimal(repr(exponent)) - 1)
+        half = Decimal("0.5")
+        # The integral of x^-s from half a number before to half a number after; numbers count from 1.
+        areas = [(Decimal(edge) + half) ** power - half**power for edge in edges]
+        upper = [int(area / areas[-1] * MASK) for area in areas[1:]]
+    return upper, edges
+
+
+@serial
+def _edges(
+    source: NDArray[Any],
+    target: NDArray[Any],
+    first: int,
+    numbers: NDArray[numpy.uint64],
+    thresholds: NDArray[numpy.uint64],
+    starts: NDArray[numpy.uint64],
+    labels: NDArray[numpy.uint64],
+    bits: int,
+) -> None:
+    vertices = numbers[0]
+    goes_on = numbers[5]
+    inner = numbers[HEADER + 1]
+    for i in range(len(source)):
+        edge = numpy.uint64(first + i)
+        bundle, place = edge >> _THREE, numpy.int64(edge & numpy.uint64(BUNDLE - 1))
+        # The source: the bundle's share of all numbers gives its innermost community, a draw the rest.
+        begin = scale_down(bundle * numbers[1], vertices) >> inner << inner
+        room = min(vertices - begin, _ONE << inner)
+        vertex = begin + scale_down(mix(numbers[3] + bundle * _STEP), room)
+        # The run: its first edge, at which its targets were drawn.
+        runs = mix(numbers[2] + bundle * _STEP)
+        steps = 0
+        while place > 0 and (runs >> numpy.uint64(8 * place)) & _BYTE < goes_on:
+            place -= 1
+            steps += 1
+        other = _target(vertex, edge - numpy.uint64(steps), numpy.uint64(steps), numbers, thresholds, starts)
+        source[i] = _shuffled(vertex, vertices, bits, labels)
+        target[i] = _shuffled(other, vertices, bits, labels)
+
+
+@serial
+def _target(
+    vertex: numpy.uint64,
+    drawn_at: numpy.uint64,
+    steps: numpy.uint64,
+    numbers: NDArray[numpy.uint64],
+    thresholds: NDArray[numpy.uint64],
+    starts: NDArray[numpy.uint64],
+) -> Any:
+    """The target of the edge `steps` after the one numbered `drawn_at`, which starts a run."""
+    vertices, levels = numbers[0], numpy.int64(numbers[6])
+    inner = numbers[HEADER + 1]
+    counter = numbers[4] + drawn_at * _DRAWS * _STEP
+    chance = mix(counter)
+    level: Any = 0
+    while level < levels - 1 and (chance & _LOW) >= numbers[HEADER + PER_LEVEL * level]:
+        level += 1
+    begin, own, own_room, room = _ZERO, _ZERO, _ZERO, _ZERO
+    # A community that the end of the graph cuts may hold nothing else; then the next level is taken.
+    for _ in range(levels):
+        shift = numbers[HEADER + PER_LEVEL * level + 1]
+        begin = vertex >> shift << shift
+        own, own_room = vertex, _ONE
+        if level > 0:
+            shift_below = numbers[HEADER + PER_LEVEL * (level - 1) + 1]
+            own = vertex >> shift_below << shift_below
+            own_room = min(vertices - own, _ONE << shift_below)
+        room = min(vertices - begin, _ONE << shift) - own_room
+        if room:
+            break
+        level = (level + 1) % levels
+    if level == 0:
+        found = (_ranked(counter, 0, numbers, thresholds, starts) + steps) % room
+        return begin + found + numpy.uint64(found >= own - begin)
+    shift_below = numbers[HEADER + PER_LEVEL * (level - 1) + 1]
+    if chance >> _HALF < numbers[HEADER + PER_LEVEL * level + 4]:
+        # A run to hubs draws each of them: the pages after a hub are none.
+        own_counter = counter + steps * _DRAWS * _STEP
+        others = (room + (_ONE << shift_below) - _ONE) >> shift_below
+        found = _ranked(own_counter, level, numbers, thresholds, starts) % others
+        found += numpy.uint64(found >= (own - begin) >> shift_below)
+        return begin + (found << shift_below)
+    found = scale_down(mix(counter + _STEP), room)
+    if found >= own - begin:
+        found += own_room
+    community = (begin + found) >> inner << inner
+    found = _ranked(counter, 0, numbers, thresholds, starts) + steps
+    return community + found % min(vertices - community, _ONE << inner)
+
+
+@serial
+def _ranked(
+    counter: numpy.uint64,
+    level: int,
+    numbers: NDArray[numpy.uint64],
+    thresholds: NDArray[numpy.uint64],
+    starts: NDArray[numpy.uint64],
+) -> Any:
+    """Draw a number with the chances of a level's bins."""
+    rest = mix(counter + _TWO * _STEP)
+    low: Any = numpy.int64(numbers[HEADER + PER_LEVEL * level + 2])
+    high: Any = low + numpy.int64(numbers[HEADER + PER_LEVEL * level + 3]) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if rest < thresholds[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return starts[low] + scale_down(mix(counter + _THREE * _STEP), starts[low + 1] - starts[low])
+
+
+@serial
+def _shuffled(
+    vertex: numpy.uint64, vertices: numpy.uint64, bits: int, labels: NDArray[numpy.uint64]
+) -> numpy.uint64:
+    """A bijection on the numbers below a power of two, walked until it meets one below `vertices`."""
+    if labels[4] == _ZERO:
+        return vertex
+    vertex = relabelled(vertex, bits, labels)
+    while vertex >= vertices:
+        vertex = relabelled(vertex, bits, labels)
+    return vertex

@@ -1,0 +1,39 @@
+"""Edges of a graph with communities made on the GPU; the kernel is `communities.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.index import index_dtype
+
+
+def make_edges(
+    vertices: int,
+    first: int,
+    count: int,
+    numbers: NDArray[Any],
+    thresholds: NDArray[Any],
+    starts: NDArray[Any],
+    labels: NDArray[Any],
+    *,
+    block: int = 256,
+) -> tuple[Any, Any]:
+    """Make edges `first` to `first + count` from `tables` and `edge_constants`; CuPy arrays (count,)."""
+    import cupy
+
+    dtype = index_dtype(vertices)
+    source, target = cupy.empty(count, dtype), cupy.empty(count, dtype)
+    if count:
+        kernel = load("kernels/generate/communities.cu", VERTEX=vertex_macro(dtype))
+        given = [cupy.asarray(each) for each in (numbers, thresholds, starts, labels)]
+        bits = numpy.int32(max(1, (vertices - 1).bit_length()))
+        kernel.get_function("community_edges")(
+            (blocks_for(count, block),),
+            (block,),
+            (source, target, numpy.uint64(first), numpy.uint64(count), bits, *given),
+        )
+    return source, target
