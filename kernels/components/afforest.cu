@@ -15,6 +15,7 @@
 
 #include "kernels/components/sweep.cuh"
 
+constexpr u32 THREADS = sizeof(VERTEX) == 4 ? 1536 : 1024;  // of a multiprocessor: more would spill registers
 constexpr i64 HUB = 4096;  // arcs from which a row is split over the grid
 constexpr i64 ALONE = 32;  // arcs that a lane joins before its warp helps
 constexpr i64 SHORT = 8;   // arcs per row, on average over a warp, up to which `rounds` of them are read

@@ -11,7 +11,6 @@ constexpr u32 MOST_TRACED = 16;
 constexpr u32 SWEPT = sizeof(VERTEX) == 4 ? 8 : 4;  // vertices per lane that are looked up at the same time
 constexpr u32 QUEUE = WARP * (SWEPT + 1);
 constexpr u32 MAJORITY = 16;  // votes of 32 from which skipping a component beats joining each edge once
-constexpr u32 THREADS = sizeof(VERTEX) == 4 ? 1536 : 1024;  // of a multiprocessor: more would spill registers
 constexpr u32 PROBERS = 64;   // threads of a block that join arcs of a sample
 constexpr u64 NO_GIANT = ~0ull;
 enum Giant : u64 { NONE, SAMPLED, FIRST };

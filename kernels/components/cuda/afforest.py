@@ -15,7 +15,7 @@ PHASES = ("tiles", "barrier", "roots", "probes", "barrier", "vote", "join", "bar
 """What lies between the clocks of a trace; the last one is missing where no tree changed late."""
 
 BLOCKS = (512, 1024)
-_GIANT = {"sampled": 1, "first": 2}
+GIANTS = {"sampled": 1, "first": 2}
 
 
 def components(
@@ -52,7 +52,7 @@ def components(
         raise ValueError(
             f"rounds is {rounds} and probes {probes}; they must be 1 to {ROUNDS}, and at least 0"
         )
-    if giant not in _GIANT:
+    if giant not in GIANTS:
         raise ValueError(f"giant is {giant!r}; it must be sampled or first")
     vertices, arcs = len(row_offsets) - 1, len(column_indices)
     dtype = column_indices.dtype
@@ -68,7 +68,7 @@ def components(
         numpy.uint64(symmetric),
         numpy.uint64(rounds),
         numpy.uint64(probes),
-        numpy.uint64(_GIANT[giant] if prune else 0),
+        numpy.uint64(GIANTS[giant] if prune else 0),
         component,
         cupy.empty(vertices // 32 + 1, cupy.uint32),
         cupy.empty(vertices // 8 + TILE, dtype),

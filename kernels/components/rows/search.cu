@@ -1,23 +1,21 @@
-// Afforest over rows in any layout, in device memory or in pinned host memory: afforest.cu, which says how, with
-// rows that are decoded where they are read.
+// Afforest over rows in any layout, in device memory or in pinned host memory: what kernels/components/afforest.cu
+// does, with rows that are decoded where they are read.
 //
 // `read_heads` decodes the first `planes` neighbours of every vertex, once for any number of searches. Tiles and
 // neighbour rounds look at those alone, in device memory. Then rows are read that lie outside the largest
 // component, in ascending order, a lane per row where they are short, else a warp per unit.
 //
 // Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; heads VERTEX (planes, vertices), NO_VERTEX where a
-// row has fewer; hubs VERTEX (vertices) with a place for every vertex of UNITS units or more; component, linked,
-// roots, counters and the grid as in afforest.cu.
+// row has fewer; hubs VERTEX (room); component, linked, roots, counters and the grid as in afforest.cu.
 //
-// variants LAYOUT: csr varint
+// variants LAYOUT: csr varint blocks elias_fano
 // variants VERTEX: u32 u64
 // variants BLOCK: 512
 
 #include "kernels/layouts/cursor.cuh"
 #include "kernels/components/sweep.cuh"
 
-constexpr u64 BRIEF = 64;  // row_weight up to which a lane reads a row alone
-constexpr u64 UNITS = 8;   // units from which a row is split over the grid
+constexpr u64 UNITS = 8;  // units from which a row is split over the grid, if there is room to note it
 
 extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes, VERTEX* heads) {
     const Rows rows = make_rows(ROWS_ARGUMENTS);
@@ -74,11 +72,12 @@ __device__ __forceinline__ bool join_unit(Forest& forest, const Rows& rows, VERT
 }
 
 // Join the rows of one vertex per lane.
-__device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERTEX* hubs, VERTEX v, bool live) {
+__device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERTEX* hubs, u64 room, VERTEX v,
+                                          bool live) {
     VERTEX root = live ? parent_of(forest.component, v) : VERTEX(0);
     live = live && !in_giant(forest, root);
     u64 weight = live ? row_weight(rows, v) : 0;
-    if (weight && weight <= BRIEF) {
+    if (weight && weight <= LIGHT_WEIGHT) {
         Cursor cursor = open_row(rows, v);
         VERTEX u;
         while (next_neighbour(rows, cursor, u) && !(forest.once && u >= v)) {
@@ -87,7 +86,7 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERT
         }
     }
     __syncwarp();
-    u32 left = __ballot_sync(ALL_LANES, weight > BRIEF);
+    u32 left = __ballot_sync(ALL_LANES, weight > LIGHT_WEIGHT);
     while (left) {
         u32 from = __ffs(left) - 1;
         left &= left - 1;
@@ -95,8 +94,12 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERT
         u64 units = row_units(rows, row);
         bool more = units && join_unit(forest, rows, row, 0);
         if (more && units >= UNITS) {
-            if (lane_id() == 0) hubs[atomicAdd(&forest.counters[HUBS], 1ull)] = row;
-            continue;
+            u64 place = lane_id() == 0 ? atomicAdd(&forest.counters[HUBS], 1ull) : 0;
+            place = __shfl_sync(ALL_LANES, place, 0);
+            if (place < room) {
+                hubs[place] = row;
+                continue;
+            }
         }
         for (u64 unit = 1; more && unit < units; ++unit) more = join_unit(forest, rows, row, unit);
     }
@@ -104,14 +107,14 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERT
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     afforest_rows(ROWS_PARAMETERS, u64 vertices, u64 symmetric, const VERTEX* heads, u64 planes, u64 giant,
-                  VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64* counters, u64* trace) {
+                  VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64 room, u64* counters, u64* trace) {
     __shared__ Scratch scratch;
     u64* arrivals = &counters[ARRIVALS];
     const Rows rows = make_rows(ROWS_ARGUMENTS);
     const Heads near{heads, vertices, planes, symmetric != 0};
     Forest forest{vertices, component, counters, NO_VERTEX, false, false};
     VERTEX* queue = scratch.queue[warp_id()];
-    auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, v, live); };
+    auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, room, v, live); };
     u32 step = 0;
     mark(trace, step);
     hook_tiles(scratch.tile, near, vertices, component, linked, roots, &counters[ROOTS]);
@@ -144,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     grid_barrier(arrivals);
     mark(trace, step);
 
-    u64 split = load_relaxed(&counters[HUBS]);
+    u64 noted = load_relaxed(&counters[HUBS]), split = noted < room ? noted : room;
     for (u64 i = 0; i < split; ++i) {
         u64 units = row_units(rows, hubs[i]);
         for (u64 unit = 1 + global_thread() / WARP; unit < units; unit += global_threads() / WARP)

@@ -1,0 +1,52 @@
+"""Connected components of rows as they are stored: each is decoded where it is read, and kept nowhere.
+
+Rows come in any of `kernels.layouts.LAYOUTS`, in device memory or in pinned memory that the device reads;
+only the first neighbours of every vertex are kept beside them. The labels are those of `kernels.components`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kernels.strategy import backend_of
+
+if TYPE_CHECKING:
+    from kernels.components import ComponentsResult
+    from kernels.layouts import EncodedRows
+
+__all__ = ["RowComponents", "components", "prepare"]
+
+
+class RowComponents(Protocol):
+    """Rows made ready, whose components may be found any number of times."""
+
+    prepare_milliseconds: float
+
+    def run(self) -> ComponentsResult:
+        """Find the components; the labels are valid until the next call."""
+        ...
+
+
+def prepare(rows: EncodedRows, *, symmetric: bool, **tuning: Any) -> RowComponents:
+    """Make encoded rows ready.
+
+    Parameters
+    ----------
+    rows : a square graph in one of `kernels.layouts.LAYOUTS`; labels live where its arrays do.
+    symmetric : whether every arc has its reverse.
+    tuning : on the device those of `kernels.components.rows.cuda.prepare`; on the CPU those of
+        `kernels.components.cpu.afforest.components`.
+
+    """
+    if any(backend_of(array) == "cuda" for array in rows.arrays.values()):
+        from kernels.components.rows import cuda
+
+        return cuda.prepare(rows, symmetric=symmetric, **tuning)
+    from kernels.components.rows import cpu
+
+    return cpu.prepare(rows, symmetric=symmetric, **tuning)
+
+
+def components(rows: EncodedRows, *, symmetric: bool, **tuning: Any) -> ComponentsResult:
+    """Label every vertex with the smallest of its component, once; see `prepare`."""
+    return prepare(rows, symmetric=symmetric, **tuning).run()

@@ -1,0 +1,113 @@
+"""Components of encoded rows on the GPU, in one cooperative launch; see `search.cu` beside this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy
+
+from kernels.components import ComponentsResult
+from kernels.components.cuda.afforest import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
+from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from kernels.layouts import device_rows
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+SOURCE = "kernels/components/rows/search.cu"
+BLOCK = 512
+HUB_ARCS = 7 * 32
+"""Arcs that a row of search.cu's UNITS units has at least, each but the last of 32 neighbours or more."""
+
+
+def prepare(
+    rows: EncodedRows,
+    *,
+    symmetric: bool,
+    rounds: int = 2,
+    giant: Literal["sampled", "first"] = "sampled",
+    prune: bool = True,
+    heads: Any = None,
+) -> EncodedComponents:
+    """Make rows ready: decode the first neighbours of every vertex.
+
+    Parameters
+    ----------
+    rows : of a square graph, whose arrays the device reads wherever they lie.
+    symmetric : whether every arc has its reverse; without it no row is skipped.
+    rounds : first neighbours of every vertex that are kept on the device and joined before any row is read,
+        1 to 4; Sutton et al. take 2.
+    giant, prune : as for `kernels.components.cuda.afforest.components`.
+    heads : what an earlier call made, to share it: `EncodedComponents.heads`.
+
+    Raises ValueError for a value that a parameter cannot have.
+
+    """
+    return EncodedComponents(rows, symmetric, rounds, giant, prune, heads)
+
+
+class EncodedComponents:
+    """Rows made ready; `heads` (rounds, vertices) are first neighbours, all ones where there are fewer."""
+
+    def __init__(
+        self, rows: EncodedRows, symmetric: bool, rounds: int, giant: str, prune: bool, heads: Any
+    ) -> None:
+        import cupy
+
+        if not 1 <= rounds <= ROUNDS:
+            raise ValueError(f"rounds is {rounds}; it must be 1 to {ROUNDS}")
+        if giant not in GIANTS:
+            raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+        n, dtype = rows.vertex_count, numpy.dtype(rows.dtype)
+        shape = (rounds, n)
+        if heads is not None and (heads.shape != shape or heads.dtype != dtype):
+            raise ValueError(f"heads are {heads.dtype} {heads.shape}; {dtype} {shape} are expected")
+        self._rows = rows  # which keeps the arrays alive
+        self._vertices = n
+        self._module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype), BLOCK=BLOCK)
+        self.component = cupy.empty(n, dtype)
+        self.prepare_milliseconds = 0.0
+        self.heads = cupy.empty(shape, dtype) if heads is None else heads
+        self._sizes = numpy.uint64(n), numpy.uint64(rounds)
+        if n == 0:
+            return
+        if heads is None:
+            self.prepare_milliseconds = event_milliseconds(self._read_heads)
+        room = rows.arc_count // HUB_ARCS + 1
+        self._counters = cupy.empty(COUNTERS, cupy.uint64)
+        self._kernel = self._module.get_function("afforest_rows")
+        self._grid = resident_blocks(self._kernel, BLOCK)
+        self._arguments = (
+            *device_rows(rows),
+            numpy.uint64(n),
+            numpy.uint64(symmetric),
+            self.heads,
+            numpy.uint64(rounds),
+            numpy.uint64(GIANTS[giant] if prune else 0),
+            self.component,
+            cupy.empty(n // 32 + 1, cupy.uint32),
+            cupy.empty(n // 8 + TILE, dtype),
+            cupy.empty(room, dtype),
+            numpy.uint64(room),
+            self._counters,
+        )
+
+    def _read_heads(self) -> None:
+        blocks = blocks_for(self._vertices, 256, most=1 << 16)
+        arguments = *device_rows(self._rows), *self._sizes, self.heads
+        self._module.get_function("read_heads")((blocks,), (256,), arguments)
+
+    def run(self, trace: Any = None) -> ComponentsResult:
+        """Find the components; the labels are valid until the next call.
+
+        `trace` is as for `kernels.components.cuda.afforest.components`.
+        """
+        import cupy
+
+        if self._vertices == 0:
+            return ComponentsResult(self.component, 0.0, "afforest")
+        self._counters.fill(0)
+        trace = cupy.zeros(MOST_TRACED, cupy.uint64) if trace is None else trace
+        arguments = *self._arguments, trace
+        taken = event_milliseconds(lambda: self._kernel((self._grid,), (BLOCK,), arguments))
+        return ComponentsResult(self.component, taken, "afforest")
