@@ -1,0 +1,113 @@
+"""A graph over 1, 2, 3, 4 and 7 workers of a local cluster: equal to one rank, and a rank that is killed."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from pipeline.cli import main
+from pipeline.runs.reading import find_run
+from pipeline.store import Cache
+from stages.searching.partitioned import search_as_rank
+from stages.stage import all_stages
+from stages.traverse import STAGE, traverse
+from tests.pipeline.test_cluster import children
+
+WORKFLOW = """
+workflow: ranks
+matrix: {ranks: [1, 2, 3, 4, 7]}
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 10, edge_factor: 8, seed: 5}}}
+  graph: {stage: symmetrize, input: edges}
+  split: {stage: partition, input: graph, ranks: "${ranks}", threshold: 16}
+  bfs:   {stage: traverse, input: split, algorithm: bfs, sources: {random: 4, seed: 3}}
+  check: {stage: verify, graph: graph, traversal: bfs}
+"""
+
+FLAG = "GRAVEL_TEST_LOST_RANK"
+
+
+def gravel(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main.main(list(words))
+    return int(stop.value.code or 0)
+
+
+def outputs(root: Path) -> dict[str, tuple[Any, Any]]:
+    """Traversal and measurement by key."""
+    _, record = find_run(root, None)
+    cache = Cache(root)
+    return {
+        stage["key"]: tuple(cache.open(name) for name in stage["outputs"])
+        for stage in record["stages"]
+        if stage["key"].startswith("bfs")
+    }
+
+
+def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
+    file, root = tmp_path / "ranks.yaml", tmp_path / "cache"
+    file.write_text(WORKFLOW)
+    common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "7"]
+    assert gravel("run", str(file), *common) == 0
+    found = outputs(root)
+    assert len(found) == 5
+    (single,) = [traversal for key, (traversal, _) in found.items() if "=1" in key]
+    for key, (traversal, measurement) in found.items():
+        ranks = int(key.split("ranks=")[1].rstrip("]"))
+        assert numpy.array_equal(traversal.distance, single.distance)
+        assert numpy.array_equal(traversal.predecessor, single.predecessor)
+        if ranks > 1:
+            assert f"each of {ranks} ranks on its own worker" in measurement.reason
+    assert children() == []
+
+
+class LosesARank:
+    """A gang's end whose rank 1 is killed in the middle of the first search that is ever made."""
+
+    def __init__(self, gang: Any) -> None:
+        self._gang, self.rank, self.size, self.sent = gang, gang.rank, gang.size, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._gang, name)
+
+    def send(self, to: int, number: int, value: Any) -> None:
+        self.sent += 1
+        flag = Path(os.environ[FLAG])
+        if self.rank == 1 and self.sent == 5 and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._gang.send(to, number, value)
+
+
+def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
+    assert function is search_as_rank
+    return function(LosesARank(gang), task)
+
+
+def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
+    gang = context.gang
+    context.gang = lambda function, tasks: gang(functools.partial(search_losing_a_rank, function), tasks)
+    return traverse(context, parameters, **inputs)
+
+
+def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, root, flag = tmp_path / "ranks.yaml", tmp_path / "cache", tmp_path / "lost"
+    file.write_text(WORKFLOW.replace("[1, 2, 3, 4, 7]", "[3]"))
+    monkeypatch.setenv(FLAG, str(flag))
+    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(STAGE, run=traverse_losing_a_rank))
+    common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "3"]
+    assert gravel("run", str(file), *common) == 0
+    assert flag.exists()
+    ((_, measurement),) = outputs(root).values()
+    assert "each of 3 ranks on its own worker" in measurement.reason
+    _, record = find_run(root, None)
+    (attempts,) = [stage["attempts"] for stage in record["stages"] if stage["key"].startswith("bfs")]
+    assert attempts == 2
+    assert children() == []
