@@ -78,6 +78,9 @@ class Verbs(click.Group):
         """Run the command and turn whatever goes wrong into a message and an exit code."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        from pipeline.cli.startup import start_quickly
+
+        start_quickly()
         from pipeline.cli.errors import run_command
 
         run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))
