@@ -6,8 +6,8 @@ import gc
 import os
 
 ALLOCATIONS = 100_000
-"""Objects between two collections. Imports make some 70,000, nearly all of which live on; at Python's own 700 the
-collector walks them again and again."""
+"""Objects between two collections. Imports make some 70,000, nearly all of which live on; at Python's own 700
+the collector walks them again and again."""
 
 
 def start_quickly() -> None:
