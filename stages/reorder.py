@@ -207,7 +207,7 @@ def _estimate(
 STAGE = Stage(
     name="reorder",
     version=1,
-    about="Numbers the vertices anew: original, random, by degree, or reverse Cuthill-McKee.",
+    about="Numbers the vertices anew: by degree, by communities, by reverse Cuthill-McKee, or at random.",
     parameters=ReorderParameters,
     inputs={"input": Slot(kinds=("Graph",), about="the graph to renumber")},
     outputs=("Ordering",),

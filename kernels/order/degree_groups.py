@@ -1,6 +1,6 @@
 """Degree-based grouping: eight groups of falling degree, each in the order that it had.
 
-Faldu, Diamond, Grot (A Closer Look at Lightweight Graph Reordering, IISWC 2019), section IV: hot vertices
+Faldu, Diamond, Grot (A Closer Look at Lightweight Graph Reordering, IISWC 2019): hot vertices
 come together, and what the numbering knew of the graph's structure survives within a group.
 """
 

@@ -1,6 +1,6 @@
 """Hubs first: vertices above the mean degree share cache lines, and nothing else moves apart.
 
-Balaji, Lucia (When is Graph Reordering an Optimization?, IISWC 2018), section III.
+Balaji, Lucia (When is Graph Reordering an Optimization?, IISWC 2018).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hubs first and by descending degree; the others keep their order.
 
-Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia (Making Caches Work for Graph Analytics, IEEE Big Data 2017),
-section III: only hubs are worth sorting, since the others gain nothing and lose their neighbourhood.
+Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia (Making Caches Work for Graph Analytics, IEEE Big Data 2017):
+only hubs are worth sorting, since the others gain nothing and lose their neighbourhood.
 """
 
 from __future__ import annotations
