@@ -125,9 +125,9 @@ def compress(
 ) -> CompressedGraph:
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
 
-    Memory holds one range of rows at a time. Of `auto`, the result names the codec that was chosen, and the
-    statistics have the `advice` besides. Raises `StageError` when a row does not ascend, and for `auto` of a
-    partition.
+    Memory holds one range of rows at a time. Statistics have the `order` of an ordering. Of `auto`, the
+    result names the codec that was chosen, and the statistics have the `advice` besides. Raises `StageError`
+    when a row does not ascend, and for `auto` of a partition.
     """
     from kernels.jit import set_threads
     from stages.errors import StageError
@@ -155,7 +155,8 @@ def compress(
         deduplicated=input.deduplicated,
         loop_count=input.loop_count,
         statistics=_statistics(input.vertex_count, input.arc_count, writer.rows, writer.bytes)
-        | recorded(advice),
+        | recorded(advice)
+        | ({"order": {"method": input.method, **input.statistics}} if isinstance(input, Ordering) else {}),
         **described,
     )
 
@@ -356,7 +357,7 @@ def _estimate(
 
 STAGE = Stage(
     name="compress",
-    version=1,
+    version=2,
     about="Packs neighbour lists into delta-varint bytes, or keeps them as CSR.",
     parameters=CompressParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering", "Partition"), about="what to compress")},

@@ -11,6 +11,7 @@ from pydantic import ByteSize, Discriminator, Field, Tag, model_validator
 from stages.artifacts import CompressedGraph, Graph, Partition
 from stages.searching.need import estimate
 from stages.searching.placing import check_placement
+from stages.searching.prepared import prepared
 from stages.searching.strategy import backend_of_search, checked_strategy
 from stages.stage import Parameters, Slot, Stage
 
@@ -150,10 +151,12 @@ def traverse(
     if parameters.algorithm == "components":
         from stages.searching.components import find_components
 
-        return find_components(context, graph, parameters)
-    from stages.searching.bfs import search_all
+        traversal, measurement = find_components(context, graph, parameters)
+    else:
+        from stages.searching.bfs import search_all
 
-    return search_all(context, graph, _sources(parameters, graph), parameters)
+        traversal, measurement = search_all(context, graph, _sources(parameters, graph), parameters)
+    return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
 
 
 def _sources(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """The cells of a study of orders and layouts: each measurement with the order and the rows that it searched.
 
-Nothing is asked of the names of axes. A measurement belongs to the order and to the layout whose coordinates
-it shares; what `auto` chose says so itself.
+A measurement says itself what order and layout it searched and whether `auto` chose them, so nothing is asked
+of the names of axes, and the rows need not be kept.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from stages.sections.studies import coordinates, graph_names, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
-
-Kind = TypeVar("Kind")
+    from stages.artifacts import Measurement, Verification
 
 PLAIN = "csr"
 """The layout of columns as they are."""
@@ -38,8 +36,8 @@ class Cell:
     layout: str
     placement: str
     one: Measurement
-    ordering: Ordering
-    rows: CompressedGraph | None
+    ordering: Mapping[str, Any]
+    rows: Mapping[str, Any] | None
     checked: Verification | None
     label: str
 
@@ -56,13 +54,13 @@ class Cell:
     @property
     def advice_of_order(self) -> Mapping[str, Any] | None:
         """What `reorder` recorded of its choice."""
-        found: Mapping[str, Any] | None = self.ordering.statistics.get("advice")
+        found: Mapping[str, Any] | None = self.ordering.get("advice")
         return found
 
     @property
     def advice_of_layout(self) -> Mapping[str, Any] | None:
         """What `compress` recorded of its choice."""
-        found: Mapping[str, Any] | None = None if self.rows is None else self.rows.statistics.get("advice")
+        found: Mapping[str, Any] | None = None if self.rows is None else self.rows.get("advice")
         return found
 
     @property
@@ -73,7 +71,7 @@ class Cell:
     @property
     def bits(self) -> float | None:
         """Bits per arc of the rows."""
-        return None if self.rows is None else self.rows.statistics.get("bits_per_arc")
+        return None if self.rows is None else self.rows.get("bits_per_arc")
 
     @property
     def link_bytes(self) -> float | None:
@@ -115,22 +113,19 @@ def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
     names = _names(measured)
     found = []
     for label, one in measured:
-        at = coordinates(label)
-        ordering = _belonging(at, one, kinds.get("Ordering", []))
+        ordering, rows = one.graph.get("order"), one.graph.get("rows")
         if ordering is None:
             continue
-        rows = _belonging(at, one, kinds.get("CompressedGraph", []))
-        entry = label.partition("[")[0]
         found.append(
             Cell(
                 graph=names[one.graph["digest"]],
-                order=ordering.method,
-                layout=PLAIN if rows is None else rows.codec,
+                order=ordering["method"],
+                layout=PLAIN if rows is None else rows["codec"],
                 placement=str(one.asked.get("placement") or (HOST if one.backend == "cpu" else DEVICE)),
                 one=one,
                 ordering=ordering,
                 rows=rows,
-                checked=_checked(entry, at, kinds),
+                checked=_checked(label, kinds),
                 label=label,
             )
         )
@@ -142,8 +137,12 @@ def swept(members: Sequence[tuple[str, Any]], joined: Sequence[Cell]) -> list[tu
     """Leave out what `auto` chose beside a sweep: what has entries of its own is no cell of the study."""
     own = {cell.label.partition("[")[0] for cell in joined if not cell.advised}
     beside = [cell for cell in joined if cell.advised and cell.label.partition("[")[0] not in own]
-    left_out = {id(one) for cell in beside for one in (cell.one, cell.ordering, cell.rows, cell.checked)}
-    return [(label, one) for label, one in members if id(one) not in left_out]
+    left_out = {id(one) for cell in beside for one in (cell.one, cell.checked)}
+    return [
+        (label, one)
+        for label, one in members
+        if id(one) not in left_out and not (beside and "advice" in getattr(one, "statistics", {}))
+    ]
 
 
 def _rank(cell: Cell) -> int:
@@ -157,26 +156,14 @@ def _names(measured: Sequence[tuple[str, Measurement]]) -> dict[str, str]:
     return dict(zip(groups, graph_names(list(groups.values())), strict=True))
 
 
-def _belonging(
-    at: Mapping[str, str], measured: Measurement, several: Sequence[tuple[str, Kind]]
-) -> Kind | None:
-    """Return what agrees with these coordinates, and what `auto` chose only where nothing else does."""
-    matching = []
-    for label, one in several:
-        told, advice = coordinates(label), getattr(one, "statistics", {}).get("advice")
-        meant = advice is None or advice["for"]["algorithm"] == measured.algorithm
-        if meant and told.items() <= at.items():
-            matching.append((advice is not None, -len(told), one))
-    return min(matching, key=lambda each: each[:2])[2] if matching else None
-
-
-def _checked(entry: str, at: Mapping[str, str], kinds: Mapping[str, Any]) -> Verification | None:
+def _checked(label: str, kinds: Mapping[str, Any]) -> Verification | None:
     """Return the verification with a measurement's coordinates; of several entries the one in its place."""
-    like = [(label, one) for label, one in kinds.get("Verification", []) if coordinates(label) == at]
+    entry, at = label.partition("[")[0], coordinates(label)
+    like = [(each, one) for each, one in kinds.get("Verification", []) if coordinates(each) == at]
     entries = list(dict.fromkeys(label.partition("[")[0] for label, _ in kinds.get("Measurement", [])))
     checks = list(dict.fromkeys(label.partition("[")[0] for label, _ in kinds.get("Verification", [])))
     if len(entries) == len(checks):
         wanted = checks[entries.index(entry)]
-        like = [(label, one) for label, one in like if label.partition("[")[0] == wanted]
+        like = [(each, one) for each, one in like if each.partition("[")[0] == wanted]
     found: Verification | None = like[0][1] if like else None
     return found

@@ -25,13 +25,12 @@ def compression_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     for (graph, order), ordering in orders.items():
         each = [bits.get((graph, order, layout)) for layout in layouts]
         least = min(value for value in each if value is not None)
-        told = ordering.statistics
         rows.append(
             [
                 graph,
                 order,
-                told.get("bandwidth"),
-                told.get("mean_gap"),
+                ordering.get("bandwidth"),
+                ordering.get("mean_gap"),
                 *each,
                 layouts[each.index(least)],
                 COLUMN_BITS / least if least else None,

@@ -88,7 +88,7 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         if not packed:
             continue
         best = min(packed, key=lambda cell: cell.milliseconds)
-        size = None if best.rows is None else best.rows.statistics.get("stream_bytes")
+        size = None if best.rows is None else best.rows.get("stream_bytes")
         link = best.link_bytes
         rows.append(
             [

@@ -11,6 +11,7 @@ import pytest
 from stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
 from stages.context import PlainContext
 from stages.report import ReportParameters, report
+from stages.searching.prepared import prepared
 from stages.sections.cells import cells
 from stages.sections.studies import graph_names
 from tests.stages.measured import searched
@@ -54,12 +55,26 @@ def packed(order: str, codec: str, advice: dict[str, Any] | None = None) -> Comp
     )
 
 
-def measured(milliseconds: float, *, algorithm: str = "bfs", placement: str | None = None, graph: str = "a",
-             link: int | None = None) -> Measurement:  # fmt: skip
+def measured(
+    milliseconds: float,
+    order: Ordering | None,
+    rows: CompressedGraph | None = None,
+    *,
+    algorithm: str = "bfs",
+    placement: str | None = None,
+    graph: str = "a",
+    link: int | None = None,
+) -> Measurement:
+    """A measurement of rows in this order, which says so as `traverse` has it say so."""
     asked = {"placement": placement} if placement else {}
     one = searched("auto", milliseconds, graph=graph, asked=asked, times=(1.0, 0.5, 3.0))
     searches = [search | ({"link_bytes": link} if link else {}) for search in one.searches]
-    return replace(one, algorithm=algorithm, searches=searches)
+    stored = order
+    if order is not None and rows is not None:
+        told = {"order": {"method": order.method, **order.statistics}}
+        stored = replace(rows, statistics=rows.statistics | told)
+    about = {} if stored is None else prepared(stored)
+    return replace(one, algorithm=algorithm, searches=searches, graph=one.graph | about)
 
 
 def verified(*, passed: bool = True) -> Verification:
@@ -95,6 +110,8 @@ def study(placements: tuple[str, ...] = ("device",), graphs: tuple[str, ...] = (
                     )
                     found[f"run{at}"] = measured(
                         time * factor * 10**slower,
+                        found[f"ordered[graph={graph},order={order}]"],
+                        found[f"packed[graph={graph},order={order},layout={layout}]"],
                         algorithm=search,
                         placement=placement,
                         graph=graph,
@@ -120,8 +137,22 @@ def test_cells_join_a_measurement_with_what_it_searched():
     assert [cell.placement for cell in found] == ["device"] * 12 + ["pinned"] * 12
 
 
+def test_rows_need_not_be_kept():
+    measurements = {label: one for label, one in study().items() if isinstance(one, Measurement)}
+    sections = made(measurements)
+    assert len(sections["What is best for each algorithm"]["rows"]) == 2
+    assert sections["Compression by order"]["rows"][0][4:7] == [32.0, 9.9, 8.0]
+
+
+def test_searches_of_graphs_as_they_come_are_no_cells():
+    assert cells([("run[a=1]", measured(1.0, None)), ("run[a=2]", measured(2.0, None))]) == []
+    (one, two) = cells([(f"run[a={order}]", measured(1.0, ordering(order))) for order in BITS])
+    assert (one.layout, one.bits, two.order) == ("csr", None, "rcm")
+
+
 def test_nothing_is_told_where_orders_do_not_differ():
     one_order = {label: one for label, one in study().items() if "rcm" not in label}
+    assert len(one_order) == 16
     assert cells(list(one_order.items())) == []
     assert "What is best for each algorithm" not in made(one_order)
 
@@ -199,10 +230,9 @@ def with_auto(order: str = "rcm", layout: str = "blocks") -> dict[str, Any]:
     at = "[graph=crawl,search=bfs,placement=device]"
     found[f"chosen{at}"] = ordering(order, advice(order, order, layout))
     found[f"chosen_rows{at}"] = packed(order, layout, advice(layout, "original", layout))
-    found[f"chosen_run{at}"] = measured(5.2, placement="device", graph="crawl")
+    searched_rows = found[f"chosen{at}"], found[f"chosen_rows{at}"]
+    found[f"chosen_run{at}"] = measured(5.2, *searched_rows, placement="device", graph="crawl")
     found[f"chosen_check{at}"] = verified()
-    # What was chosen for components has the same coordinates, and is not what was searched.
-    found[f"parts{at}"] = ordering("original", advice("original", "original", layout, "components"))
     return {label: found[label] for label in sorted(found)}
 
 
@@ -224,7 +254,8 @@ def test_auto_may_be_a_value_of_an_axis():
     found["ordered[graph=crawl,order=auto]"] = ordering("rcm", advice("rcm", "rcm", "csr"))
     found["packed[graph=crawl,order=auto,layout=csr]"] = packed("rcm", "csr")
     at = "[graph=crawl,order=auto,layout=csr,search=bfs,placement=device]"
-    found[f"run{at}"] = measured(8.4, placement="device", graph="crawl")
+    rows = found["ordered[graph=crawl,order=auto]"], found["packed[graph=crawl,order=auto,layout=csr]"]
+    found[f"run{at}"] = measured(8.4, *rows, placement="device", graph="crawl")
     (row,) = made(found)["auto against the best order and layout"]["rows"]
     # The layout was given, so only cells of this layout compare.
     assert row[3:9] == ["rcm, csr", 8.4, "rcm, csr", 8.0, pytest.approx(5.0), 2]
@@ -238,7 +269,7 @@ def test_advice_is_no_column_of_other_tables():
 
 def test_graphs_are_named_by_what_is_theirs_alone():
     def group(graph: str, *placements: str) -> list[tuple[str, Measurement]]:
-        return [(f"run[graph={graph},placement={each}]", measured(1.0)) for each in placements]
+        return [(f"run[graph={graph},placement={each}]", measured(1.0, None)) for each in placements]
 
     assert graph_names([group("kron", "device"), group("road", "device"), group("big", "split")]) == [
         "kron",

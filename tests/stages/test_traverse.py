@@ -500,3 +500,33 @@ def test_the_module_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_measurement_says_how_its_graph_was_prepared():
+    from stages.compress import CompressParameters, compress
+    from stages.reorder import ReorderParameters, reorder
+
+    graph = next(each for each in zoo() if each.name == "skewed_random")
+    offsets, columns = graph.csr()
+    plain = Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=graph.vertex_count,
+        arc_count=len(columns),
+        symmetric=True,
+        deduplicated=True,
+    )
+    context = PlainContext()
+    ordered = reorder(context, ReorderParameters(method="degree"), input=plain)
+    packed = compress(context, CompressParameters(codec="varint"), input=ordered)
+    parameters = TraverseParameters(sources={"vertices": [1]})
+    _, measured = traverse(context, parameters, input=packed)
+    assert measured.graph["order"] == {"method": "degree", **ordered.statistics}
+    assert measured.graph["rows"]["codec"] == "varint"
+    assert measured.graph["rows"]["bits_per_arc"] == packed.statistics["bits_per_arc"]
+    assert "order" not in measured.graph["rows"]
+    _, measured = traverse(context, TraverseParameters(algorithm="components"), input=ordered)
+    assert measured.graph["order"]["method"] == "degree"
+    assert "rows" not in measured.graph
+    _, measured = traverse(context, parameters, input=plain)
+    assert not {"order", "rows"} & set(measured.graph)

@@ -1,0 +1,28 @@
+"""How a graph was prepared for a search: its order and its layout, as reports tell them.
+
+A measurement carries this itself, so that a report needs neither the order nor the rows, which may be too
+large to be kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+
+
+def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
+    """Return `order` and `rows`, each a name and the statistics of its artifact; what is absent is left out.
+
+    `order` has `method`, `rows` has `codec`.
+    """
+    found: dict[str, Any] = {}
+    if isinstance(stored, Ordering):
+        found["order"] = {"method": stored.method, **stored.statistics}
+    if isinstance(stored, CompressedGraph):
+        statistics = dict(stored.statistics)
+        order = statistics.pop("order", None)
+        if order is not None:
+            found["order"] = order
+        found["rows"] = {"codec": stored.codec, **statistics}
+    return found
