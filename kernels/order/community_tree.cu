@@ -1,12 +1,13 @@
 // Rounds of merging clusters, with the results of kernels/order/community_tree.py.
 //
-// Contract: a graph of clusters has row_offsets i64 (members + 1), columns VERTEX (arcs), weights u64 (arcs) or
-// null for ones, volumes i64 (members). Rows need not be sorted. Gains are a product, a quotient and a
+// Contract: a graph of clusters has row_offsets i64 (members + 1), columns VERTEX (arcs), weights WEIGHT (arcs)
+// or null for ones, volumes i64 (members). Rows need not be sorted. Gains are a product, a quotient and a
 // difference in double precision, each rounded once, so that they are the CPU's. Warps take rows of up to
 // `long_row` arcs, blocks the others, listed in `long_rows`. Any block that is a multiple of 32 up to 1024.
 // Paper: Arai et al., Rabbit Order, IPDPS 2016, section III.
 //
 // variants VERTEX: u32 u64
+// variants WEIGHT: u32 u64
 
 #include "kernels/generate/counter.cuh"
 
@@ -30,7 +31,7 @@ __device__ __forceinline__ Choice best_of_warp(Choice mine) {
     return mine;
 }
 
-__device__ __forceinline__ Choice scan_row(const i64* row_offsets, const VERTEX* columns, const u64* weights,
+__device__ __forceinline__ Choice scan_row(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights,
                                            const i64* volumes, double total, u64 of_round, u64 member, u32 first,
                                            u32 step) {
     Choice best = {0.0, 0, NONE};
@@ -55,7 +56,7 @@ __device__ __forceinline__ VERTEX parent_of(const Choice& best, u64 member, cons
 }
 
 // parent[v] = the cluster that v would merge into, v itself for none.
-extern "C" __global__ void choose(const i64* row_offsets, const VERTEX* columns, const u64* weights,
+extern "C" __global__ void choose(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights,
                                   const i64* volumes, double total, u64 of_round, u64 members, i64 long_row,
                                   const i64* long_rows, u64 long_count, VERTEX* parent) {
     __shared__ Choice of_warps[WARP];
@@ -124,8 +125,8 @@ extern "C" __global__ void count_arcs(const i64* row_offsets, const VERTEX* colu
     }
 }
 
-// The arcs that were counted, in their order, from places[row] on: as keys (cluster << bits | cluster) with
-// their weights where there are any, or as columns.
+// The arcs that were counted, in their order, from places[row] on: as keys (cluster << bits | cluster), or
+// as columns.
 template <class Write>
 __device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* columns, const VERTEX* cluster,
                                          u64 members, u32 within, const i64* places, Write write) {
@@ -139,45 +140,43 @@ __device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* c
             VERTEX other = inside ? cluster[column] : 0;
             bool taken = inside && (other == mine) == within;
             u32 lanes = __ballot_sync(ALL_LANES, taken);
-            if (taken) write(place + __popc(lanes & lanes_below()), mine, other, column, i);
+            if (taken) write(place + __popc(lanes & lanes_below()), mine, other, column);
             place += __popc(lanes);
         }
     }
 }
 
-extern "C" __global__ void cluster_keys(const i64* row_offsets, const VERTEX* columns, const u64* weights,
-                                        const VERTEX* cluster, u64 members, const i64* places, u32 bits, u64* keys,
-                                        u64* key_weights) {
+extern "C" __global__ void cluster_keys(const i64* row_offsets, const VERTEX* columns, const VERTEX* cluster,
+                                        u64 members, const i64* places, u32 bits, u64* keys) {
     each_arc(row_offsets, columns, cluster, members, 0, places,
-             [&](i64 place, VERTEX mine, VERTEX other, VERTEX, i64 i) {
-                 keys[place] = u64(mine) << bits | other;
-                 if (weights) key_weights[place] = weights[i];
-             });
+             [&](i64 place, VERTEX mine, VERTEX other, VERTEX) { keys[place] = u64(mine) << bits | other; });
 }
 
 extern "C" __global__ void arcs_within(const i64* row_offsets, const VERTEX* columns, const VERTEX* cluster,
                                        u64 members, const i64* places, VERTEX* kept) {
     each_arc(row_offsets, columns, cluster, members, 1, places,
-             [&](i64 place, VERTEX, VERTEX, VERTEX column, i64) { kept[place] = column; });
+             [&](i64 place, VERTEX, VERTEX, VERTEX column) { kept[place] = column; });
 }
 
-// heads[i] = 1 where sorted keys change.
-extern "C" __global__ void mark_heads(const u64* keys, u64 count, u8* heads) {
-    for (u64 i = global_thread(); i < count; i += global_threads()) heads[i] = i == 0 || keys[i] != keys[i - 1];
-}
-
-// Rows of the clusters from sorted keys and the inclusive sums of their heads. lengths and new_weights start
-// at zero; order[i] is where the weight of key i lies, null weights are ones.
-extern "C" __global__ void cluster_rows(const u64* keys, u64 count, u32 bits, const i64* sums, const u64* weights,
-                                        const i64* order, VERTEX* columns, u64* new_weights, u64* lengths) {
-    u64 mask = (1ull << bits) - 1;
-    for (u64 i = global_thread(); i < count; i += global_threads()) {
-        u64 key = keys[i], place = u64(sums[i]) - 1, row = key >> bits;
-        if (i == 0 || keys[i - 1] != key) columns[place] = VERTEX(key & mask);
-        atomicAdd(&new_weights[place], weights ? weights[order[i]] : 1ull);
-        // A row's length is where its last arc ends less where its first begins.
-        if (i == 0 || keys[i - 1] >> bits != row) atomicAdd(&lengths[row], 0ull - place);
-        if (i + 1 == count || keys[i + 1] >> bits != row) atomicAdd(&lengths[row], place + 1);
+// Add the weight of each arc to that of its clusters, found by bisection in their sorted row. new_weights start
+// at zero.
+extern "C" __global__ void add_weights(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights,
+                                       const VERTEX* cluster, u64 members, const i64* new_offsets,
+                                       const VERTEX* new_columns, WEIGHT* new_weights) {
+    for (u64 member = global_thread() / WARP; member < members; member += global_threads() / WARP) {
+        VERTEX mine = cluster[member];
+        i64 first = new_offsets[mine], last = new_offsets[mine + 1] - 1;
+        for (i64 i = row_offsets[member] + lane_id(); i < row_offsets[member + 1]; i += WARP) {
+            VERTEX other = cluster[columns[i]];
+            if (other == mine) continue;
+            i64 low = first, high = last;
+            while (low < high) {
+                i64 middle = (low + high) / 2;
+                if (new_columns[middle] < other) low = middle + 1;
+                else high = middle;
+            }
+            atomicAdd(&new_weights[low], weights ? weights[i] : WEIGHT(1));
+        }
     }
 }
 

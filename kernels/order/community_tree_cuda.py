@@ -1,7 +1,7 @@
 """Rounds of merging on the GPU, with the results of `kernels.order.community_tree`.
 
-The kernels are `community_tree.cu`, the sorts and sums CuPy's. The first round's sort is the height: 16
-bytes for each arc between clusters, beside the graph.
+The kernels are `community_tree.cu`, the sorts and sums CuPy's. A round's sort is the height: 16 bytes for
+each arc between clusters, beside the graph and, from the second round on, that of the clusters before it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from kernels.csr.cuda import sorted_rows
 from kernels.cuda import blocks_for, load, vertex_macro
 from kernels.index import index_dtype
 from kernels.order.community_tree import LEAST_MERGED, MOST_ROUNDS, salt
@@ -23,8 +24,9 @@ NOTHING = numpy.uint64(0)  # a null pointer
 class _Launcher:
     """The kernels of one module, launched with a thread or a warp per item."""
 
-    def __init__(self, dtype: Any, block: int = 256) -> None:
-        self.module, self.block = load(SOURCE, VERTEX=vertex_macro(dtype)), block
+    def __init__(self, dtype: Any, weight: Any = numpy.uint32, block: int = 256) -> None:
+        macros = {"VERTEX": vertex_macro(numpy.dtype(dtype)), "WEIGHT": vertex_macro(numpy.dtype(weight))}
+        self.module, self.weight, self.block = load(SOURCE, **macros), weight, block
 
     def __call__(self, name: str, items: int, *arguments: Any) -> None:
         grid = (blocks_for(items, self.block, most=MOST_BLOCKS),)
@@ -42,7 +44,7 @@ def aggregate(row_offsets: Any, column_indices: Any, *, long_row: int = LONG_ROW
     if vertices >= 1 << 32:
         raise ValueError(f"communities on the GPU need fewer than 2^32 vertices; there are {vertices}")
     columns = column_indices.astype(index_dtype(vertices), copy=False)
-    launch = _Launcher(columns.dtype)
+    launch = _Launcher(columns.dtype, index_dtype(len(columns) + 1))
     offsets, weights = row_offsets, NOTHING
     volumes = cupy.diff(row_offsets)
     total = numpy.float64(len(column_indices))
@@ -119,49 +121,25 @@ def _contracted(
     import cupy
 
     members = len(offsets) - 1
-    bits = numpy.uint32(max(1, (clusters - 1).bit_length()))
+    bits = max(1, (clusters - 1).bit_length())
     places = _places(launch, offsets, columns, cluster, 0)
-    arcs = int(places[-1])
-    weighted = weights is not NOTHING
-    keys = cupy.empty(arcs, cupy.uint64)
-    key_weights = cupy.empty(arcs, cupy.uint64) if weighted else NOTHING
+    keys = cupy.empty(int(places[-1]), cupy.uint64)
     launch(
         "cluster_keys",
         members * 32,
-        *(offsets, columns, weights, cluster, numpy.uint64(members), places, bits, keys, key_weights),
+        *(offsets, columns, cluster, numpy.uint64(members), places, numpy.uint32(bits), keys),
     )
     del places
-    order = NOTHING
-    if weighted:
-        order = cupy.argsort(keys, kind="stable")
-        keys = keys[order]
-    else:
-        keys.sort()
-    heads = cupy.empty(arcs, cupy.uint8)
-    launch("mark_heads", arcs, keys, numpy.uint64(arcs), heads)
-    sums = cupy.cumsum(heads, dtype=cupy.int64)
-    del heads
-    found = int(sums[-1]) if arcs else 0
-    new_columns = cupy.empty(found, columns.dtype)
-    new_weights = cupy.zeros(found, cupy.uint64)
-    new_offsets = cupy.zeros(clusters + 1, cupy.int64)
+    rows = sorted_rows(keys, clusters, bits, columns.dtype, keep_duplicates=False)
+    del keys
+    new_weights = cupy.zeros(len(rows.column_indices), launch.weight)
     launch(
-        "cluster_rows",
-        arcs,
-        *(
-            keys,
-            numpy.uint64(arcs),
-            bits,
-            sums,
-            key_weights,
-            order,
-            new_columns,
-            new_weights,
-            new_offsets[1:],
-        ),
+        "add_weights",
+        members * 32,
+        *(offsets, columns, weights, cluster, numpy.uint64(members)),
+        *(rows.row_offsets, rows.column_indices, new_weights),
     )
-    cupy.cumsum(new_offsets, out=new_offsets)
-    return new_offsets, new_columns, new_weights
+    return rows.row_offsets, rows.column_indices, new_weights
 
 
 def number(tree: list[Any], row_offsets: Any) -> Any:

@@ -21,9 +21,9 @@ ON_DEVICE |= {"community", "community_rcm"}
 """Orders with a CUDA implementation: what `kernels.order.METHODS` says, which plans do not import."""
 
 COMMUNITY_BYTES_PER_ROW = 80
-COMMUNITY_WORDS_PER_ARC = 6
-"""Of the community orders: the graph, one with reverses added, and the first graph of clusters, at most as
-large and with as many weights, in blocks and joined."""
+COMMUNITY_WORDS_PER_ARC = 7
+"""Of the community orders, at most: the graph, one of clusters with its weights, and 64-bit keys of the next
+one, sorted out of place; on the host that next one in blocks and joined. Most graphs need less."""
 
 
 def device_bytes(vertices: int, arcs: int) -> int:

@@ -24,6 +24,19 @@ SOURCES = [
     {"uniform": {"vertices": 30, "edges": 100, "seed": 2}},
     {"grid": {"dimensions": [3, 5]}},
     {"grid": {"dimensions": [2, 3, 4]}},
+    {
+        "communities": {
+            **{
+                "vertices": 5000,
+                "edges": 9000,
+                "seed": 2,
+                "exponent": 2.2,
+                "run": 3.0,
+                "numbering": "random",
+            },
+            **{"sizes": [64, 512], "mixing": [0.5, 0.25, 0.25]},
+        }
+    },
     {"path": {"vertices": 7}},
     {"star": {"vertices": 7}},
     {"cycle": {"vertices": 7}},
