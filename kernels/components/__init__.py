@@ -36,8 +36,8 @@ def components(
     Parameters
     ----------
     row_offsets : int64 (vertices + 1,), NumPy or CuPy.
-    column_indices : uint32 or uint64 (arcs,). Arrays of other libraries and other integers are taken as
-        `kernels.inputs.sides` does.
+    column_indices : uint32 or uint64 (arcs,), ascending within rows. Arrays of other libraries and other
+        integers are taken as `kernels.inputs.sides` does; "streamed" takes what can be sliced.
     symmetric : whether every arc has its reverse, which lets a strategy skip half of the work.
     strategy : a name from this package, or "auto" (Afforest).
 
@@ -46,9 +46,10 @@ def components(
     name = "afforest" if strategy == "auto" else strategy
     if name not in known:
         raise ValueError(f"unknown components strategy {name!r}; there are {', '.join(sorted(known))}")
-    from kernels.inputs import sides  # which imports NumPy
+    if name != "streamed":
+        from kernels.inputs import sides  # which imports NumPy
 
-    row_offsets, column_indices = sides(row_offsets, column_indices)
+        row_offsets, column_indices = sides(row_offsets, column_indices)
     run = known[name].load(backend_of(row_offsets))
     result: ComponentsResult = run(row_offsets, column_indices, symmetric=symmetric, **tuning)
     return result

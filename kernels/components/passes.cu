@@ -11,9 +11,8 @@
 //
 // variants VERTEX: u32 u64
 
+#include "kernels/components/arcs.cuh"
 #include "kernels/components/forest.cuh"
-
-constexpr i64 CHUNK = 1024;  // arcs that a warp takes, whatever rows they are of
 
 extern "C" __global__ void alone(VERTEX* component, u64 vertices) {
     for (u64 v = global_thread(); v < vertices; v += global_threads()) component[v] = VERTEX(v);
@@ -27,32 +26,12 @@ __device__ __forceinline__ void pass_arc(VERTEX* component, VERTEX v, VERTEX u, 
     if (atomicMin(&component[high], low) > low) changed = true;
 }
 
-// Calls visit(row, column) for every arc, balanced over warps.
-template <class Visit>
-__device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* columns, u64 vertices, Visit visit) {
-    i64 arcs = row_offsets[vertices];
-    for (i64 from = i64(global_thread() / WARP) * CHUNK; from < arcs; from += i64(global_threads() / WARP) * CHUNK) {
-        i64 to = from + CHUNK < arcs ? from + CHUNK : arcs;
-        u64 low = 0, high = vertices;  // the row that holds `from` is in [low, high)
-        while (high - low > 1) {
-            u64 middle = (low + high) / 2;
-            if (row_offsets[middle] <= from) low = middle;
-            else high = middle;
-        }
-        // Each lane finds its arc's row among those after the last arc's.
-        for (i64 i = from + lane_id(); i < to; i += WARP) {
-            while (row_offsets[low + 1] <= i) ++low;
-            visit(VERTEX(low), columns[i]);
-        }
-    }
-}
-
 extern "C" __global__ void pass(const i64* row_offsets, const VERTEX* columns, u64 vertices, VERTEX* component,
                                 const VERTEX* giant, u32 prune, u32* changed) {
     VERTEX skipped = prune ? *giant : NO_VERTEX;
     bool mine = false;
-    each_arc(row_offsets, columns, vertices,
-             [&](VERTEX v, VERTEX u) { pass_arc(component, v, u, skipped, prune, mine); });
+    each_arc(row_offsets, 0, vertices, columns, 0, row_offsets[vertices],
+             [&](u64 v, VERTEX u) { pass_arc(component, VERTEX(v), u, skipped, prune, mine); });
     if (mine) *changed = 1;
 }
 
@@ -76,7 +55,7 @@ extern "C" __global__ void compress(VERTEX* component, u64 vertices) {
 extern "C" __global__ void compare(const i64* row_offsets, const VERTEX* columns, u64 vertices,
                                    const VERTEX* component, u32* apart) {
     bool mine = false;
-    each_arc(row_offsets, columns, vertices, [&](VERTEX v, VERTEX u) { mine |= component[v] != component[u]; });
+    each_arc(row_offsets, 0, vertices, columns, 0, row_offsets[vertices], [&](u64 v, VERTEX u) { mine |= component[v] != component[u]; });
     if (mine) *apart = 1;
 }
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import compare_and_swap
 from kernels.components import ComponentsResult
+from kernels.components.cpu.forest import compress, link
 from kernels.jit import serial
 from kernels.team import (
     KIND,
@@ -126,7 +126,7 @@ def _member(
                 turn = rounds - state[_STEP]
                 _link_neighbour(row_offsets, column_indices, component, first, last, turn, pending[rank])
             elif kind == _COMPRESS:
-                _compress(component, first, last)
+                compress(component, first, last)
             else:
                 _link_rest(row_offsets, column_indices, component, first, last, state[_GIANT])
             finish(state)
@@ -192,17 +192,7 @@ def _link_neighbour(
             count += int((k < row_offsets[v + _ONE]) & (component[u] != component[v]))
         for i in range(count):
             v = pending[i]
-            _link(component, v, column_indices[numpy.uint64(row_offsets[v] + turn)])
-
-
-@serial
-def _compress(component: NDArray[Any], first: int, last: int) -> None:
-    """Make every vertex a child of its root."""
-    for v in range(numpy.uint64(first), numpy.uint64(last)):
-        parent = component[v]
-        while component[parent] != parent:
-            parent = component[parent]
-        component[v] = parent
+            link(component, v, column_indices[numpy.uint64(row_offsets[v] + turn)])
 
 
 @serial
@@ -221,28 +211,9 @@ def _link_rest(
         for k in range(row_offsets[v], row_offsets[v + _ONE]):
             u = column_indices[numpy.uint64(k)]
             if component[v] != component[u]:
-                _link(component, v, u)
+                link(component, v, u)
             if component[u] == giant or component[v] == giant:
                 break
-
-
-@serial
-def _link(component: NDArray[Any], u: int, v: int) -> None:
-    """Join the trees of two vertices: the larger root becomes a child of a smaller vertex."""
-    high, low = component[u], component[v]
-    while high != low:
-        if high < low:
-            high, low = low, high
-        above = component[high]
-        if above == low:
-            return
-        if above == high:
-            held = compare_and_swap(component, high, high, low)
-            if held == high:
-                return
-            above = held
-        high = component[above]
-        low = component[low]
 
 
 @serial

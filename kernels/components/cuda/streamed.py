@@ -1,0 +1,158 @@
+"""Components of rows that come in parts, on the GPU; see `kernels/components/streamed.cu`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy
+
+from kernels.components import ComponentsResult
+from kernels.components.cpu.streamed import part_length
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.placement.parts import PartReader
+from kernels.placement.pinned import Pinned, PinnedRefused, buffer, pin
+from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+
+SOURCE = "kernels/components/streamed.cu"
+BLOCK = 256
+CHUNK = 1024  # as in arcs.cuh
+MOST_BLOCKS = 132 * 8 * 4
+"""Enough for every multiprocessor of one H200 four times over; kernels stride over the rest."""
+
+
+def components(
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    symmetric: bool,
+    buffer_bytes: int = BUFFER_BYTES,
+    buffers: int = BUFFERS,
+) -> ComponentsResult:
+    """Label every vertex with the smallest of its component; the time covers all reading.
+
+    Parameters
+    ----------
+    row_offsets : int64 (vertices + 1,) on the device.
+    column_indices : as for `kernels.components.cpu.streamed.components`, or on the device.
+    symmetric : whether every arc has its reverse, which halves what is joined.
+    buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2; each is
+        pinned where the system allows it, and has its like on the device, so that parts are copied while
+        others are read and joined.
+
+    Raises ValueError for a value that a parameter cannot have, and whatever reading raises.
+
+    """
+    import cupy
+
+    arcs, dtype = len(column_indices), column_indices.dtype
+    length = part_length(buffer_bytes, buffers, dtype.itemsize)
+    forest = ShardForest(len(row_offsets) - 1, dtype, symmetric)
+    if isinstance(column_indices, cupy.ndarray):
+        started = time.perf_counter()
+        for first in range(0, arcs, length):
+            forest.add_arcs(row_offsets, 0, column_indices[first : first + length], first)
+        return forest.result(started)
+    held = [buffer(min(length, arcs), dtype) for _ in range(buffers)]
+    # What is pinned stays so until this returns.
+    pinned = _pinned(held)
+    there = [cupy.empty(max(1, min(length, arcs)), dtype) for _ in range(buffers)]
+    reader = PartReader(column_indices, length, held)
+    cuts = numpy.array([reader.bounds(part)[0] for part in range(reader.count)] + [arcs], numpy.int64)
+    # The rows that parts begin and end in are found at once: a search per part would wait for the device.
+    lows = (cupy.searchsorted(row_offsets, cupy.asarray(cuts), side="right") - 1).get()
+    highs = cupy.searchsorted(row_offsets, cupy.asarray(cuts), side="left").get()
+    copying = cupy.cuda.Stream(non_blocking=True)
+    copied = [cupy.cuda.Event(disable_timing=True) for _ in held]
+    joined = [cupy.cuda.Event(disable_timing=True) for _ in held]
+    joining = cupy.cuda.get_current_stream()
+    cupy.cuda.Device().synchronize()
+    started = time.perf_counter()
+    for part, columns, slot in reader.read(range(reader.count), wait=lambda slot: copied[slot].synchronize()):
+        copying.wait_event(joined[slot])
+        target = there[slot][: len(columns)]
+        target.set(columns, stream=copying)
+        copied[slot].record(copying)
+        joining.wait_event(copied[slot])
+        rows = int(lows[part]), int(highs[part + 1])
+        forest.add_arcs(row_offsets, 0, target, int(cuts[part]), rows=rows)
+        joined[slot].record(joining)
+    copying.synchronize()
+    result = forest.result(started)
+    del pinned
+    return result
+
+
+def components_of_shards(
+    shards: Iterable[tuple[int, Any, Any]], vertex_count: int, dtype: Any, *, symmetric: bool
+) -> ComponentsResult:
+    """Label every vertex of a graph whose rows come in shards, NumPy or CuPy arrays that are not kept.
+
+    See `kernels.components.cpu.streamed.components_of_shards`.
+    """
+    import cupy
+
+    forest = ShardForest(vertex_count, dtype, symmetric)
+    started = time.perf_counter()
+    for first_row, row_offsets, columns in shards:
+        rows = 0, len(row_offsets) - 1
+        forest.add_arcs(cupy.asarray(row_offsets), first_row, cupy.asarray(columns), 0, rows=rows)
+    return forest.result(started)
+
+
+class ShardForest:
+    """Trees on the device that grow with every shard."""
+
+    def __init__(self, vertex_count: int, dtype: Any, symmetric: bool) -> None:
+        import cupy
+
+        self._module = load(SOURCE, VERTEX=vertex_macro(dtype))
+        self._once = numpy.uint32(symmetric)
+        self._vertices = vertex_count
+        self.component = cupy.empty(vertex_count, dtype)
+        self._over_vertices("alone")
+
+    def _over_vertices(self, name: str) -> None:
+        blocks = blocks_for(self._vertices, BLOCK, most=MOST_BLOCKS)
+        arguments = self.component, numpy.uint64(self._vertices)
+        self._module.get_function(name)((blocks,), (BLOCK,), arguments)
+
+    def add_arcs(
+        self,
+        row_offsets: Any,
+        first_row: int,
+        columns: Any,
+        first_arc: int,
+        rows: tuple[int, int] | None = None,
+    ) -> None:
+        """Join the arcs first_arc, first_arc + 1, ... of these rows, of which the first is `first_row`'s.
+
+        `rows` are those that hold the arcs, the first and one more than the last; all by default.
+        """
+        if not len(columns):
+            return
+        low, high = (0, len(row_offsets) - 1) if rows is None else rows
+        numbers = first_row, low, high, first_arc, len(columns)
+        first_row_, low_, high_, first_arc_, arcs = (numpy.uint64(number) for number in numbers)
+        blocks = blocks_for(-(-len(columns) // CHUNK) * 32, BLOCK, most=MOST_BLOCKS)
+        self._module.get_function("join_part")(
+            (blocks,),
+            (BLOCK,),
+            (row_offsets, first_row_, low_, high_, columns, first_arc_, arcs, self.component, self._once),
+        )
+
+    def result(self, started: float) -> ComponentsResult:
+        """Flatten, wait, and return the labels with the time since `started`."""
+        import cupy
+
+        self._over_vertices("flatten")
+        cupy.cuda.get_current_stream().synchronize()
+        return ComponentsResult(self.component, (time.perf_counter() - started) * 1e3, "streamed")
+
+
+def _pinned(held: list[Any]) -> list[Pinned]:
+    try:
+        return [pin(array) for array in held]
+    except PinnedRefused:
+        return []
