@@ -390,7 +390,8 @@ def test_every_layout_of_a_graph_has_its_digest(layout):
     graph = plain(GRAPHS["sparse_random"])
     _, first = run(graph)
     _, measurement = run(LAYOUTS[layout](graph))
-    assert measurement.graph == first.graph
+    same = {key: value for key, value in measurement.graph.items() if key not in ("order", "rows")}
+    assert same == first.graph
     assert measurement.graph["arcs"] == graph.arc_count
     assert run(plain(GRAPHS["skewed_random"]))[1].graph["digest"] != first.graph["digest"]
 

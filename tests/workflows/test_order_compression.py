@@ -1,0 +1,116 @@
+"""The study of orders, layouts and placements: its shape, and its report from a run that a CPU can do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels.order import METHODS
+from pipeline.cli import main
+from pipeline.plan import build_plan
+from pipeline.workflow import load_workflow
+
+WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
+
+ORDERS = ["original", "rcm", "degree", "community"]
+
+
+def run(name: str, cache: Path, *words: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Run a workflow inline and return the sections of its reports by part and title."""
+    arguments = [str(WORKFLOWS / f"{name}.yaml"), "--cache", str(cache), "--cluster", "inline", *words]
+    with pytest.raises(SystemExit) as stop:
+        main.main(["run", *arguments, "--backend", "cpu"])
+    assert not stop.value.code
+    latest = max(cache.glob("runs/*/report.json"), key=lambda path: path.stat().st_mtime)
+    bodies = json.loads(latest.read_text())["reports"]
+    return {
+        body["key"].partition("[")[0]: {section["title"]: section for section in body["sections"]}
+        for body in bodies
+    }
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, dict[str, Any]]]:
+    """Every part of the small study with two orders and two layouts."""
+    chosen = ["--set", "orders=[original, degree]", "--set", "layouts=[csr, varint]", "--set", "pages=200"]
+    small = ["--set", "scale=7", "--set", "side=12"]
+    return run("order_compression_small", tmp_path_factory.mktemp("cache"), *chosen, *small)
+
+
+def column(section: dict[str, Any], name: str) -> list[Any]:
+    return [row[section["columns"].index(name)] for row in section["rows"]]
+
+
+def test_the_study_has_every_combination_and_verifies_each() -> None:
+    plan = build_plan(load_workflow(WORKFLOWS / "order_compression.yaml"))
+    keys = list(plan.runs)
+    for part, graphs, places, layouts in (("cells", 6, 3, 2), ("capped", 1, 2, 2)):
+        for entry in ("bfs", "components"):
+            swept = [key for key in keys if key.startswith(f"{part}.{entry}[")]
+            assert len(swept) == graphs * len(ORDERS) * layouts * places
+            chosen = [key for key in keys if key.startswith(f"{part}.{entry}_auto[")]
+            assert len(chosen) == graphs * places
+            for each in swept + chosen:
+                name, bracket, rest = each.partition("[")
+                assert f"{name}_check{bracket}{rest}" in keys
+
+
+def test_the_large_graph_is_as_large_as_the_reports_and_nothing_of_it_is_kept() -> None:
+    plan = build_plan(load_workflow(WORKFLOWS / "order_compression.yaml"))
+    large: list[Any] = [run for run in plan.runs.values() if run.key.startswith("capped.")]
+    for run in large:
+        assert run.keep is (run.stage.name in ("traverse", "verify", "report")), run.key
+    memory = {int(run.parameters.device_memory) for run in large if run.stage.name == "traverse"}
+    assert memory == {5_800_000_000}
+    (edges,) = [run for run in large if run.stage.name == "ingest"]
+    assert edges.parameters.source.communities.edges >= 1_800_000_000
+
+
+def test_orders_of_the_study_exist() -> None:
+    assert set(ORDERS) <= set(METHODS)
+
+
+def test_both_parts_have_the_tables(parts: dict[str, Any]) -> None:
+    assert len(parts) == 2
+    for sections in parts.values():
+        assert {
+            "Plain and compressed rows, original order",
+            "Compressed searches in detail",
+            "What an order does to each algorithm",
+            "What is best for each algorithm",
+            "Compression by order",
+            "auto against the best order and layout",
+            "What auto expected",
+        } <= set(sections)
+
+
+def test_every_cell_is_in_the_tables_and_passed(parts: dict[str, Any]) -> None:
+    cells, capped = parts.values()
+    best = cells["What is best for each algorithm"]
+    assert column(best, "graph") == ["crawl", "crawl", "road", "road", "kron", "kron"]
+    assert column(best, "algorithm") == ["BFS", "components"] * 3
+    for sections in (cells, capped):
+        table = sections["What is best for each algorithm"]
+        assert set(column(table, "cells")) == {4}
+        assert set(column(table, "all verified")) == {"passed"}
+    assert len(cells["What an order does to each algorithm"]["rows"]) == 3 * 2 * 2
+
+
+def test_bits_by_order_are_those_of_the_rows(parts: dict[str, Any]) -> None:
+    cells, _ = parts.values()
+    table = cells["Compression by order"]
+    assert set(column(table, "csr, bits per arc")) == {32.0}
+    assert all(8.0 <= bits < 20.0 for bits in column(table, "varint, bits per arc"))
+    kron = [row for row in table["rows"] if row[0] == "kron"]
+    assert [row[1] for row in kron] == ["original", "degree"]
+
+
+def test_auto_stands_against_all_cells_of_its_place(parts: dict[str, Any]) -> None:
+    cells, _ = parts.values()
+    table = cells["auto against the best order and layout"]
+    assert column(table, "algorithm") == ["BFS"] * 3 + ["components"] * 3
+    assert set(column(table, "cells")) == {4}
+    assert all(column(table, "because"))
