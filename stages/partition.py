@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stages.artifacts import Graph, Ordering, Partition
+from stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
-    from kernels.partition import PartitionedGraph, RankGraph, RankSize
+    from pathlib import Path
+
+    from kernels.partition import PartitionedGraph, RankSize
     from stages.artifacts import Array
     from stages.context import Context
 
 
 COMPILED = 52 << 20
 """Measured: what Numba takes to compile the distributor, and to be there at all."""
+
+RANKS_AT_ONCE = 16
+"""Ranks whose subgraphs are written in one pass over the graph: each has twelve arrays open."""
+
+SINK_BYTES = 1 << 20
+"""Of a shard that an open array fills, on average half of it."""
 
 
 class PartitionParameters(Parameters):
@@ -26,37 +35,51 @@ class PartitionParameters(Parameters):
     ranks: int = Field(default=1, ge=1, le=65536)
     """Ranks (one GPU or worker each) that share the graph."""
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
-    """Vertices with more out-neighbours than this are delegates; `auto` chooses from the graph."""
+    """Vertices with more out-neighbours than this are delegates; `auto` takes the one that a cost model finds
+    fastest."""
+    hosts: int = Field(default=1, ge=1, le=65536)
+    """Machines that the ranks are spread over evenly, for the cost model."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> PartitionParameters:
+        if self.ranks % self.hosts:
+            raise ValueError(f"{self.ranks} ranks do not make {self.hosts} equal hosts")
+        return self
 
 
 def partition(context: Context, parameters: PartitionParameters, *, input: Graph) -> Partition:  # noqa: A002
-    """Distribute the arcs of a graph, one rank at a time.
+    """Distribute the arcs of a graph, range of rows by range of rows on all workers.
 
-    Raises `StageError` when a rank's vertices would not fit 32-bit local ids.
+    In memory are the delegates, an index of them in 3/16 of a byte for each vertex, and a few ranges. Raises
+    `StageError` when a rank's vertices would not fit 32-bit local ids.
     """
-    import numpy
+    from dataclasses import asdict
 
     from kernels.jit import set_threads
-    from kernels.partition import build_rank, separate, storage_of, suggest_threshold
+    from kernels.partition import storage_of
+    from kernels.partition.distribute import check_ranks
+    from kernels.partition.model import choose_threshold
     from stages.errors import StageError
+    from stages.partitioning.counting import find_delegates, take_census
 
     set_threads(context.machine.threads)
-    row_offsets, columns = numpy.asarray(input.row_offsets), numpy.asarray(input.column_indices)
     ranks, threshold = parameters.ranks, parameters.threshold
-    if threshold == "auto":
-        threshold = suggest_threshold(row_offsets, columns, ranks)
-        context.log(f"threshold {threshold} chosen from the degrees")
     try:
-        separation = separate(row_offsets, ranks=ranks, threshold=threshold, dtype=columns.dtype)
+        check_ranks(input.vertex_count, ranks)
     except ValueError as error:
         raise StageError(str(error)) from None
+    census = take_census(context, input)
+    if threshold == "auto":
+        threshold = choose_threshold(census, ranks, hosts=parameters.hosts)
+        context.log(f"threshold {threshold} chosen from the degrees")
+    dtype = input.column_indices.dtype
+    delegates, index = find_delegates(context, input, threshold, dtype)
     arrays: dict[str, Array] = {}
-    sizes = []
-    for rank in range(ranks):
-        # Nothing here keeps the rank: it is gone before the next one is built.
-        sizes.append(_store(context, arrays, build_rank(row_offsets, columns, separation, rank)))
-        context.progress(rank + 1, ranks, "ranks")
-    delegates = separation.delegates
+    sizes: list[RankSize] = []
+    for low in range(0, ranks, RANKS_AT_ONCE):
+        high = min(ranks, low + RANKS_AT_ONCE)
+        _distribute(context, input, index, ranks, range(low, high), arrays, sizes)
+    statistics = storage_of(sizes, vertex_count=input.vertex_count, delegate_count=len(delegates))
     return Partition(
         arrays=arrays,
         delegates=delegates,
@@ -68,18 +91,34 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
         symmetric=input.symmetric,
         deduplicated=input.deduplicated,
         loop_count=input.loop_count,
-        statistics=storage_of(sizes, vertex_count=input.vertex_count, delegate_count=len(delegates)),
+        statistics={**statistics, "thresholds": [asdict(division) for division in census.curve()]},
     )
 
 
-def _store(context: Context, arrays: dict[str, Array], part: RankGraph) -> RankSize:
-    from kernels.partition import rank_size, to_arrays
+def _distribute(
+    context: Context,
+    graph: Graph,
+    index: tuple[Path, Path, Path],
+    ranks: int,
+    some: range,
+    arrays: dict[str, Array],
+    sizes: list[RankSize],
+) -> None:
+    """Write the subgraphs of some ranks in one pass over the graph."""
+    from stages.partitioning.ranges import SplitTask, ranges, split_range
+    from stages.partitioning.writing import RankWriter
 
-    for name, array in to_arrays(part).items():
-        sink = context.sink(array.dtype)
-        sink.append(array)
-        arrays[name] = sink.close()
-    return rank_size(part)
+    writers = [RankWriter(context, rank, graph.column_indices.dtype) for rank in some]
+    cuts = list(ranges(graph))
+    tasks = (SplitTask(rows, index, ranks, some.start, some.stop) for rows in cuts)
+    for rows, shares in zip(cuts, context.map(split_range, tasks), strict=True):
+        for writer, share in zip(writers, shares, strict=True):
+            writer.add(share)
+        context.progress(some.start * graph.arc_count + rows.end * len(some), ranks * graph.arc_count, "arcs")
+    for writer in writers:
+        found, size = writer.close()
+        arrays.update(found)
+        sizes.append(size)
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:
@@ -104,14 +143,17 @@ def _estimate(
     width = 4 if n < 1 << 32 else 8
     known = parameters.threshold if isinstance(parameters.threshold, int) else 16
     delegates = min(n, m // (known + 1))
-    whole_graph = 8 * n + width * m
-    # Besides the graph: the degrees and their test, the delegate index, one rank's counts, offsets and arcs
-    # (ranks differ by a few per cent), and for "auto" a histogram of 2^16 degrees for each row block.
-    one_rank = (24 * n + (width + 1) * m) // p + 40 * delegates
-    histograms = machine.threads * 8 * (1 << 19) if parameters.threshold == "auto" else 0
+    # Capped degrees, which are mapped, and the delegates' index; both are not there at once.
+    counted = max(2 * n, n // 4 + (8 + 2 * width) * delegates)
+    # A range's offsets, columns and shares, in every task under way and one more that is written.
+    arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
+    ranks = min(p, RANKS_AT_ONCE)
+    one_range = (2 * width + 8) * arcs + 24 * rows + 8 * ranks * min(delegates, rows)
+    tasks = 1 + 2 * machine.threads
+    histograms = machine.threads * 16 * (1 << 19)
     size = 8 * n + 8 * delegates * p + width * m + 4 * n
     return Need(
-        host_bytes=COMPILED + whole_graph + 13 * n + max(one_rank, histograms + 16 * n),
+        host_bytes=COMPILED + counted + tasks * one_range + histograms + 12 * ranks * SINK_BYTES,
         device_bytes=0,
         outputs=(
             Extent(
@@ -129,7 +171,7 @@ def _estimate(
 
 STAGE = Stage(
     name="partition",
-    version=1,
+    version=2,
     about="Splits a graph over ranks by degree separation (Pan, Pearce, Owens 2018).",
     parameters=PartitionParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph to split")},

@@ -36,17 +36,23 @@ are in the numbering that was partitioned. Everything here runs on the CPU with 
 from __future__ import annotations
 
 from kernels.partition.assemble import assemble
+from kernels.partition.census import Census, Division, take_census
 from kernels.partition.components import components
 from kernels.partition.distribute import build_rank, partition, separate
 from kernels.partition.layout import PartitionedGraph, RankGraph, Separation, Subgraph, from_arrays, to_arrays
+from kernels.partition.model import Machine, Prediction, choose_threshold, predict
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import PartitionSearch, prepare, search_rank
 from kernels.partition.storage import RankSize, rank_size, storage, storage_of
 from kernels.partition.threshold import suggest_threshold
 
 __all__ = [
+    "Census",
+    "Division",
+    "Machine",
     "PartitionSearch",
     "PartitionedGraph",
+    "Prediction",
     "RankGraph",
     "RankSize",
     "SearchOptions",
@@ -54,9 +60,11 @@ __all__ = [
     "Subgraph",
     "assemble",
     "build_rank",
+    "choose_threshold",
     "components",
     "from_arrays",
     "partition",
+    "predict",
     "prepare",
     "rank_size",
     "search_rank",
@@ -64,5 +72,6 @@ __all__ = [
     "storage",
     "storage_of",
     "suggest_threshold",
+    "take_census",
     "to_arrays",
 ]

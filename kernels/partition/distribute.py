@@ -26,6 +26,16 @@ from kernels.partition.layout import (
 from kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 
+def check_ranks(vertex_count: int, ranks: int) -> None:
+    """Raise ValueError for fewer than one rank, or a rank with 2^32 - 1 vertices or more."""
+    if ranks < 1:
+        raise ValueError(f"ranks is {ranks}; a partition needs at least 1")
+    if local_count(vertex_count, ranks, 0) >= int(NORMAL):
+        raise ValueError(
+            f"{vertex_count} vertices on {ranks} ranks do not fit 32-bit local ids; use more ranks"
+        )
+
+
 def separate(row_offsets: NDArray[Any], *, ranks: int, threshold: int, dtype: Any = None) -> Separation:
     """Find the delegates: the vertices with more than `threshold` out-neighbours (section III-A).
 
@@ -37,13 +47,10 @@ def separate(row_offsets: NDArray[Any], *, ranks: int, threshold: int, dtype: An
     Raises ValueError for fewer than one rank, a negative threshold, or a rank with 2^32 - 1 vertices or more.
 
     """
-    if ranks < 1:
-        raise ValueError(f"ranks is {ranks}; a partition needs at least 1")
     if threshold < 0:
         raise ValueError(f"threshold is {threshold}; it is a number of neighbours, at least 0")
     n = len(row_offsets) - 1
-    if local_count(n, ranks, 0) >= int(NORMAL):
-        raise ValueError(f"{n} vertices on {ranks} ranks do not fit 32-bit local ids; use more ranks")
+    check_ranks(n, ranks)
     delegates = numpy.flatnonzero(numpy.diff(row_offsets) > threshold)
     delegate_index = numpy.full(n, NORMAL, numpy.uint32)
     delegate_index[delegates] = numpy.arange(len(delegates), dtype=numpy.uint32)

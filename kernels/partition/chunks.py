@@ -1,0 +1,179 @@
+"""The edge distributor over a range of rows: what the range adds to the subgraphs of some ranks.
+
+Rows of every subgraph ascend with the graph's, so that a rank's subgraph is what the ranges add, one after
+another; no more of the graph than a range is in memory. `kernels.partition.distribute` says which arc goes
+where.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.bits import set_bits
+from kernels.jit import serial
+
+
+class DelegateIndex(NamedTuple):
+    """Which vertices are delegates, and their positions, in 3/16 of a byte for each vertex."""
+
+    words: NDArray[Any]  # uint64, bit v % 64 of word v // 64
+    before: NDArray[Any]  # uint32, delegates before each word
+    degrees: NDArray[Any]  # int64, of each delegate
+
+
+class Share(NamedTuple):
+    """What a range adds to one rank: lengths of rows and their columns, by subgraph."""
+
+    lengths: dict[str, NDArray[Any]]  # uint32
+    columns: dict[str, NDArray[Any]]
+
+
+def delegate_words(delegates: NDArray[Any]) -> NDArray[Any]:
+    """Pack flags of vertices, the first of which is a multiple of 64, into uint64 words."""
+    padded = numpy.zeros(-(-len(delegates) // 64) * 64, numpy.bool_)
+    padded[: len(delegates)] = delegates
+    return numpy.packbits(padded, bitorder="little").view(numpy.dtype("<u8"))
+
+
+def index_delegates(words: NDArray[Any], degrees: NDArray[Any]) -> DelegateIndex:
+    """Complete the words of all vertices; `degrees` are those of the delegates, ascending by vertex."""
+    counts = numpy.bitwise_count(words)
+    before = numpy.zeros(len(words), numpy.uint32)
+    numpy.cumsum(counts[:-1], out=before[1:], dtype=numpy.uint32)
+    return DelegateIndex(words, before, degrees)
+
+
+@serial
+def _position(v, words, before):  # type: ignore[no-untyped-def]
+    """Give a vertex's position among the delegates, -1 for a normal vertex."""
+    word = words[v >> 6]
+    bit = numpy.uint64(v & 63)
+    if not (word >> bit) & numpy.uint64(1):
+        return numpy.int64(-1)
+    below = word & ((numpy.uint64(1) << bit) - numpy.uint64(1))
+    return numpy.int64(before[v >> 6]) + numpy.int64(set_bits(below))
+
+
+@serial
+def _owner(u, position, w, other, degrees, ranks):  # type: ignore[no-untyped-def]
+    """Give the rank of a dd arc: that of its end of lower degree, of the smaller vertex where they equal."""
+    if degrees[position] != degrees[other]:
+        return (u if degrees[position] < degrees[other] else w) % ranks
+    return min(u, w) % ranks
+
+
+@serial
+def _count(first_row, offsets, columns, words, before, degrees, ranks, low, high, normal, delegate):  # type: ignore[no-untyped-def]
+    base = offsets[0]
+    seen = 0
+    for row in range(len(offsets) - 1):
+        u = first_row + row
+        position = _position(u, words, before)
+        own = u % ranks
+        if position < 0 and not low <= own < high:
+            continue
+        for arc in range(offsets[row] - base, offsets[row + 1] - base):
+            w = numpy.int64(columns[arc])
+            other = _position(w, words, before)
+            if position < 0:
+                normal[0 if other < 0 else 1, row] += 1
+                continue
+            rank = w % ranks if other < 0 else _owner(u, position, w, other, degrees, ranks)
+            if low <= rank < high:
+                delegate[0 if other < 0 else 1, rank - low, seen] += 1
+        if position >= 0:
+            seen += 1
+
+
+@serial
+def _fill(  # type: ignore[no-untyped-def]
+    first_row, offsets, columns, words, before, degrees, ranks, low, high, places, nn, nd, dn, dd
+):
+    base = offsets[0]
+    for row in range(len(offsets) - 1):
+        u = first_row + row
+        position = _position(u, words, before)
+        own = u % ranks
+        if position < 0 and not low <= own < high:
+            continue
+        for arc in range(offsets[row] - base, offsets[row + 1] - base):
+            w = numpy.int64(columns[arc])
+            other = _position(w, words, before)
+            if position < 0:
+                kind = 0 if other < 0 else 1
+                rank = own
+            elif other < 0:
+                kind = 2
+                rank = w % ranks
+            else:
+                kind = 3
+                rank = _owner(u, position, w, other, degrees, ranks)
+            if not low <= rank < high:
+                continue
+            place = places[kind, rank - low]
+            places[kind, rank - low] = place + 1
+            if kind == 0:
+                nn[place] = columns[arc]
+            elif kind == 1:
+                nd[place] = other
+            elif kind == 2:
+                dn[place] = w // ranks
+            else:
+                dd[place] = other
+
+
+def split_rows(
+    row_offsets: NDArray[Any],
+    columns: NDArray[Any],
+    first_row: int,
+    index: DelegateIndex,
+    *,
+    ranks: int,
+    low: int,
+    high: int,
+) -> list[Share]:
+    """Give what a range of rows adds to ranks `low` to `high` - 1.
+
+    Parameters
+    ----------
+    row_offsets : int64 (rows + 1,), of the range; need not begin at 0.
+    columns : of the range alone, uint32 or uint64.
+    first_row : the vertex of the first row.
+
+    """
+    rows = len(row_offsets) - 1
+    first, last = first_row >> 6, (first_row + rows + 63) >> 6
+    here = numpy.unpackbits(index.words[first:last].view(numpy.uint8), bitorder="little")
+    delegates = int(here[first_row - 64 * first :][:rows].sum())
+    normal = numpy.zeros((2, rows), numpy.uint32)
+    delegate = numpy.zeros((2, high - low, delegates), numpy.uint32)
+    common = (first_row, row_offsets, columns, *index, ranks, low, high)
+    _count(*common, normal, delegate)
+    # Rows of a rank: those of its own vertices, and those of all delegates.
+    own = [numpy.arange((rank - first_row) % ranks, rows, ranks) for rank in range(low, high)]
+    totals = numpy.zeros((4, high - low + 1), numpy.int64)
+    for place, mine in enumerate(own):
+        totals[:2, place + 1] = normal[:, mine].sum(axis=1, dtype=numpy.int64)
+        totals[2:, place + 1] = delegate[:, place].sum(axis=1, dtype=numpy.int64)
+    starts = numpy.cumsum(totals, axis=1)
+    ids = (columns.dtype, numpy.uint32, numpy.uint32, numpy.uint32)
+    filled = [numpy.empty(int(starts[kind, -1]), dtype) for kind, dtype in enumerate(ids)]
+    _fill(*common, starts[:, :-1].copy(), *filled)
+    return [
+        Share(
+            {
+                "nn": normal[0, mine],
+                "nd": normal[1, mine],
+                "dn": delegate[0, place],
+                "dd": delegate[1, place],
+            },
+            {
+                name: filled[kind][starts[kind, place] : starts[kind, place + 1]]
+                for kind, name in enumerate(("nn", "nd", "dn", "dd"))
+            },
+        )
+        for place, mine in enumerate(own)
+    ]

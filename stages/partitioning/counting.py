@@ -1,0 +1,67 @@
+"""The passes over a graph before its arcs are distributed: degrees, the census, and the delegates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stages.partitioning.ranges import CountTask, count_range, offset_pieces, ranges
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kernels.partition.census import Census
+    from stages.artifacts import Graph
+    from stages.context import Context
+
+
+def take_census(context: Context, graph: Graph) -> Census:
+    """Count the graph's vertices and arcs by degree, over all workers."""
+    import numpy
+
+    from kernels.partition.census import LARGEST, Census, capped
+
+    file = context.scratch / "degrees.npy"
+    of_degree, busier, quieter = (numpy.zeros(LARGEST + 1, numpy.int64) for _ in range(3))
+    degrees = numpy.lib.format.open_memmap(file, "w+", numpy.uint16, (max(1, graph.vertex_count),))
+    for first, offsets in offset_pieces(graph):
+        piece = capped(numpy.diff(offsets))
+        degrees[first : first + len(piece)] = piece
+        of_degree += numpy.bincount(piece, minlength=LARGEST + 1)
+    degrees.flush()
+    del degrees
+    done = 0
+    tasks = (CountTask(rows, file) for rows in ranges(graph))
+    for by_busier, by_quieter in context.map(count_range, tasks):
+        busier += by_busier
+        quieter += by_quieter
+        done = int(busier.sum())
+        context.progress(done, graph.arc_count, "arcs counted")
+    file.unlink()
+    return Census(of_degree, busier, quieter)
+
+
+def find_delegates(
+    context: Context, graph: Graph, threshold: int, dtype: Any
+) -> tuple[NDArray[Any], tuple[Path, Path, Path]]:
+    """List the vertices above the threshold, and write their index to files for the workers."""
+    import numpy
+
+    from kernels.partition.chunks import delegate_words, index_delegates
+
+    words, vertices, degrees = [], [], []
+    for first, offsets in offset_pieces(graph):
+        lengths = numpy.diff(offsets)
+        above = lengths > threshold
+        words.append(delegate_words(above))
+        vertices.append((numpy.flatnonzero(above) + first).astype(dtype))
+        degrees.append(lengths[above])
+    empty = numpy.empty(0, numpy.int64)
+    index = index_delegates(
+        numpy.concatenate([numpy.zeros(1 if not words else 0, numpy.uint64), *words]),
+        numpy.concatenate([empty, *degrees]),
+    )
+    files = tuple(context.scratch / f"{name}.npy" for name in index._fields)
+    for file, array in zip(files, index, strict=True):
+        numpy.save(file, array)
+    return numpy.concatenate([empty.astype(dtype), *vertices]), (files[0], files[1], files[2])

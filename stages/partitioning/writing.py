@@ -1,0 +1,92 @@
+"""One rank's subgraphs as they grow: columns go to the artifact, row lengths to files until all are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kernels.partition import RankSize
+    from kernels.partition.chunks import Share
+    from stages.artifacts import Array
+    from stages.context import Context, Sink
+
+PIECE_ROWS = 1 << 20
+"""Rows whose lengths become offsets at once; a multiple of 64."""
+
+
+class RankWriter:
+    """Takes a rank's shares in the order of their ranges; `close` hands out its arrays by name."""
+
+    def __init__(self, context: Context, rank: int, column_dtype: Any) -> None:
+        import numpy
+
+        self._context = context
+        self._rank = rank
+        self._width = numpy.dtype(column_dtype).itemsize
+        self._sinks: dict[str, Sink] = {}
+        self._files: dict[str, BinaryIO] = {}
+        self._arcs = dict.fromkeys(("nn", "nd", "dn", "dd"), 0)
+        self._rows = dict(self._arcs)
+        for name in self._arcs:
+            self._sinks[name] = context.sink(column_dtype if name == "nn" else numpy.uint32)
+            self._files[name] = (context.scratch / f"rank{rank}-{name}").open("w+b")
+
+    def add(self, share: Share) -> None:
+        """Append what a range adds."""
+        for name in self._arcs:
+            self._sinks[name].append(share.columns[name])
+            share.lengths[name].tofile(self._files[name])
+            self._arcs[name] += len(share.columns[name])
+            self._rows[name] += len(share.lengths[name])
+
+    def close(self) -> tuple[dict[str, Array], RankSize]:
+        """End all arrays."""
+        from kernels.partition import RankSize
+
+        arrays: dict[str, Array] = {}
+        prefix = f"rank{self._rank}"
+        subgraph_bytes = list_bytes = 0
+        for name in self._arcs:
+            arrays[f"{prefix}/{name}/column_indices"] = self._sinks[name].close()
+            offsets, sources, listed = self._close_rows(name)
+            arrays[f"{prefix}/{name}/row_offsets"] = offsets
+            width = self._width if name == "nn" else 4
+            subgraph_bytes += width * self._arcs[name] + self._offset_width(name) * (self._rows[name] + 1)
+            if name != "nn":
+                kind = "source_list" if name == "nd" else "source_mask"
+                arrays[f"{prefix}/{name}/{kind}"] = sources
+                list_bytes += listed
+        return arrays, RankSize(tuple(self._arcs.values()), subgraph_bytes, list_bytes)
+
+    def _offset_width(self, name: str) -> int:
+        return 4 if self._arcs[name] < 1 << 32 else 8
+
+    def _close_rows(self, name: str) -> tuple[Array, Array, int]:
+        """Turn lengths into row offsets, and into the list or mask of filled rows, with its bytes."""
+        import numpy
+
+        from kernels.partition.chunks import delegate_words
+
+        file = self._files[name]
+        file.seek(0)
+        dtype = numpy.uint32 if self._offset_width(name) == 4 else numpy.int64
+        offsets = self._context.sink(dtype)
+        sources = self._context.sink(numpy.uint32 if name == "nd" else numpy.dtype("<u8"))
+        offsets.append(numpy.zeros(1, dtype))
+        total = listed = 0
+        for first in range(0, self._rows[name], PIECE_ROWS):
+            lengths: NDArray[Any] = numpy.fromfile(file, numpy.uint32, PIECE_ROWS)
+            upto = numpy.cumsum(lengths, dtype=numpy.int64) + total
+            total = int(upto[-1])
+            offsets.append(upto.astype(dtype))
+            if name == "nn":
+                continue
+            filled = lengths > 0
+            some = numpy.flatnonzero(filled) + first if name == "nd" else delegate_words(filled)
+            sources.append(some.astype(numpy.uint32) if name == "nd" else some)
+            listed += (4 if name == "nd" else 8) * len(some)
+        file.close()
+        (self._context.scratch / f"rank{self._rank}-{name}").unlink()
+        return offsets.close(), sources.close(), listed
