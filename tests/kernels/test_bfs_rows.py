@@ -25,15 +25,29 @@ from tests.kernels.cuda_case import fast_csr
 STRATEGIES = strategies_in("kernels.bfs.rows")
 LARGE = large_graph(3)
 
+
+def searched(strategy, layout) -> bool:
+    """Rows of `csr` are columns, which a strategy for streams of bytes leaves to its namesake."""
+    return not (strategy == "host_rows" and layout == "csr")
+
+
+def _on_cpu() -> list[str]:
+    """A strategy for each implementation, not one that borrows it from its namesake."""
+    first: dict[str, str] = {}
+    for each in sorted(STRATEGIES.values(), key=lambda each: (each.name not in (each.cpu or ""), each.name)):
+        if each.cpu:
+            first.setdefault(each.cpu, each.name)
+    return sorted(first.values())
+
+
 ON_CPU = [
-    pytest.param(name, layout, "cpu", id=f"{name}-{layout}-cpu")
-    for name in sorted(STRATEGIES)
-    for layout in LAYOUTS
+    pytest.param(name, layout, "cpu", id=f"{name}-{layout}-cpu") for name in _on_cpu() for layout in LAYOUTS
 ]
 ON_CUDA = [
     pytest.param(name, layout, "cuda", id=f"{name}-{layout}-cuda", marks=pytest.mark.gpu)
     for name in sorted(STRATEGIES)
     for layout in LAYOUTS
+    if STRATEGIES[name].cuda and searched(name, layout)
 ]
 on_each = pytest.mark.parametrize(("strategy", "layout", "backend"), ON_CPU + ON_CUDA)
 on_cuda = pytest.mark.parametrize(("strategy", "layout", "backend"), ON_CUDA)
@@ -89,9 +103,9 @@ def search_all(
 
 
 def test_the_strategies_are_named_as_those_on_columns() -> None:
-    assert {"top_down", "direction_optimizing"} == set(STRATEGIES)
+    assert {"top_down", "direction_optimizing"} <= set(STRATEGIES)
     assert set(STRATEGIES) < set(strategies_in("kernels.bfs"))
-    assert {"csr", "varint"} <= set(LAYOUTS)
+    assert {"csr", "varint", "blocks", "elias_fano"} == set(LAYOUTS)
 
 
 @on_each
@@ -145,7 +159,8 @@ def test_a_graph_with_levels_of_every_kind(strategy, layout, backend, output) ->
         result = search.run(source)
         directions |= set(result.directions)
         check(result, LARGE, source, output)
-    assert ("pull" in directions) == (strategy == "direction_optimizing")
+    if strategy in ("direction_optimizing", "top_down"):
+        assert ("pull" in directions) == (strategy == "direction_optimizing")
     # A search leaves nothing behind that the next one sees.
     first = fetch(search.run(7).distance if output == "distance" else search.run(7).predecessor).copy()
     check(search.run(0), LARGE, 0, output)

@@ -13,8 +13,9 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.atomics import fetch_add
-from kernels.bfs.cpu.pull import bitmap_to_queue, pull_words, queue_to_bitmap
-from kernels.bfs.cpu.push import STRETCH, commit, push_alone, push_chunk
+from kernels.bfs.cpu.directions import pull_words, push_alone, push_chunk
+from kernels.bfs.cpu.pull import bitmap_to_queue, queue_to_bitmap
+from kernels.bfs.cpu.push import STRETCH, commit
 from kernels.jit import serial
 from kernels.team import (
     KIND,

@@ -23,7 +23,9 @@ class CPUSearch:
     Parameters
     ----------
     row_offsets : int64 (vertices + 1,).
-    column_indices : uint32 or uint64 (arcs,); ascending lists.
+    column_indices : uint32 or uint64 (arcs,); ascending lists. Or rows as `kernels.bfs.rows.cpu.readers` has
+        them, with a field `dtype` that is an empty array of the neighbours' type; `row_offsets` are then the
+        offsets of their bytes, which stand for arcs wherever those are weighed.
     output : "distance", "predecessor" or "both".
     max_depth : do not expand beyond this distance.
     pull : whether levels may be searched bottom-up, which needs a symmetric graph.
@@ -38,7 +40,7 @@ class CPUSearch:
     def __init__(
         self,
         row_offsets: NDArray[Any],
-        column_indices: NDArray[Any],
+        column_indices: Any,
         *,
         output: str,
         max_depth: int | None,
@@ -53,8 +55,10 @@ class CPUSearch:
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be 1 or more")
         n = len(row_offsets) - 1
-        index = column_indices.dtype
-        _compile_marking(row_offsets, column_indices)
+        encoded = isinstance(column_indices, tuple)
+        index = column_indices.dtype.dtype if encoded else column_indices.dtype
+        mark = mark_isolated_rows() if encoded else mark_isolated
+        _compile_marking(mark, row_offsets, column_indices, index)
         started = time.perf_counter()
         words = (n + 63) // 64
         narrow = n < 1 << 31
@@ -66,7 +70,8 @@ class CPUSearch:
         threads = threads or thread_count()
         heads = numpy.empty(n if pull else 0, index)
         done_before = numpy.zeros(words, numpy.uint64)
-        active = mark_isolated(row_offsets, column_indices, heads, done_before) if pull else n
+        active = mark(row_offsets, column_indices, heads, done_before) if pull else n
+        arcs = int(row_offsets[-1]) if encoded else len(column_indices)
         self._directions = numpy.empty(n + 1, numpy.uint8)
         self._arrays = (
             row_offsets,
@@ -86,7 +91,7 @@ class CPUSearch:
         )
         self._team = Team(levels.member, threads, levels.WORDS)
         # Waking helpers costs as much as searching this many arcs, so a small graph does without.
-        self._helped = threads > 1 and len(column_indices) >= serial_below
+        self._helped = threads > 1 and arcs >= serial_below
         self._setting = {
             levels.MAX_DEPTH: n if max_depth is None else max_depth,
             levels.ALONE: int(not self._helped),
@@ -95,7 +100,7 @@ class CPUSearch:
             levels.BETA: beta,
             levels.SERIAL_BELOW: serial_below,
             levels.UNVISITED: active,
-            levels.UNEXPLORED: len(column_indices),
+            levels.UNEXPLORED: arcs,
             KIND: levels.START,
         }
         self._vertices = n
@@ -126,11 +131,17 @@ class CPUSearch:
         )
 
 
-def _compile_marking(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> None:
+def _compile_marking(mark: Any, row_offsets: NDArray[Any], columns: Any, index: Any) -> None:
     # Kept out of the preparation's time, which is that of a process that has searched before.
-    mark_isolated(
-        row_offsets[:1], column_indices[:0], column_indices[:0].copy(), numpy.empty(0, numpy.uint64)
-    )
+    columns = columns if isinstance(columns, tuple) else columns[:0]
+    mark(row_offsets[:1], columns, numpy.empty(0, index), numpy.empty(0, numpy.uint64))
+
+
+def mark_isolated_rows() -> Any:
+    """`mark_isolated` for rows that are decoded where they are read."""
+    from kernels.bfs.rows.cpu.steps import mark_isolated as of_rows
+
+    return of_rows
 
 
 @serial

@@ -9,9 +9,15 @@
 
 constexpr u32 STAGE = 96;        // entries that a warp holds back before it reserves room in the queue
 constexpr u32 STAGE_FULL = 64;
-constexpr u32 MOST_IN_UNIT = 256;  // neighbours of a unit, in every layout
 constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
-constexpr u32 LISTED = 320;       // decoded neighbours that a warp lists: those of a unit, and what was there before
+#if LAYOUT_NUMBER_OF(LAYOUT) == 2
+constexpr u32 MOST_IN_UNIT = 2 * UNIT_BYTES;  // neighbours: a byte each at least, in up to two stretches of a row
+#else
+constexpr u32 MOST_IN_UNIT = UNIT_ARCS;
+#endif
+// Decoded neighbours that a warp lists: those of a unit, and what was there before. It is in cuda/search.py too.
+constexpr u32 LISTED = MOST_IN_UNIT + 64;
+static_assert(LISTED == (LAYOUT_NUMBER_OF(LAYOUT) == 2 ? 576 : 320), "cuda/search.py reserves as much");
 constexpr u32 TOGETHER = 2;       // of a lane that are claimed at once
 constexpr VERTEX SAMPLED = 64;   // a flood reads the weight of one in so many vertices
 

@@ -20,7 +20,7 @@ TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in state.cuh
 STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of state.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
-LISTED = 320  # neighbours that a warp lists in push.cuh, with a byte for each
+LISTED, LISTED_OF_VARINT = 320, 576  # neighbours that a warp lists in push.cuh, with a byte for each
 STAGE_BYTES = 96 * 8  # of a warp's stage there
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
@@ -93,7 +93,8 @@ class RowsSearch:
             raise ValueError(f"block is {block}; it must be a multiple of 32 up to {most_threads}")
         most_shared = (shared_bytes() - STATIC_SHARED) & ~15
         shared = min(most_shared, shared_kilobytes * 1024 & ~15)
-        lists = block // 32 * LISTED * (dtype.itemsize + 1)
+        listed = LISTED_OF_VARINT if rows.layout == "varint" else LISTED
+        lists = block // 32 * listed * (dtype.itemsize + 1)
         needed = max(lists + block // 32 * STAGE_BYTES, block // 32 * WAITING * dtype.itemsize)
         if shared < needed:
             raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")

@@ -1,0 +1,51 @@
+"""Direction-optimizing search of encoded rows on the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernels.bfs.cpu.search import CPUSearch
+from kernels.bfs.rows.cpu.readers import columns_of, readable
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+
+def prepare(
+    rows: EncodedRows,
+    *,
+    output: str = "both",
+    symmetric: bool = True,
+    max_depth: int | None = None,
+    alpha: int = 15,
+    beta: int = 18,
+    serial_below: int = 4096,
+) -> CPUSearch:
+    """Make a symmetric graph's rows ready.
+
+    Constants are those of `kernels.bfs.cpu.direction_optimizing.prepare`; `alpha` compares bytes of rows, and
+    `serial_below` counts them. Raises ValueError if the graph is not symmetric.
+    """
+    if not symmetric:
+        raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
+    if rows.layout == "csr":
+        from kernels.bfs.cpu import direction_optimizing
+
+        return direction_optimizing.prepare(
+            *columns_of(rows),
+            output=output,
+            max_depth=max_depth,
+            alpha=alpha,
+            beta=beta,
+            serial_below=serial_below,
+        )
+    return CPUSearch(
+        rows.arrays["byte_offsets"],
+        readable(rows),
+        output=output,
+        max_depth=max_depth,
+        pull=True,
+        alpha=alpha,
+        beta=beta,
+        serial_below=serial_below,
+    )
