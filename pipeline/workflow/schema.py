@@ -222,7 +222,8 @@ def _about(slot: Slot) -> str:
 
 def _open(schema: Schema) -> Schema:
     """Let a reference stand for every property and item below a schema."""
-    opened = dict(schema)
+    # Pydantic writes the bounds of a size in bytes under names that are no keywords of a schema.
+    opened = {key: value for key, value in schema.items() if key not in ("gt", "ge", "lt", "le")}
     if isinstance(schema.get("properties"), dict):
         opened["properties"] = {name: _or_reference(each) for name, each in schema["properties"].items()}
     for key in ("items", "additionalProperties"):
