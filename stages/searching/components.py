@@ -27,8 +27,7 @@ def find_components(
 
     Raises `StageError` for a strategy or a tuning constant that does not exist for this graph.
     """
-    import numpy
-
+    from kernels.cuda.wake import wake
     from stages.artifacts import Measurement, Traversal
 
     strategy, tuning = parameters.strategy, parameters.tuning
@@ -37,18 +36,14 @@ def find_components(
     notes: list[str] = []
     times = []
     for run in range(1 + RUNS):
+        if graph.backend == "cuda":
+            # Labels may have been copied or graphs read before, and an idle GPU lowers its clocks.
+            wake()
         found, notes = _run(graph, strategy, tuning)
         times.append(found.milliseconds)
         context.progress(run + 1, 1 + RUNS, "runs")
-    component = found.component.get() if graph.backend == "cuda" else found.component
-    started = time.perf_counter()
-    if graph.permutation is not None:
-        from kernels.relabel import components_back
-
-        smallest, result = numpy.empty_like(component), numpy.empty_like(component)
-        components_back(graph.permutation, component, smallest, result)
-        component = result
-    back = (time.perf_counter() - started) * 1e3 if graph.permutation is not None else 0.0
+    component, back = _labels_back(graph, found.component)
+    notes = [*notes, *_told(found)]
     sink = context.sink(component.dtype)
     sink.append(component)
     ends = graph.arc_count if graph.ends is None else int(graph.ends.sum())
@@ -80,6 +75,36 @@ def find_components(
     return traversal, measurement
 
 
+def _labels_back(graph: SearchedGraph, component: Any) -> tuple[Any, float]:
+    """Bring labels to `symmetrize`'s numbering where the search ran, and then to the host; with that time."""
+    on_device = graph.backend == "cuda"
+    back = 0.0
+    if graph.permutation is not None and on_device:
+        from kernels.components.cuda.relabel import components_back as back_on_device
+
+        component, back = back_on_device(graph.permutation, component)
+    elif graph.permutation is not None:
+        import numpy
+
+        from kernels.relabel import components_back
+
+        smallest, result = numpy.empty_like(component), numpy.empty_like(component)
+        started = time.perf_counter()
+        components_back(graph.permutation, component, smallest, result)
+        component, back = result, (time.perf_counter() - started) * 1e3
+    return component.get() if on_device else component, back
+
+
+def _told(found: ComponentsResult) -> list[str]:
+    """Say what a strategy that passes over all arcs did."""
+    if found.passes is None:
+        return []
+    passes = f"{found.passes} pass{'' if found.passes == 1 else 'es'} over all arcs"
+    if found.converged:
+        return [passes]
+    return [f"{passes} left components in parts: the labels are not those of whole components"]
+
+
 def _run(graph: SearchedGraph, strategy: str, tuning: dict[str, Any]) -> tuple[ComponentsResult, list[str]]:
     if graph.partition is not None:
         from kernels.partition import components as over_ranks
@@ -88,11 +113,22 @@ def _run(graph: SearchedGraph, strategy: str, tuning: dict[str, Any]) -> tuple[C
         return over_ranks(graph.partition, symmetric=graph.symmetric), []
     from kernels.components import components
 
-    name = "afforest" if strategy == "auto" else strategy
+    in_parts = graph.placed is not None and graph.placement == "streamed"
+    name = ("streamed" if in_parts else "afforest") if strategy == "auto" else strategy
+    if in_parts and name != "streamed":
+        raise StageError(
+            f"strategy {name!r} does not search rows of placement streamed",
+            hint="leave strategy out, or ask for streamed",
+        )
+    planned = {"buffer_bytes": graph.placed.plan.buffer_bytes} if in_parts and graph.placed else {}
     try:
         constants, notes = checked_tuning("kernels.components", name, graph.backend, tuning)
         found = components(
-            graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=name, **constants
+            graph.row_offsets,
+            graph.columns,
+            symmetric=graph.symmetric,
+            strategy=name,
+            **(planned | constants),
         )
     except ValueError as error:
         raise StageError(str(error)) from None

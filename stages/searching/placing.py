@@ -23,11 +23,7 @@ COLUMNS = "columns"
 def check_placement(parameters: TraverseParameters) -> None:
     """Raise ValueError where a strategy cannot search rows that lie as is asked for."""
     placement, strategy = parameters.placement, parameters.strategy
-    if parameters.algorithm == "components":
-        if placement == "streamed":
-            raise ValueError("components of streamed rows are not found; placement can be pinned")
-        return
-    if placement == "split" and strategy not in ("auto", "host_rows"):
+    if parameters.algorithm == "bfs" and placement == "split" and strategy not in ("auto", "host_rows"):
         raise ValueError(f"placement split is searched by host_rows alone, not by {strategy}")
     if (placement == "streamed") != (strategy == "streamed") and "auto" not in (placement, strategy):
         raise ValueError(f"strategy {strategy} does not search rows of placement {placement}")
@@ -42,7 +38,7 @@ def placement_asked(parameters: TraverseParameters) -> str:
         return asked
     if parameters.strategy == "streamed":
         return "streamed"
-    if parameters.strategy not in HOST_STRATEGIES:
+    if parameters.algorithm == "bfs" and parameters.strategy not in HOST_STRATEGIES:
         return "device"
     return asked
 
@@ -70,7 +66,11 @@ def plan_rows(parameters: TraverseParameters, sizes: Sizes, limits: Limits, back
         if asked == "device":
             limits = replace(limits, host=None)
         return on_host(sizes, limits, asked)
-    names = ("device", "pinned") if parameters.algorithm == "components" else None
+    names: tuple[str, ...] | None = None
+    if parameters.algorithm == "components":
+        # Only one strategy takes rows in parts; all take them pinned.
+        taken = parameters.strategy in ("auto", "streamed")
+        names = ("device", "pinned", "streamed") if taken else ("device", "pinned")
     return on_gpu(sizes, limits, asked, among=names)
 
 

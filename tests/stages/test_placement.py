@@ -63,7 +63,12 @@ def test_a_cap_on_the_device_moves_rows_to_the_host():
         ),
         ({"device_memory": "1GB"}, "no placement fits: streamed, the least, needs .* of device memory"),
         (
-            {"device_memory": "5GB", "algorithm": "components", "host_memory": "1GB"},
+            {
+                "device_memory": "5GB",
+                "algorithm": "components",
+                "strategy": "afforest",
+                "host_memory": "1GB",
+            },
             "no placement fits: pinned, the least",
         ),
     ],
@@ -110,7 +115,10 @@ def test_a_cpu_streams_what_exceeds_host_memory():
             {"placement": "pinned", "strategy": "streamed"},
             "strategy streamed does not search rows of placement pinned",
         ),
-        ({"placement": "streamed", "algorithm": "components"}, "components of streamed rows are not found"),
+        (
+            {"placement": "streamed", "algorithm": "components", "strategy": "afforest"},
+            "strategy afforest does not search rows of placement streamed",
+        ),
         ({"placement": "here"}, "Input should be 'auto'"),
         ({"device_memory": "5.8 parrots"}, "byte unit"),
         ({"host_memory": 0}, "greater than 0"),
@@ -273,14 +281,15 @@ def test_every_placement_on_a_gpu(tmp_path, placement, kind):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("placement", ["split", "pinned"])
+@pytest.mark.parametrize("placement", ["split", "pinned", "streamed"])
 def test_components_of_pinned_rows(placement):
     graph = symmetric_graph(4)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     usual, _, _ = run(graph, algorithm="components")
     traversal, measurement, _ = run(graph, machine, algorithm="components", placement=placement)
     assert numpy.array_equal(traversal.component, usual.component)
-    assert measurement.asked["placement"] == "pinned"
+    assert measurement.asked["placement"] == ("streamed" if placement == "streamed" else "pinned")
+    assert measurement.strategy == ("streamed" if placement == "streamed" else "afforest")
 
 
 @pytest.mark.gpu

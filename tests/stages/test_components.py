@@ -1,0 +1,78 @@
+"""traverse, algorithm components: strategies, placements and numberings give the same labels."""
+
+import numpy
+import pytest
+
+from stages.context import PlainContext
+from stages.errors import StageError
+from stages.reorder import STAGE as REORDER
+from stages.stage import Machine
+from stages.traverse import TraverseParameters, traverse
+from tests.stages.test_placement import symmetric_graph
+from tests.zoo import scipy_components
+
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+def context(backend):
+    return PlainContext(Machine(backend=backend, threads=2, host_memory=1 << 32, device_memory=1 << 32))
+
+
+def find(graph, backend, **parameters):
+    asked = TraverseParameters(algorithm="components", **parameters)
+    return traverse(context(backend), asked, input=graph)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("parameters", "strategy"),
+    [
+        ({}, "afforest"),
+        ({"tuning": {"prune": False}}, "afforest"),
+        ({"tuning": {"giant": "first"}}, "afforest"),
+        ({"strategy": "afforest_multi_pass", "tuning": {"giant": "sampled"}}, "afforest_multi_pass"),
+        ({"strategy": "streamed", "tuning": {"buffer_bytes": 4096}}, "streamed"),
+        ({"placement": "streamed"}, "streamed"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("order", [None, "random"])
+def test_every_way_finds_the_same_labels(backend, parameters, strategy, order):
+    graph = symmetric_graph(4)
+    expected = scipy_components(numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices))
+    given = graph
+    if order:
+        asked = REORDER.parameters.model_validate({"method": order})
+        given = REORDER.run(context("cpu"), asked, input=graph)
+    found, measurement = find(given, backend, **parameters)
+    numpy.testing.assert_array_equal(found.component, expected)
+    assert measurement.strategy == strategy
+    assert len(measurement.searches) >= 3
+    back = [search["map_back_milliseconds"] for search in measurement.searches]
+    assert all(each > 0 for each in back) if order else back == [0.0] * len(back)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_single_pass_says_how_far_it_came(backend):
+    graph = symmetric_graph(4)
+    expected = scipy_components(numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices))
+    found, measurement = find(graph, backend, strategy="afforest_single_pass")
+    whole = numpy.array_equal(found.component, expected)
+    note = "1 pass over all arcs" + ("" if whole else " left components in parts")
+    assert any(each.startswith(note) for each in measurement.notes)
+
+
+def test_an_unfinished_pass_is_said(monkeypatch):
+    """Threads lose links now and then; here one pass links nothing at all."""
+    graph = symmetric_graph(4)
+    monkeypatch.setattr("kernels.components.cpu.passes._pass", lambda *given: True)
+    found, measurement = find(graph, "cpu", strategy="afforest_single_pass")
+    assert (found.component == numpy.arange(graph.vertex_count)).all()
+    assert any("left components in parts" in each for each in measurement.notes)
+
+
+def test_rows_in_parts_are_for_one_strategy():
+    graph = symmetric_graph(4)
+    small = TraverseParameters(algorithm="components", strategy="afforest", host_memory="100KB")
+    with pytest.raises(StageError, match="streamed"):
+        traverse(context("cpu"), small, input=graph)
