@@ -17,7 +17,7 @@ symmetric nothing is skipped.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 from numpy.typing import NDArray
@@ -59,10 +59,12 @@ def components(
     symmetric: bool,
     rounds: int = 2,
     samples: int = 1024,
+    giant: Literal["sampled", "first"] = "sampled",
+    prune: bool = True,
 ) -> ComponentsResult:
     """Label every vertex with the smallest vertex of its (weak) component.
 
-    Raises ValueError for `rounds` below 1.
+    Raises ValueError for `rounds` below 1 and for another `giant`.
 
     Parameters
     ----------
@@ -71,14 +73,20 @@ def components(
     symmetric : whether every arc has its reverse; without it no arc is skipped.
     rounds : neighbours of each vertex that are linked before the sample, at least 1; the paper takes 2.
     samples : vertices looked at to find the largest component; 1024 in the GAP Benchmark Suite.
+    giant : which component is taken for the largest: the sample's most frequent one, or that of vertex 0.
+    prune : whether the largest component's vertices are skipped. Only a symmetric graph's are.
 
     """
     if rounds < 1:
         raise ValueError(f"rounds is {rounds}; it must be at least 1")
+    if giant not in ("sampled", "first"):
+        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
     n = len(row_offsets) - 1
     component = numpy.zeros(n, column_indices.dtype)
     # The same sample in every run; a bad one costs time and never correctness.
     sample = numpy.random.default_rng(27491095).integers(0, max(n, 1), samples if n else 0)
+    if giant == "first":
+        sample = sample[:1] * 0
     votes = numpy.empty(len(sample), component.dtype)
     helped = thread_count() > 1 and n > 4 * _CHUNK
     team = Team(_member, thread_count() if helped else 1, _WORDS)
@@ -87,7 +95,7 @@ def components(
     _compile(team, arguments)
     component[:] = 0  # touches the pages, which is the allocation's work and not the search's
     team.gather()
-    team.state[PRIVATE:] = (0, -1, rounds, int(symmetric))
+    team.state[PRIVATE:] = (0, -1, rounds, int(symmetric and prune))
     started = time.perf_counter()
     team.run(*arguments)
     milliseconds = (time.perf_counter() - started) * 1e3
