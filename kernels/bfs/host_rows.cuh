@@ -12,20 +12,26 @@
 //
 // `heads` holds the first neighbours of every vertex, NO_VERTEX where there are fewer. A bottom-up level looks
 // there first; the vertices that it leaves wait for their rows, read in stretches of 1, 2, 4, ... lines.
+//
+// Of encoded rows (ROWS_OF_BYTES; kernels/bfs/rows/host_rows.cu) `row_offsets` are those of bytes.
 
 #include "kernels/bfs/labels.cuh"
 
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
+#ifdef ROWS_OF_BYTES
+constexpr u32 LINE = 128;                // bytes
+#else
 constexpr u32 LINE = 32;                 // columns that are read at once: one line of 128 bytes, two of u64
+#endif
 constexpr u32 LINES = 32;                // of a word of the bitmap
 constexpr u32 HEAD_GROUP = 4;            // heads that are read at once
-constexpr u64 SPAN = u64(LINE) * LINES;  // columns of a word
+constexpr u64 SPAN = u64(LINE) * LINES;  // columns, or bytes, of a word
 
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which is read after the
 // barrier and zeroed two steps later, when no block can still be reading it. MARKED counts lines of host
 // memory, KEPT those of the device; FIRST_WORD holds the complement of the first word of lines that a mark
 // touched and LAST_WORD one more than the last, so that both grow from 0.
-enum Control : u32 { TICKET = 0, MARKED = 16, KEPT, FIRST_WORD, LAST_WORD, FOUND, ARCS, CONTROL_WORDS = 32 };
+enum Control : u32 { TICKET = 0, ROW_TICKET = 8, MARKED = 16, KEPT, FIRST_WORD, LAST_WORD, FOUND, ARCS, CONTROL_WORDS = 32 };
 constexpr u32 SIDES = 4;
 
 struct HostRows {

@@ -1,0 +1,201 @@
+"""Search of encoded rows in host memory in one launch; see `kernels/bfs/rows/host_rows.cu`."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from kernels.bfs.cuda.host_rows import HEAD_GROUP, LOG_FIRST, LOGGED_LEVELS, in_host_memory
+from kernels.bfs.cuda.host_rows import HostRowsSearch as ColumnsSearch
+from kernels.bfs.cuda.host_rows import prepare as prepare_columns
+from kernels.bfs.cuda.labels import NARROW, Labels
+from kernels.bfs.result import BFSResult
+from kernels.bfs.rows.cuda.search import with_units
+from kernels.bfs.rows.parts import LINE, cut_rows, long_rows
+from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from kernels.layouts import device_rows
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+SOURCE, PREPARATION = "kernels/bfs/rows/host_rows.cu", "kernels/bfs/rows/host_rows_prepare.cu"
+CONTROL_WORDS = 4 * 32  # four copies of kernels/bfs/host_rows.cuh's
+LINES = 32  # of a word, as there
+ROOM = 64 << 20
+"""Bytes of each of the two buffers: 1.3 ms over the link against a few microseconds for a step."""
+
+
+def prepare(
+    rows: EncodedRows,
+    *,
+    output: str,
+    symmetric: bool,
+    max_depth: int | None = None,
+    heads: int = 0,
+    alpha: float = 4.0,
+    room: int = ROOM,
+    block: int = 256,
+    blocks_per_processor: int | None = None,
+    narrow: int = NARROW,
+) -> HostRowsSearch | ColumnsSearch:
+    """Make encoded rows ready whose stream may lie in pinned host memory, all else on the device.
+
+    Parameters
+    ----------
+    rows : of a square graph; CuPy arrays. Columns (`csr`) are searched as `kernels.bfs` does.
+    output, symmetric, max_depth : as for `kernels.bfs.prepare`.
+    heads, alpha : as for `kernels.bfs.cuda.host_rows.prepare`, but `heads` may be any number up to 32, and
+        bytes stand for arcs.
+    room : bytes of each of two buffers on the device; more where 32 rows take more.
+    block, blocks_per_processor : threads of a block, a multiple of 32 up to 256, and how many of them run on
+        a multiprocessor at most; None for as many as fit.
+    narrow : vertices from which predecessors take 64 bits.
+
+    Raises ValueError for a value that a parameter cannot have.
+
+    """
+    started = time.perf_counter()
+    if block % 32 or not 32 <= block <= 256:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 up to 256")
+    if not 0 <= heads <= 32:
+        raise ValueError(f"heads is {heads}; it can be 0 to 32")
+    if rows.layout == "csr":
+        whole = with_units(rows).arrays
+        return prepare_columns(
+            whole["row_offsets"],
+            whole["column_indices"],
+            output=output,
+            symmetric=symmetric,
+            max_depth=max_depth,
+            heads=-(-heads // HEAD_GROUP) * HEAD_GROUP,
+            alpha=alpha,
+            block=block,
+            blocks_per_processor=blocks_per_processor,
+            narrow=narrow,
+        )
+    search = HostRowsSearch(
+        rows,
+        output=output,
+        max_depth=max_depth,
+        heads=heads if symmetric else 0,
+        alpha=alpha,
+        room=room,
+        block=block,
+        blocks_per_processor=blocks_per_processor,
+        narrow=narrow,
+    )
+    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+    return search
+
+
+class HostRowsSearch:
+    """Rows made ready: two buffers for lines, and what `kernels/bfs/host_rows.cuh` keeps on the device."""
+
+    strategy = "host_rows"
+    reason = ""
+    prepare_milliseconds = 0.0
+
+    def __init__(
+        self,
+        rows: EncodedRows,
+        *,
+        output: str,
+        max_depth: int | None,
+        heads: int,
+        alpha: float,
+        room: int,
+        block: int,
+        blocks_per_processor: int | None,
+        narrow: int,
+    ) -> None:
+        import cupy
+        import numpy
+
+        self.output = output
+        self.vertices = rows.vertex_count
+        self._rows = with_units(rows)
+        dtype = numpy.dtype(rows.dtype)
+        stream = self._rows.arrays["stream"]
+        self._over_link = in_host_memory(stream)
+        offsets = cupy.asnumpy(self._rows.arrays["byte_offsets"])
+        cuts, room = cut_rows(offsets, room)
+        long, before = long_rows(offsets, cuts, dtype)
+        line_words = -(-int(offsets[-1]) // (LINE * LINES))
+        del offsets
+
+        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(dtype)}
+        self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
+        grid = resident_blocks(self._kernel, block)
+        if blocks_per_processor is not None:
+            processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+            grid = min(grid, processors * max(1, blocks_per_processor))
+        self._launch = (grid,), (block,)
+
+        given = device_rows(self._rows)
+        words = max(1, -(-self.vertices // 32))
+        nothing = numpy.uint64(0)
+        first = longer = closed = waiting = nothing
+        if heads and self.vertices:
+            first = cupy.empty(self.vertices * heads, dtype)
+            longer, closed, waiting = (cupy.zeros(words, cupy.uint32) for _ in range(3))
+            numbers = numpy.uint64(self.vertices), numpy.uint64(heads)
+            load(PREPARATION, **macros).get_function("find_heads")(
+                (blocks_for(self.vertices, 256, most=1024),),
+                (256,),
+                (*given, *numbers, first, longer, closed),
+            )
+        self._log = cupy.zeros(LOG_FIRST + LOGGED_LEVELS, cupy.uint64)
+        self._arguments = (
+            *given,
+            numpy.uint64(len(stream)),
+            cupy.asarray(cuts),
+            cupy.asarray(long) if len(long) else cupy.empty(1, dtype),
+            cupy.asarray(before),
+            cupy.empty(2 * room, cupy.uint8),
+            numpy.uint64(len(cuts) - 1),
+            numpy.uint64(room),
+            first,
+            longer,
+            closed,
+            *(cupy.zeros(words, cupy.uint32) for _ in range(3)),
+            waiting,
+            cupy.zeros(max(1, line_words), cupy.uint32),
+            self._labels.distance_argument(),
+            self._labels.keys,
+            self._labels.predecessor_argument(),
+            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            self._log,
+            cupy.zeros(1, cupy.uint64),
+            numpy.uint64(self.vertices),
+            numpy.uint64(heads),
+            numpy.float64(alpha),
+            numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
+            numpy.uint64(LOGGED_LEVELS),
+        )
+        cupy.cuda.Device().synchronize()
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; `link_bytes` counts the lines that came out of host memory.
+
+        A line that two parts share is counted once, and comes twice. Raises ValueError for a vertex that does
+        not exist.
+        """
+        import numpy
+
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        arguments = (*self._arguments, numpy.uint64(source))
+        taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
+        levels, host, _ = (int(word) for word in self._log[:LOG_FIRST].get())
+        known = min(levels, LOGGED_LEVELS)
+        pulled = self._log[LOG_FIRST : LOG_FIRST + known].get().tolist() + [0] * (levels - known)
+        distance, predecessor = self._labels.results(self.output)
+        return BFSResult(
+            source,
+            distance,
+            predecessor,
+            taken,
+            tuple("pull" if way else "push" for way in pulled),
+            link_bytes=host * LINE if self._over_link else None,
+        )
