@@ -2,6 +2,9 @@
 
     python -m tests.benchmarks.components kron22 kron24 grid5000 USA-road-NE.pace.gr.xz --only afforest
 
+With `--rows` encoded rows of every layout are searched too, on the device and in pinned memory, and columns
+that are read in parts.
+
 A graph is a name as `tests.benchmarks.deep` takes them or a file that `ingest` reads; `:degree` behind it
 numbers the vertices by descending degree. Times are CUDA events around the launch, medians of `--runs`.
 Labels are compared with those that passes over all arcs converge to, whose arcs all agree.
@@ -12,15 +15,20 @@ from __future__ import annotations
 import argparse
 import itertools
 import statistics
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cupy
 
 from kernels import order
-from kernels.components import components
+from kernels.components import ComponentsResult, components
+from kernels.components import rows as rows_of
 from kernels.components.cuda.afforest import MOST_TRACED, PHASES
 from kernels.cuda.wake import wake
+from kernels.layouts import LAYOUTS, encode
+from kernels.placement.pinned import buffer, pin
 from tests.benchmarks.deep import graph
 
 REFERENCES = {  # milliseconds: goal, ECL-CC, cuGraph
@@ -47,6 +55,59 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def median_of(label: str, run: Callable[[], ComponentsResult], expected: Any, runs: int) -> None:
+    """Print the median time of one more way, each of whose results is checked."""
+    times = []
+    for _ in range(1 + runs):
+        wake()
+        found = run()
+        assert bool((found.component == expected).all()), label
+        times.append(found.milliseconds)
+    print(
+        f"  {label:32} {statistics.median(times[1:]):8.4f} ms, {min(times[1:]):.4f} to {max(times):.4f}",
+        flush=True,
+    )
+
+
+def measure_rows(arrays: tuple[Any, Any], expected: Any, runs: int) -> None:
+    """Time encoded rows in both memories, and columns in parts from pinned buffers."""
+    for layout in LAYOUTS:
+        rows = encode(layout, *arrays)
+        search = rows_of.prepare(rows, symmetric=True)
+        bits = 8 * rows.nbytes / max(1, rows.arc_count)
+        note = f"{bits:.1f} bits/arc, heads {search.prepare_milliseconds:.2f} ms"
+        median_of(f"rows {layout}", search.run, expected, runs)
+        held = {name: buffer(len(array), array.dtype) for name, array in rows.arrays.items()}
+        for name, array in rows.arrays.items():
+            array.get(out=held[name])
+        pinned = {name: pin(array) for name, array in held.items()}
+        views = {name: each.view() for name, each in pinned.items()}
+        far = rows_of.prepare(replace(rows, arrays=views), symmetric=True, heads=search.heads)
+        median_of(f"rows {layout}, pinned", far.run, expected, min(runs, 5))
+        print(f"    {note}", flush=True)
+        del rows, search, far, views, pinned, held
+    columns = arrays[1].get()
+    median_of(
+        "streamed",
+        lambda: components(arrays[0], Sliced(columns), symmetric=True, strategy="streamed"),
+        expected,
+        min(runs, 5),
+    )
+
+
+class Sliced:
+    """Columns that are read in slices alone."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.dtype = array, array.dtype
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, wanted: Any) -> Any:
+        return self.array[wanted]
+
+
 def load(name: str) -> tuple[Any, Any]:
     """Row offsets and columns of a graph, renumbered if its name asks for it."""
     plain = name.removesuffix(":degree")
@@ -57,7 +118,7 @@ def load(name: str) -> tuple[Any, Any]:
     return renumbered
 
 
-def measure(name: str, only: list[str], runs: int) -> None:
+def measure(name: str, only: list[str], runs: int, encoded: bool) -> None:
     """Time and check the variants on one graph."""
     arrays = load(name)
     expected = components(*arrays, symmetric=True, strategy="afforest_multi_pass")
@@ -91,6 +152,8 @@ def measure(name: str, only: list[str], runs: int) -> None:
         elif not found.converged:
             line += "; not converged"
         print(line, flush=True)
+    if encoded:
+        measure_rows(arrays, expected.component, runs)
 
 
 def main() -> None:
@@ -100,9 +163,10 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--only", action="append", default=[], help="a variant by its name; may be repeated")
     parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--rows", action="store_true", help="encoded, pinned and streamed rows as well")
     chosen = parser.parse_args()
     for name in chosen.graphs:
-        measure(name, chosen.only, chosen.runs)
+        measure(name, chosen.only, chosen.runs, chosen.rows)
         cupy.get_default_memory_pool().free_all_blocks()
 
 

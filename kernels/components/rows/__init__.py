@@ -21,6 +21,8 @@ class RowComponents(Protocol):
     """Rows made ready, whose components may be found any number of times."""
 
     prepare_milliseconds: float
+    heads: Any
+    """First neighbours on the device, to be shared with rows of the same graph; None on the CPU."""
 
     def run(self) -> ComponentsResult:
         """Find the components; the labels are valid until the next call."""

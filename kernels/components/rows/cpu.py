@@ -23,6 +23,7 @@ class DecodedComponents:
     """Rows that are decoded in every run, whose time counts."""
 
     prepare_milliseconds = 0.0
+    heads = None
 
     def __init__(self, rows: EncodedRows, symmetric: bool, tuning: dict[str, Any]) -> None:
         self._rows, self._symmetric, self._tuning = rows, symmetric, tuning
