@@ -1,11 +1,10 @@
 """Every order tried on a sample: the bits per arc that follow from it, and the arcs that a search looks at.
 
 Of a graph that is larger than the sample, orders that rest on degrees alone are found for the whole of it,
-and rows from everywhere tell their bits. For the others, a ball of vertices is put into every order. Bits
-grow with the number of vertices where an order does not keep neighbours together, and stay where it does, so
-they are measured on two balls and drawn on to the whole graph along the bits that rows without any locality
-take at these sizes. What the given numbering takes is known from rows of the whole graph, and corrects the
-rest.
+and rows from everywhere tell their bits. For the others, a ball of vertices is put into every order. What an
+order saves there against the given numbering, in parts of its bits, it is taken to save in the whole graph,
+where the bits of the given numbering are known from rows. Where the given numbering is a poor one, an order
+that keeps neighbours together saves more in the whole than in a ball, which has fewer strangers.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.advice.bits import bits_per_arc
-from kernels.advice.sample import Part, Rows, ball, shuffled, some_rows, some_rows_renumbered
+from kernels.advice.sample import Part, Rows, ball, some_rows, some_rows_renumbered
 from kernels.advice.search import looked_at
 from kernels.order import METHODS, apply, permutation
 
 WHOLE = 1 << 22
 """Arcs up to which the whole graph is the sample."""
 
-LARGE, SMALL = 1 << 22, 1 << 20
-"""Arcs of the vertices of either ball; what stays inside is less."""
+BALL = 1 << 22
+"""Arcs of the vertices of a ball; what stays inside is less."""
 
 ORIGINAL = "original"
 
@@ -67,53 +66,32 @@ def try_orders(
     *,
     symmetric: bool,
     whole: int = WHOLE,
-    large: int = LARGE,
-    small: int = SMALL,
+    arcs: int = BALL,
 ) -> Pilot:
     """Try orders on a graph whose arrays are in memory, sorted lists; "original" is tried always.
 
-    `large` and `small` are the arcs of the two balls that stand for a graph of more than `whole` arcs.
+    `arcs` are those of the ball that stands for a graph of more than `whole` arcs.
     """
     n, m = len(row_offsets) - 1, int(row_offsets[-1])
     names = list(dict.fromkeys([ORIGINAL, *orders]))
     if m <= whole and symmetric:
         return Pilot(tuple(_all(Rows(row_offsets, columns[:m]), names).values()), m, m)
-    if m <= whole:
-        large = small = m
-    near = ball(row_offsets, columns, symmetric=symmetric, arcs=large)
-    here = _all(near, names)
+    near = ball(row_offsets, columns, symmetric=symmetric, arcs=m if m <= whole else arcs)
     known = bits_per_arc(some_rows(row_offsets, columns), n)
     if len(near.columns) == 0:
         return Pilot((Tried(ORIGINAL, known, 1.0, 1.0),), 0, m)
-    nearer = ball(row_offsets, columns, symmetric=symmetric, arcs=small) if small < large else near
-    there = _all(nearer, names) if nearer is not near else here
-    # What rows of the same lengths would take if neighbours were strangers, at the three sizes.
-    strange = [
-        bits_per_arc(shuffled(some_rows(*each), len(each[0]) - 1), len(each[0]) - 1)
-        for each in (nearer, near, (row_offsets, columns))
-    ]
-    drawn = {
-        name: {
-            layout: _drawn_on(
-                there[name].bits[layout], here[name].bits[layout], *(each[layout] for each in strange)
-            )
-            for layout in known
-        }
-        for name in names
-    }
+    here = _all(near, names)
     tried = []
     for name in names:
-        span = 1.0
+        one, span = here[name], 1.0
         if METHODS[name].reads_columns:
-            bits = {
-                layout: _corrected(value, drawn[ORIGINAL][layout], known[layout], strange[-1][layout])
-                for layout, value in drawn[name].items()
-            }
+            before = here[ORIGINAL].bits
+            bits = {layout: known[layout] * one.bits[layout] / before[layout] for layout in known}
         else:
             order = permutation(name, row_offsets, None).astype(columns.dtype, copy=False)
             bits = bits_per_arc(some_rows_renumbered(row_offsets, columns, order), n)
             span = (int(order[numpy.diff(row_offsets) > 0].max(initial=0)) + 1) / n
-        tried.append(Tried(name, bits, here[name].looked, here[name].beyond, span))
+        tried.append(Tried(name, bits, one.looked, one.beyond, span))
     return Pilot(tuple(tried), len(near.columns), m)
 
 
@@ -131,22 +109,3 @@ def _all(rows: Rows, names: Sequence[str]) -> dict[str, Tried]:
         span = last / max(1, len(moved.row_offsets) - 1)
         found[name] = Tried(name, bits, looked.arcs / arcs, looked.beyond / arcs, span)
     return found
-
-
-def _drawn_on(
-    small: float, large: float, strange_small: float, strange_large: float, strange: float
-) -> float:
-    """Draw bits on from two sizes to a third; they grow between not at all and as fast as strangers' do."""
-    step = strange_large - strange_small
-    slope = (large - small) / step if step > 0 else 1.0
-    return large + min(1.0, max(0.0, slope)) * (strange - strange_large)
-
-
-def _corrected(drawn: float, original_drawn: float, original: float, strange: float) -> float:
-    """Shift what was drawn on by the error at the given numbering, as far as an order is alike local.
-
-    An order without any locality takes what strangers take, whatever the balls say of the given numbering.
-    """
-    room = strange - original_drawn
-    alike = min(1.0, max(0.0, (strange - drawn) / room)) if room > 0 else 0.0
-    return max(0.0, drawn + alike * (original - original_drawn))

@@ -5,7 +5,6 @@ Neither rests on chance: equal graphs give equal samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -92,18 +91,6 @@ def _ranges(row_offsets: NDArray[numpy.int64], arcs: int) -> list[tuple[int, int
 def _cut(row_offsets: NDArray[numpy.int64], first: int, last: int, end: int) -> NDArray[numpy.int64]:
     offsets: NDArray[numpy.int64] = numpy.minimum(row_offsets[first : last + 1], end) - row_offsets[first]
     return offsets
-
-
-def shuffled(parts: Sequence[Part], vertices: int) -> list[Part]:
-    """Return rows as long, of neighbours drawn below `vertices`: what an order without locality has."""
-    random = numpy.random.default_rng(1)
-    found = []
-    for part in parts:
-        drawn = random.integers(0, max(1, vertices), len(part.columns)).astype(part.columns.dtype)
-        lengths = numpy.diff(part.row_offsets)
-        row = numpy.repeat(numpy.arange(len(lengths)), lengths)
-        found.append(Part(part.first_row, part.row_offsets, drawn[numpy.lexsort((drawn, row))]))
-    return found
 
 
 def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric: bool, arcs: int) -> Rows:
