@@ -48,15 +48,6 @@ __device__ __forceinline__ u32 class_base(u32 number_class) {
     return number_class <= 14 ? (1u << number_class) - 1 : LAST_BASE;
 }
 
-// The number whose code stands at `position`, which moves behind it.
-__device__ __forceinline__ VERTEX read_code(const Bits& bits, u32& position) {
-    u32 number_class = peek(bits, position) & 15;
-    u32 width = class_width(number_class);
-    VERTEX offset = peek_vertex(bits, position + CLASS_BITS, width);
-    position += CLASS_BITS + width;
-    return VERTEX(class_base(number_class)) + offset;
-}
-
 // What `row` + a folded difference is.
 __device__ __forceinline__ VERTEX unfold(VERTEX number, u64 row) {
     return VERTEX(row) + (number >> 1 ^ (VERTEX(0) - (number & 1)));
@@ -81,6 +72,16 @@ __device__ __forceinline__ u32 select_bit(u32 word, u32 rank) {
     return position;
 }
 
+// The lane of a warp in whose part of a total an item lies, `upto` being the inclusive sums of all parts; lane 31 for
+// items behind the total. All lanes call it.
+__device__ __forceinline__ u32 owner_of(u32 upto, u32 item) {
+    u32 from = 0;
+#pragma unroll
+    for (u32 step = WARP / 2; step; step /= 2)
+        if (__shfl_sync(ALL_LANES, upto, from + step - 1) <= item) from += step;
+    return from;
+}
+
 // 1024 bits that a warp searches for set ones, a word a lane.
 struct HighParts {
     u32 word;
@@ -90,10 +91,7 @@ struct HighParts {
 
     // Where the one with `rank` below it stands; all lanes call it, `rank` being less than ones() where it matters.
     __device__ __forceinline__ u32 place(u32 rank) const {
-        u32 from = 0;
-#pragma unroll
-        for (u32 step = WARP / 2; step; step /= 2)
-            if (__shfl_sync(ALL_LANES, upto, from + step - 1) <= rank) from += step;
+        u32 from = owner_of(upto, rank);
         u32 found = __shfl_sync(ALL_LANES, word, from);
         u32 before = __shfl_sync(ALL_LANES, upto, from) - __popc(found);
         return 32 * from + select_bit(found, rank - before);

@@ -91,22 +91,29 @@ def code_width(number, vertex_bits):  # type: ignore[no-untyped-def]
 
 
 @serial
-def put_code(stream, position, number, vertex_bits):  # type: ignore[no-untyped-def]
-    """Write a number's class and its offset one after the other; returns the position behind them."""
+def put_class(stream, position, number):  # type: ignore[no-untyped-def]
+    """Write a number's class; returns the position behind it."""
+    return put_bits(stream, position, numpy.uint64(class_of(number)), CLASS_BITS)
+
+
+@serial
+def put_offset(stream, position, number, vertex_bits):  # type: ignore[no-untyped-def]
+    """Write a number's offset in its class; returns the position behind it."""
     found = class_of(number)
-    position = put_bits(stream, position, numpy.uint64(found), CLASS_BITS)
     return put_bits(stream, position, number - class_base(found), class_width(found, vertex_bits))
 
 
 @serial
-def get_code(words, position, end, vertex_bits):  # type: ignore[no-untyped-def]
-    """Read what `put_code` wrote: the number and the position behind it, or -1 where it goes past `end`."""
-    if position + CLASS_BITS > end:
-        return numpy.uint64(0), -1
-    found = numpy.int64(get_bits(words, position, CLASS_BITS))
-    position += CLASS_BITS
+def get_class(words, position):  # type: ignore[no-untyped-def]
+    """Read a class that is there."""
+    return numpy.int64(get_bits(words, position, CLASS_BITS))
+
+
+@serial
+def get_offset(words, position, end, found, vertex_bits):  # type: ignore[no-untyped-def]
+    """Read a number of a class: it and the position behind; -1 where it passes `end` or came as -1."""
     width = class_width(found, vertex_bits)
-    if position + width > end:
+    if position < 0 or position + width > end:
         return numpy.uint64(0), -1
     return class_base(found) + get_bits(words, position, width), position + width
 

@@ -1,7 +1,8 @@
 // Writes rows as blocks of gaps (the format: kernels/layouts/blocks.py): sizes, then bits.
 //
-// Contract: columns VERTEX; block_first i64 (rows) the row's first block among all. `measure` sets block_bytes i64 and
-// checks that rows ascend. `write` takes their exclusive sums, block_places, and zeroed words.
+// Contract: columns VERTEX; block_first i64 (rows) the row's first block among all. `measure_rows` sets block_bytes i64 and
+// checks that rows ascend; first_kinds u8 (rows) says 1 where the first block has gaps by class. `write_rows` takes the
+// exclusive sums of the bytes, block_places, and zeroed words.
 //
 // variants VERTEX: u32 u64
 
@@ -11,7 +12,7 @@
 constexpr u32 UNIT_ARCS = 256, OFFSET_BITS = 32, ENTRY_BITS = OFFSET_BITS + VERTEX_BITS;
 
 struct Block {
-    u64 bits;
+    u64 bits;   // with its kind
     u32 width;  // of low parts
     bool by_class;
 };
@@ -40,13 +41,15 @@ __device__ __forceinline__ u64 header_bits(u64 gaps, VERTEX folded) {
     return code_width(gaps) + code_width(u64(folded));
 }
 
-extern "C" __global__ void measure(DEAL_PARAMETERS, const VERTEX* columns, u64 first_row, const i64* block_first,
-                                   i64* block_bytes, u64* faults) {
+extern "C" __global__ void measure_rows(DEAL_PARAMETERS, const VERTEX* columns, u64 first_row, const i64* block_first,
+                                   i64* block_bytes, u8* first_kinds, u64* faults) {
     each_unit(Deal{DEAL_ARGUMENTS}, UNIT_ARCS, [&](u64 row, u64 unit, i64 begin, u32 count) {
         bool descends = unit && columns[begin] < columns[begin - 1];
-        u64 bits = measure_block(columns, begin, count, descends).bits;
+        Block block = measure_block(columns, begin, count, descends);
+        u64 bits = block.bits;
         if (descends) report(faults, row, DESCENDS);
         if (!unit) {
+            if (lane_id() == 0) first_kinds[row] = block.by_class;
             u64 gaps = u64(deal_row_offsets[row + 1] - begin) - 1;
             bits += header_bits(gaps, fold(columns[begin], first_row + row)) + gaps / UNIT_ARCS * ENTRY_BITS;
         }
@@ -55,8 +58,7 @@ extern "C" __global__ void measure(DEAL_PARAMETERS, const VERTEX* columns, u64 f
 }
 
 __device__ __forceinline__ void write_split(u32* words, u64 bit, const VERTEX* columns, i64 begin, u32 gaps, u32 width) {
-    if (lane_id() == 0) put_bits(words, bit, width, WIDTH_BITS);
-    u64 lows = bit + WIDTH_BITS, highs = lows + u64(width) * gaps;
+    u64 lows = bit, highs = lows + u64(width) * gaps;
     VERTEX first = columns[begin];
     for (u32 k = lane_id(); k < gaps; k += WARP) {
         u64 rest = u64(VERTEX(columns[begin + 1 + k] - first));
@@ -91,32 +93,34 @@ __device__ __forceinline__ void write_classes(u32* words, u64 bit, const VERTEX*
     }
 }
 
-extern "C" __global__ void write(DEAL_PARAMETERS, const VERTEX* columns, u64 first_row, const i64* block_first,
-                                 const i64* block_places, u32* words) {
+extern "C" __global__ void write_rows(DEAL_PARAMETERS, const VERTEX* columns, u64 first_row, const i64* block_first,
+                                      const i64* block_places, const u8* first_kinds, u32* words) {
     each_unit(Deal{DEAL_ARGUMENTS}, UNIT_ARCS, [&](u64 row, u64 unit, i64 begin, u32 count) {
         u64 start = u64(block_places[block_first[row]]), place = u64(block_places[block_first[row] + i64(unit)]);
         i64 row_begin = deal_row_offsets[row];
         u64 gaps = u64(deal_row_offsets[row + 1] - row_begin) - 1;
         VERTEX folded = fold(columns[row_begin], first_row + row);
-        u64 directory = 8 * start + header_bits(gaps, folded);
-        u64 bit = unit ? 8 * place : directory + gaps / UNIT_ARCS * ENTRY_BITS;
+        bool descends = false;
+        Block block = measure_block(columns, begin, count, descends);
+        u64 bit = 8 * place + (unit ? 0 : 2 * CLASS_BITS), kind_bits = count == 1 ? 0 : block.by_class ? 1 : 1 + WIDTH_BITS;
         if (lane_id() == 0) {
+            put_bits(words, bit, block.by_class ? 1 : u64(block.width) << 1, u32(kind_bits));
             if (unit) {
-                u64 entry = directory + (unit - 1) * ENTRY_BITS;
+                u64 entry = 8 * start + header_bits(gaps, folded) + (first_kinds[row] ? 1 : 1 + WIDTH_BITS);
+                entry += (unit - 1) * ENTRY_BITS;
                 put_bits(words, entry, place - start, OFFSET_BITS);
                 put_bits(words, entry + OFFSET_BITS, u64(columns[begin]), VERTEX_BITS);
             } else {
-                put_code(words, put_code(words, 8 * start, gaps), u64(folded));
+                put_bits(words, 8 * start, class_of(gaps) | class_of(u64(folded)) << CLASS_BITS, 2 * CLASS_BITS);
+                put_offset(words, put_offset(words, bit + kind_bits, gaps), u64(folded));
             }
         }
+        bit += kind_bits;
+        if (!unit) bit += class_width(class_of(gaps)) + class_width(class_of(u64(folded))) + gaps / UNIT_ARCS * ENTRY_BITS;
         if (count == 1) return;
-        bool descends = false;
-        Block block = measure_block(columns, begin, count, descends);
-        if (block.by_class) {
-            if (lane_id() == 0) put_bits(words, bit, 1, 1);
-            write_classes(words, bit + 1, columns, begin, count - 1);
-        } else {
-            write_split(words, bit + 1, columns, begin, count - 1, block.width);
-        }
+        if (block.by_class)
+            write_classes(words, bit, columns, begin, count - 1);
+        else
+            write_split(words, bit, columns, begin, count - 1, block.width);
     });
 }

@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 from kernels.jit import serial
 from kernels.layouts.bits import (
     CLASS_BITS,
-    class_base,
-    class_of,
-    class_width,
     code_width,
     floor_log2,
     get_bits,
-    get_code,
+    get_class,
+    get_offset,
     next_one,
     put_bits,
-    put_code,
+    put_class,
+    put_offset,
 )
 from kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec, low_width_bits
 
@@ -107,37 +106,39 @@ def _sizes(first, last, first_row, row_offsets, columns, sizes, vertex_bits, bou
 
 
 @serial
-def _put_block(stream, place, columns, begin, end, vertex_bits, width_bits):  # type: ignore[no-untyped-def]
-    gaps = end - begin - 1
-    if gaps == 0:
-        return place
-    bits, low = _measure(columns, begin, end, vertex_bits, width_bits)
-    behind = place + bits
+def _put_kind(stream, place, low, width_bits):  # type: ignore[no-untyped-def]
+    if low < 0:
+        return put_bits(stream, place, numpy.uint64(1), 1)
+    return put_bits(stream, put_bits(stream, place, numpy.uint64(0), 1), numpy.uint64(low), width_bits)
+
+
+@serial
+def _put_split(stream, place, columns, begin, gaps, low):  # type: ignore[no-untyped-def]
     base = numpy.uint64(columns[begin])
-    if low >= 0:
-        lows = put_bits(stream, put_bits(stream, place, numpy.uint64(0), 1), numpy.uint64(low), width_bits)
-        highs = lows + gaps * low
-        for k in range(gaps):
-            rest = numpy.uint64(columns[begin + 1 + k]) - base
-            lows = put_bits(stream, lows, rest, low)
-            put_bits(stream, highs + numpy.int64(rest >> numpy.uint64(low)) + k, numpy.uint64(1), 1)
-        return behind
-    flags = put_bits(stream, place, numpy.uint64(1), 1)
-    classes = flags + gaps
+    lows, highs = place, place + gaps * low
+    rest = numpy.uint64(0)
+    for k in range(gaps):
+        rest = numpy.uint64(columns[begin + 1 + k]) - base
+        lows = put_bits(stream, lows, rest, low)
+        put_bits(stream, highs + numpy.int64(rest >> numpy.uint64(low)) + k, numpy.uint64(1), 1)
+    return highs + numpy.int64(rest >> numpy.uint64(low)) + gaps
+
+
+@serial
+def _put_classes(stream, place, columns, begin, gaps, vertex_bits):  # type: ignore[no-untyped-def]
+    classes = place + gaps
     marked = 0
     for k in range(gaps):
         if columns[begin + 1 + k] - columns[begin + k] > 1:
-            put_bits(stream, flags + k, numpy.uint64(1), 1)
+            put_bits(stream, place + k, numpy.uint64(1), 1)
             marked += 1
     offsets = classes + CLASS_BITS * marked
     for k in range(gaps):
         gap = numpy.uint64(columns[begin + 1 + k]) - numpy.uint64(columns[begin + k])
         if gap > numpy.uint64(1):
-            number = gap - numpy.uint64(2)
-            found = class_of(number)
-            classes = put_bits(stream, classes, numpy.uint64(found), CLASS_BITS)
-            offsets = put_bits(stream, offsets, number - class_base(found), class_width(found, vertex_bits))
-    return behind
+            classes = put_class(stream, classes, gap - numpy.uint64(2))
+            offsets = put_offset(stream, offsets, gap - numpy.uint64(2), vertex_bits)
+    return offsets
 
 
 @serial
@@ -148,17 +149,56 @@ def _write(first, last, first_row, row_offsets, columns, byte_offsets, stream, v
         if begin == row_end:
             continue
         row_start = byte_offsets[v] << 3
-        place = put_code(stream, row_start, numpy.uint64(row_end - begin - 1), vertex_bits)
+        degree = numpy.uint64(row_end - begin - 1)
         base = _zigzag(numpy.uint64(columns[begin]), numpy.uint64(first_row + v), vertex_bits)
-        entry = put_code(stream, place, base, vertex_bits)
-        place = entry + (row_end - begin - 1) // BLOCK_ARCS * (OFFSET_BITS + vertex_bits)
+        place = put_class(stream, put_class(stream, row_start, degree), base)
+        entry = place
         for block in range(begin, row_end, BLOCK_ARCS):
-            end = min(block + BLOCK_ARCS, row_end)
+            gaps = min(block + BLOCK_ARCS, row_end) - block - 1
+            low = 0
             if block > begin:
                 place = (place + 7) >> 3 << 3
                 entry = put_bits(stream, entry, numpy.uint64((place - row_start) >> 3), OFFSET_BITS)
                 entry = put_bits(stream, entry, numpy.uint64(columns[block]), vertex_bits)
-            place = _put_block(stream, place, columns, block, end, vertex_bits, width_bits)
+            if gaps:
+                _, low = _measure(columns, block, block + gaps + 1, vertex_bits, width_bits)
+                place = _put_kind(stream, place, low, width_bits)
+            if block == begin:
+                entry = put_offset(stream, place, degree, vertex_bits)
+                entry = put_offset(stream, entry, base, vertex_bits)
+                place = entry + (row_end - begin - 1) // BLOCK_ARCS * (OFFSET_BITS + vertex_bits)
+            if gaps and low >= 0:
+                place = _put_split(stream, place, columns, block, gaps, low)
+            elif gaps:
+                place = _put_classes(stream, place, columns, block, gaps, vertex_bits)
+
+
+@serial
+def _get_kind(words, place, end, width_bits):  # type: ignore[no-untyped-def]
+    """Width of low parts, -1 for gaps by class, and the position behind, or -1 where it goes past `end`."""
+    if place >= end:
+        return 0, -1
+    if get_bits(words, place, 1):
+        return -1, place + 1
+    if place + 1 + width_bits > end:
+        return 0, -1
+    return numpy.int64(get_bits(words, place + 1, width_bits)), place + 1 + width_bits
+
+
+@serial
+def _get_header(words, row_start, end, row, vertex_bits):  # type: ignore[no-untyped-def]
+    """Neighbours - 1, the first, its block's kind and the position behind, -1 where that goes past `end`."""
+    place = row_start + 2 * CLASS_BITS
+    if place > end:
+        return numpy.uint64(0), numpy.uint64(0), 0, -1
+    of_degree = get_class(words, row_start)
+    of_base = get_class(words, row_start + CLASS_BITS)
+    low = 0
+    if of_degree:
+        low, place = _get_kind(words, place, end, low_width_bits(vertex_bits))
+    degree, place = get_offset(words, place, end, of_degree, vertex_bits)
+    base, place = get_offset(words, place, end, of_base, vertex_bits)
+    return degree, _unzigzag(base, row, vertex_bits), low, place
 
 
 @serial
@@ -168,7 +208,7 @@ def _count(first, last, byte_offsets, words, degrees, vertex_bits):  # type: ign
         begin, end = byte_offsets[v] << 3, byte_offsets[v + 1] << 3
         degrees[v] = 0
         if begin < end:
-            number, place = get_code(words, begin, end, vertex_bits)
+            number, _, _, place = _get_header(words, begin, end, numpy.uint64(0), vertex_bits)
             # Every neighbour but the first takes a bit or more.
             if place < 0 or number > numpy.uint64(end - place):
                 return v
@@ -177,14 +217,9 @@ def _count(first, last, byte_offsets, words, degrees, vertex_bits):  # type: ign
 
 
 @serial
-def _get_split(words, place, end, columns, at, gaps, base, vertex_bits):  # type: ignore[no-untyped-def]
+def _get_split(words, place, end, columns, at, gaps, base, low, vertex_bits):  # type: ignore[no-untyped-def]
     """Decode a block of high and low parts; the position behind it, or -1 where it goes past `end`."""
-    width_bits = low_width_bits(vertex_bits)
-    if place + width_bits > end:
-        return -1
-    low = numpy.int64(get_bits(words, place, width_bits))
-    lows = place + width_bits
-    highs = lows + gaps * low
+    highs = place + gaps * low
     one = highs
     for k in range(gaps):
         one = next_one(words, one, end)
@@ -193,7 +228,7 @@ def _get_split(words, place, end, columns, at, gaps, base, vertex_bits):  # type
         high = numpy.uint64(one - highs - k)
         if low and high >> numpy.uint64(vertex_bits - low):
             return -1
-        rest = (high << numpy.uint64(low)) | get_bits(words, lows + k * low, low)
+        rest = (high << numpy.uint64(low)) | get_bits(words, place + k * low, low)
         value = base + rest
         if value < base or (vertex_bits == 32 and value >> numpy.uint64(32)):
             return -1
@@ -221,13 +256,13 @@ def _get_classes(words, place, end, columns, at, gaps, base, vertex_bits):  # ty
     for k in range(gaps):
         gap = numpy.uint64(1)
         if get_bits(words, flags + k, 1):
-            found = numpy.int64(get_bits(words, classes, CLASS_BITS))
-            classes += CLASS_BITS
-            width = class_width(found, vertex_bits)
-            if offsets + width > end:
+            number, offsets = get_offset(words, offsets, end, get_class(words, classes), vertex_bits)
+            if offsets < 0:
                 return -1
-            gap = numpy.uint64(2) + class_base(found) + get_bits(words, offsets, width)
-            offsets += width
+            classes += CLASS_BITS
+            gap = numpy.uint64(2) + number
+            if gap < number:
+                return -1
         before = value
         value += gap
         if value <= before or (vertex_bits == 32 and value >> numpy.uint64(32)):
@@ -239,14 +274,13 @@ def _get_classes(words, place, end, columns, at, gaps, base, vertex_bits):  # ty
 @serial
 def _read(first, last, first_row, byte_offsets, words, row_offsets, columns, vertex_bits, largest):  # type: ignore[no-untyped-def]
     """Decode rows; return (first bad row, reason), or (-1, FITS). `_count` has read the degrees."""
+    width_bits = low_width_bits(vertex_bits)
     for v in range(first, last):
         row_start, end = byte_offsets[v] << 3, byte_offsets[v + 1] << 3
         begin, row_end = row_offsets[v], row_offsets[v + 1]
         if begin == row_end:
             continue
-        _, place = get_code(words, row_start, end, vertex_bits)
-        number, place = get_code(words, place, end, vertex_bits)
-        base = _unzigzag(number, numpy.uint64(first_row + v), vertex_bits)
+        _, base, low, place = _get_header(words, row_start, end, numpy.uint64(first_row + v), vertex_bits)
         entry = place
         place += (row_end - begin - 1) // BLOCK_ARCS * (OFFSET_BITS + vertex_bits)
         if entry < 0 or place > end:
@@ -261,12 +295,12 @@ def _read(first, last, first_row, byte_offsets, words, row_offsets, columns, ver
             gaps = min(block + BLOCK_ARCS, row_end) - block - 1
             columns[block] = base
             if gaps:
-                if place >= end:
-                    return v, BROKEN
-                if get_bits(words, place, 1):
-                    place = _get_classes(words, place + 1, end, columns, block + 1, gaps, base, vertex_bits)
-                else:
-                    place = _get_split(words, place + 1, end, columns, block + 1, gaps, base, vertex_bits)
+                if block > begin:
+                    low, place = _get_kind(words, place, end, width_bits)
+                if place >= 0 and low < 0:
+                    place = _get_classes(words, place, end, columns, block + 1, gaps, base, vertex_bits)
+                elif place >= 0:
+                    place = _get_split(words, place, end, columns, block + 1, gaps, base, low, vertex_bits)
                 if place < 0:
                     return v, BROKEN
         if (place + 7) >> 3 << 3 != end:

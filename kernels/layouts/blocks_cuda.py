@@ -35,8 +35,10 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
     dealt, faults, first = deal(row_offsets), no_faults(), numpy.uint64(first_row)
     block_first = offsets_of((row_offsets[1:] - row_offsets[:-1] + (UNIT_ARCS - 1)) // UNIT_ARCS)
     sizes = cupy.empty(int(block_first[-1]), cupy.int64)
-    module.get_function("measure")(
-        *grid(rows, len(column_indices)), (*dealt, column_indices, first, block_first, sizes, faults)
+    kinds = cupy.empty(rows, cupy.uint8)
+    launch = grid(rows, len(column_indices))
+    module.get_function("measure_rows")(
+        *launch, (*dealt, column_indices, first, block_first, sizes, kinds, faults)
     )
     refuse_found_input(faults)
     places = offsets_of(sizes)
@@ -45,9 +47,8 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
     if int(longest.max()) >> 32:
         refuse_input(int(longest.argmax()), BROKEN)
     stream = cupy.zeros(padded(int(places[-1])), cupy.uint8)
-    module.get_function("write")(
-        *grid(rows, len(column_indices)),
-        (*dealt, column_indices, first, block_first, places, stream.view(cupy.uint32)),
+    module.get_function("write_rows")(
+        *launch, (*dealt, column_indices, first, block_first, places, kinds, stream.view(cupy.uint32))
     )
     return {"byte_offsets": byte_offsets, "stream": stream}
 

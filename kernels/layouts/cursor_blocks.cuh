@@ -15,33 +15,25 @@ struct Cursor {
     u32 offsets;   // and the next offset of a class
 };
 
-constexpr u32 BY_CLASS = 255;
-
 __device__ __forceinline__ Cursor open_row(const Rows& rows, u64 v) {
     Cursor cursor{};
     u64 begin = u64(rows.byte_offsets[v]), end = u64(rows.byte_offsets[v + 1]);
     if (begin >= end) return cursor;
-    RowHeader header = read_header(rows.stream, begin, end, v);
-    u32 gaps = header.gaps < UNIT_ARCS ? u32(header.gaps) : UNIT_ARCS - 1, position;
-    cursor.bits = bits_from(rows.stream, header.directory + header.gaps / UNIT_ARCS * ENTRY_BITS, end, position);
-    cursor.value = header.first;
-    cursor.count = gaps + 1;
-    if (!gaps) return cursor;
-    u32 word = peek(cursor.bits, position++);
-    if (word & 1) {
-        cursor.width = BY_CLASS;
-        cursor.lows = position;
+    Body body = find_body(rows.stream, begin, end, read_header(rows.stream, begin, end, v), 0);
+    cursor.bits = body.bits;
+    cursor.value = body.first;
+    cursor.count = body.gaps + 1;
+    cursor.width = body.kind;
+    cursor.lows = body.position;
+    cursor.at = body.position + body.gaps * body.kind;
+    if (body.kind == BY_CLASS) {
         u32 marked = 0;
-        for (u32 k = 0; k < gaps; k += 32) {
-            u32 flags = peek(cursor.bits, position + k);
-            marked += __popc(gaps - k < 32 ? flags & ((1u << (gaps - k)) - 1) : flags);
+        for (u32 k = 0; k < body.gaps; k += 32) {
+            u32 flags = peek(body.bits, body.position + k);
+            marked += __popc(body.gaps - k < 32 ? flags & ((1u << (body.gaps - k)) - 1) : flags);
         }
-        cursor.at = position + gaps;
+        cursor.at = body.position + body.gaps;
         cursor.offsets = cursor.at + CLASS_BITS * marked;
-    } else {
-        cursor.width = word >> 1 & ((1u << WIDTH_BITS) - 1);
-        cursor.lows = position + WIDTH_BITS;
-        cursor.at = cursor.lows + cursor.width * gaps;
     }
     return cursor;
 }

@@ -15,7 +15,7 @@ __device__ __forceinline__ u32 low_width(const VERTEX* columns, i64 begin, i64 e
     return floor_log2((last > largest ? last : largest) / u64(end - begin));
 }
 
-extern "C" __global__ void measure(DEAL_PARAMETERS, const VERTEX* columns, u64 largest, i64* row_bytes, u64* faults) {
+extern "C" __global__ void measure_rows(DEAL_PARAMETERS, const VERTEX* columns, u64 largest, i64* row_bytes, u64* faults) {
     each_unit(Deal{DEAL_ARGUMENTS}, UNIT_ARCS, [&](u64 row, u64 unit, i64 begin, u32 count) {
         i64 row_begin = deal_row_offsets[row], row_end = deal_row_offsets[row + 1];
         for (i64 arc = begin + lane_id(); arc < begin + i64(count); arc += WARP)
@@ -23,25 +23,26 @@ extern "C" __global__ void measure(DEAL_PARAMETERS, const VERTEX* columns, u64 l
         if (unit || lane_id()) return;
         u32 width = low_width(columns, row_begin, row_end, largest);
         u64 degree = u64(row_end - row_begin), highs = degree + (u64(columns[row_end - 1]) >> width);
-        if (highs >> 32) report(faults, row, BROKEN);
         u64 bits = code_width(degree - 1) + WIDTH_BITS + degree * width + highs + (degree - 1) / UNIT_ARCS * SAMPLE_BITS;
+        if (bits > (1ull << 32) - 64) report(faults, row, BROKEN);
         row_bytes[row] = i64((bits + 7) / 8);
     });
 }
 
-extern "C" __global__ void write(DEAL_PARAMETERS, const VERTEX* columns, u64 largest, const i64* byte_offsets, u32* words) {
+extern "C" __global__ void write_rows(DEAL_PARAMETERS, const VERTEX* columns, u64 largest, const i64* byte_offsets, u32* words) {
     each_unit(Deal{DEAL_ARGUMENTS}, UNIT_ARCS, [&](u64 row, u64 unit, i64 begin, u32 count) {
         i64 row_begin = deal_row_offsets[row], row_end = deal_row_offsets[row + 1];
         u64 degree = u64(row_end - row_begin), start = 8 * u64(byte_offsets[row]);
         u32 width = low_width(columns, row_begin, row_end, largest);
-        u64 samples = start + code_width(degree - 1) + WIDTH_BITS;
+        u64 samples = start + code_width(degree - 1) + WIDTH_BITS;  // behind the header
         u64 lows = samples + (degree - 1) / UNIT_ARCS * SAMPLE_BITS, highs = lows + degree * width;
         if (lane_id() == 0) {
             if (unit) {
                 u64 at = (u64(columns[begin - 1]) >> width) + u64(begin - row_begin);
                 put_bits(words, samples + (unit - 1) * SAMPLE_BITS, at, SAMPLE_BITS);
             } else {
-                put_bits(words, put_code(words, start, degree - 1), width, WIDTH_BITS);
+                put_bits(words, start, class_of(degree - 1) | width << CLASS_BITS, CLASS_BITS + WIDTH_BITS);
+                put_offset(words, start + CLASS_BITS + WIDTH_BITS, degree - 1);
             }
         }
         for (u32 i = lane_id(); i < count; i += WARP) {

@@ -2,15 +2,15 @@
 
 A row of d neighbours is a bit string (`kernels.layouts.bits`) that begins at a byte:
 
-1. d - 1 as a class code.
-2. 5 bits (64-bit vertices: 6) for w = floor(log2(u / d)), where u is the largest vertex there may be.
-3. For each 256 neighbours after the first 256, 32 bits: where their high parts begin within all high parts,
+1. The class of d - 1; 5 bits (64-bit vertices: 6) for w = floor(log2(u / d)), where u is the largest vertex
+   there may be; the offset of d - 1.
+2. For each 256 neighbours after the first 256, 32 bits: where their high parts begin within all high parts,
    which is the bit behind the last one of those before.
-4. The d low parts of w bits.
-5. The high parts: the i-th set bit stands at (neighbour >> w) + i.
+3. The d low parts of w bits.
+4. The high parts: the i-th set bit stands at (neighbour >> w) + i.
 
-That is 2 + log2(u / d) bits or less for a neighbour. A row without neighbours has no bytes. The high parts
-of a row take fewer than 2^32 bits.
+That is 2 + log2(u / d) bits or less for a neighbour. A row without neighbours has no bytes. A row takes
+fewer than 2^32 - 64 bits.
 """
 
 from __future__ import annotations

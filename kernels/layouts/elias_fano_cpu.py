@@ -8,13 +8,24 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.jit import serial
-from kernels.layouts.bits import code_width, floor_log2, get_bits, get_code, next_one, put_bits, put_code
+from kernels.layouts.bits import (
+    CLASS_BITS,
+    code_width,
+    floor_log2,
+    get_bits,
+    get_class,
+    get_offset,
+    next_one,
+    put_bits,
+    put_class,
+    put_offset,
+)
 from kernels.layouts.blocks_cpu import BLOCK_ARCS
 from kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec, low_width_bits
 
 SAMPLE_BITS = 32
 
-_MOST_HIGHS = 1 << SAMPLE_BITS
+_MOST_BITS = 1 << SAMPLE_BITS
 
 
 @serial
@@ -38,10 +49,10 @@ def _sizes(first, last, first_row, row_offsets, columns, sizes, vertex_bits, bou
         low = _low_width(columns, begin, end, bound)
         degree = end - begin
         highs = degree + numpy.int64(numpy.uint64(columns[end - 1]) >> numpy.uint64(low))
-        if highs >= _MOST_HIGHS:
-            return v, BROKEN
         bits = code_width(numpy.uint64(degree - 1), vertex_bits) + width_bits + degree * low + highs
         bits += (degree - 1) // BLOCK_ARCS * SAMPLE_BITS
+        if bits > _MOST_BITS - 64:
+            return v, BROKEN
         sizes[v] = (bits + 7) >> 3
     return -1, FITS
 
@@ -54,8 +65,10 @@ def _write(first, last, first_row, row_offsets, columns, byte_offsets, stream, v
         if begin == end:
             continue
         low = _low_width(columns, begin, end, bound)
-        place = put_code(stream, byte_offsets[v] << 3, numpy.uint64(end - begin - 1), vertex_bits)
-        sample = put_bits(stream, place, numpy.uint64(low), width_bits)
+        degree = numpy.uint64(end - begin - 1)
+        place = put_class(stream, byte_offsets[v] << 3, degree)
+        place = put_bits(stream, place, numpy.uint64(low), width_bits)
+        sample = put_offset(stream, place, degree, vertex_bits)
         lows = sample + (end - begin - 1) // BLOCK_ARCS * SAMPLE_BITS
         highs = lows + (end - begin) * low
         high = numpy.int64(0)
@@ -69,13 +82,25 @@ def _write(first, last, first_row, row_offsets, columns, byte_offsets, stream, v
 
 
 @serial
+def _get_header(words, row_start, end, vertex_bits):  # type: ignore[no-untyped-def]
+    """Neighbours - 1, the width of low parts and the position behind, -1 where that goes past `end`."""
+    width_bits = low_width_bits(vertex_bits)
+    place = row_start + CLASS_BITS + width_bits
+    if place > end:
+        return numpy.uint64(0), 0, -1
+    low = numpy.int64(get_bits(words, row_start + CLASS_BITS, width_bits))
+    degree, place = get_offset(words, place, end, get_class(words, row_start), vertex_bits)
+    return degree, low, place
+
+
+@serial
 def _count(first, last, byte_offsets, words, degrees, vertex_bits):  # type: ignore[no-untyped-def]
     """Store each row's neighbours; return the first row that ends within its header, or -1."""
     for v in range(first, last):
         begin, end = byte_offsets[v] << 3, byte_offsets[v + 1] << 3
         degrees[v] = 0
         if begin < end:
-            number, place = get_code(words, begin, end, vertex_bits)
+            number, _, place = _get_header(words, begin, end, vertex_bits)
             # Every neighbour takes a bit or more.
             if place < 0 or number >= numpy.uint64(end - place):
                 return v
@@ -86,17 +111,12 @@ def _count(first, last, byte_offsets, words, degrees, vertex_bits):  # type: ign
 @serial
 def _read(first, last, first_row, byte_offsets, words, row_offsets, columns, vertex_bits, largest):  # type: ignore[no-untyped-def]
     """Decode rows; return (first bad row, reason), or (-1, FITS). `_count` has read the degrees."""
-    width_bits = low_width_bits(vertex_bits)
     for v in range(first, last):
         row_start, row_end = byte_offsets[v] << 3, byte_offsets[v + 1] << 3
         begin, end = row_offsets[v], row_offsets[v + 1]
         if begin == end:
             continue
-        _, place = get_code(words, row_start, row_end, vertex_bits)
-        if place + width_bits > row_end:
-            return v, BROKEN
-        low = numpy.int64(get_bits(words, place, width_bits))
-        sample = place + width_bits
+        _, low, sample = _get_header(words, row_start, row_end, vertex_bits)
         lows = sample + (end - begin - 1) // BLOCK_ARCS * SAMPLE_BITS
         if lows > row_end or (end - begin) > (row_end - lows) // (low + 1):
             return v, BROKEN

@@ -27,13 +27,13 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
     dealt, faults = deal(row_offsets), no_faults()
     largest = numpy.uint64(max(0, min(bound, (1 << 64) - 1) - 1))
     sizes = cupy.zeros(rows, cupy.int64)
-    module.get_function("measure")(
+    module.get_function("measure_rows")(
         *grid(rows, len(column_indices)), (*dealt, column_indices, largest, sizes, faults)
     )
     refuse_found_input(faults)
     byte_offsets = offsets_of(sizes)
     stream = cupy.zeros(padded(int(byte_offsets[-1])), cupy.uint8)
-    module.get_function("write")(
+    module.get_function("write_rows")(
         *grid(rows, len(column_indices)),
         (*dealt, column_indices, largest, byte_offsets, stream.view(cupy.uint32)),
     )

@@ -12,10 +12,16 @@
 //                                   32 neighbours a call; they ascend over the lanes and from call to call. visit
 //                                   returns, the same in all lanes, whether to go on; visit_unit what it returned last.
 //
+//   visit_units(rows, v, unit, active, visit)  each active lane brings a unit of its own. Calls visit(u32 lane, VERTEX
+//                                   neighbour, bool valid), all lanes in step, with the neighbours of all of them in
+//                                   any order; `lane` is the one that brought the unit. Much faster than one visit_unit
+//                                   after the other where rows are short.
+//
 // On any bytes nothing outside the row's words is read, loops end, and a valid neighbour is below the bound.
 
 // Included here, since an include goes where it comes first, and that must be in no branch.
-#include "kernels/layouts/bits.cuh"
+#include "kernels/layouts/chunks.cuh"
+#include "kernels/varint/step.cuh"
 
 #define LAYOUT_NUMBER_csr 1
 #define LAYOUT_NUMBER_varint 2

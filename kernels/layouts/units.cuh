@@ -15,6 +15,17 @@ struct Deal {
     const i64 *deal_row_offsets, u64 deal_rows, const i64 *deal_long_rows, const i64 *deal_long_units, u64 deal_long_count
 #define DEAL_ARGUMENTS deal_row_offsets, deal_rows, deal_long_rows, deal_long_units, deal_long_count
 
+// Row and unit of one of all units of long rows.
+__device__ __forceinline__ u64 long_unit(const Deal& deal, u64 item, u64& unit) {
+    u64 low = 0, high = deal.long_count;  // the last row whose units begin at `item` or before
+    while (high - low > 1) {
+        u64 middle = (low + high) / 2;
+        (u64(deal.long_units[middle]) <= item ? low : high) = middle;
+    }
+    unit = item - u64(deal.long_units[low]);
+    return u64(deal.long_rows[low]);
+}
+
 // Call work(row, unit, first arc, number of arcs) with each unit that has arcs, a warp per unit.
 template <class Work>
 __device__ __forceinline__ void each_unit(const Deal& deal, u64 unit_arcs, const Work& work) {
@@ -26,12 +37,7 @@ __device__ __forceinline__ void each_unit(const Deal& deal, u64 unit_arcs, const
     }
     u64 units = deal.long_count ? u64(deal.long_units[deal.long_count]) : 0;
     for (u64 i = warp; i < units; i += warps) {
-        u64 low = 0, high = deal.long_count;  // the last row whose units begin at i or before
-        while (high - low > 1) {
-            u64 middle = (low + high) / 2;
-            (u64(deal.long_units[middle]) <= i ? low : high) = middle;
-        }
-        u64 row = u64(deal.long_rows[low]), unit = i - u64(deal.long_units[low]);
+        u64 unit, row = long_unit(deal, i, unit);
         i64 begin = deal.row_offsets[row] + i64(unit * unit_arcs);
         u64 left = u64(deal.row_offsets[row + 1] - begin);
         work(row, unit, begin, u32(left < unit_arcs ? left : unit_arcs));
@@ -64,9 +70,8 @@ __device__ __forceinline__ u32 class_of(u64 number) {
 
 __device__ __forceinline__ u32 code_width(u64 number) { return CLASS_BITS + class_width(class_of(number)); }
 
-__device__ __forceinline__ u64 put_code(u32* words, u64 bit, u64 number) {
+__device__ __forceinline__ u64 put_offset(u32* words, u64 bit, u64 number) {
     u32 found = class_of(number), width = class_width(found);
-    put_bits(words, bit, found, CLASS_BITS);
-    put_bits(words, bit + CLASS_BITS, number - class_base(found), width);
-    return bit + CLASS_BITS + width;
+    put_bits(words, bit, number - class_base(found), width);
+    return bit + width;
 }

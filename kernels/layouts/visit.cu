@@ -90,3 +90,39 @@ extern "C" __global__ void first_neighbours(ROWS_PARAMETERS, u64 vertices, u32 c
         });
     }
 }
+
+// Count and sum of the neighbours of each unit, 32 units to a warp.
+extern "C" __global__ void tally_units(ROWS_PARAMETERS, const i64* unit_rows, const i64* units, u64 count, u64* counts,
+                                       u64* sums) {
+    Rows rows = make_rows(ROWS_ARGUMENTS);
+    u64 groups = (count + WARP - 1) / WARP;
+    for (u64 group = global_thread() / WARP; group < groups; group += global_threads() / WARP) {
+        u64 first = group * WARP, i = first + lane_id();
+        bool active = i < count;
+        u64 v = active ? u64(unit_rows[i]) : 0, unit = active ? u64(units[i]) : 0;
+        visit_units(rows, v, unit, active, [&](u32 from, VERTEX neighbour, bool valid) {
+            if (!valid) return;
+            atomicAdd(&counts[first + from], u64(1));
+            atomicAdd(&sums[first + from], u64(neighbour));
+        });
+    }
+}
+
+// As sum_rows, 32 rows or units to a warp.
+extern "C" __global__ void sum_rows_together(ROWS_PARAMETERS, u64 vertices, const i64* unit_rows, const i64* units, u64 count,
+                                             u64* sums, u64 cells) {
+    Rows rows = make_rows(ROWS_ARGUMENTS);
+    u64 warp = global_thread() / WARP, warps = global_threads() / WARP, sum = 0;
+    auto add = [&](u32, VERTEX neighbour, bool valid) { sum += valid ? u64(neighbour) : 0; };
+    for (u64 group = warp; group * WARP < vertices; group += warps) {
+        u64 v = group * WARP + lane_id();
+        visit_units(rows, v, 0, v < vertices && row_units(rows, v) == 1, add);
+    }
+    for (u64 group = warp; group * WARP < count; group += warps) {
+        u64 i = group * WARP + lane_id();
+        bool active = i < count;
+        visit_units(rows, active ? u64(unit_rows[i]) : 0, active ? u64(units[i]) : 0, active, add);
+    }
+    sum = warp_sum(sum);
+    if (lane_id() == 0) atomicAdd(&sums[warp % cells], sum);
+}

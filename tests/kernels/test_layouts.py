@@ -44,17 +44,18 @@ def split_string(values: list[int], low: int) -> str:
     return "".join(bit_string(value, low) for value in values) + "".join(map(str, highs))
 
 
-def slow_block(values: list[int], bits: int) -> str:
+def slow_block(values: list[int], bits: int) -> tuple[str, str]:
+    """Kind and body."""
     if len(values) == 1:
-        return ""
+        return "", ""
     rests = [value - values[0] for value in values[1:]]
     low = max(0, (rests[-1] // len(rests)).bit_length() - 1)
-    split = "0" + bit_string(low, 5 if bits == 32 else 6) + split_string(rests, low)
+    split = "0" + bit_string(low, 5 if bits == 32 else 6), split_string(rests, low)
     gaps = [b - a for a, b in itertools.pairwise(values)]
     codes = [class_code(gap - 2, bits) for gap in gaps if gap > 1]
     flags = "".join(str(int(gap != 1)) for gap in gaps)
-    by_class = "1" + flags + "".join(code[:4] for code in codes) + "".join(code[4:] for code in codes)
-    return split if 0 in gaps or len(split) <= len(by_class) else by_class
+    by_class = "1", flags + "".join(code[:4] for code in codes) + "".join(code[4:] for code in codes)
+    return split if 0 in gaps or sum(map(len, split)) <= sum(map(len, by_class)) else by_class
 
 
 def to_bytes(bits: str) -> bytes:
@@ -67,10 +68,11 @@ def slow_blocks_row(v: int, row: list[int], bits: int, bound: int) -> bytes:
         return b""
     wrapped = (row[0] - v) % 2**bits
     signed = wrapped - 2**bits if wrapped >= 2 ** (bits - 1) else wrapped
-    start = class_code(len(row) - 1, bits) + class_code(2 * signed if signed >= 0 else -2 * signed - 1, bits)
+    codes = class_code(len(row) - 1, bits), class_code(2 * signed if signed >= 0 else -2 * signed - 1, bits)
     parts = [row[i : i + 256] for i in range(0, len(row), 256)]
-    first, *others = (slow_block(part, bits) for part in parts)
-    written = [to_bytes(block) for block in others]
+    (kind, first), *others = (slow_block(part, bits) for part in parts)
+    start = codes[0][:4] + codes[1][:4] + kind + codes[0][4:] + codes[1][4:]
+    written = [to_bytes("".join(block)) for block in others]
     size = (len(start) + len(others) * (32 + bits) + len(first) + 7) // 8
     directory = ""
     for part, block in zip(parts[1:], written, strict=True):
@@ -83,7 +85,8 @@ def slow_elias_fano_row(v: int, row: list[int], bits: int, bound: int) -> bytes:
     if not row:
         return b""
     low = max(0, (max(bound - 1, row[-1]) // len(row)).bit_length() - 1)
-    start = class_code(len(row) - 1, bits) + bit_string(low, 5 if bits == 32 else 6)
+    code = class_code(len(row) - 1, bits)
+    start = code[:4] + bit_string(low, 5 if bits == 32 else 6) + code[4:]
     samples = "".join(bit_string((row[k - 1] >> low) + k, 32) for k in range(256, len(row), 256))
     return to_bytes(start + samples + split_string(row, low))
 
