@@ -58,7 +58,7 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
     from kernels.jit import set_threads
     from kernels.partition import storage_of
     from kernels.partition.distribute import check_ranks
-    from kernels.partition.model import choose_threshold
+    from kernels.partition.threshold import choose_threshold
     from stages.errors import StageError
     from stages.partitioning.counting import find_delegates, take_census
 
@@ -153,7 +153,7 @@ def _estimate(
     histograms = machine.threads * 16 * (1 << 19)
     size = 8 * n + 8 * delegates * p + width * m + 4 * n
     return Need(
-        host_bytes=COMPILED + counted + tasks * one_range + histograms + 12 * ranks * SINK_BYTES,
+        host_bytes=COMPILED + counted + tasks * one_range + histograms + min(size, 12 * ranks * SINK_BYTES),
         device_bytes=0,
         outputs=(
             Extent(

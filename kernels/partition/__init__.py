@@ -40,11 +40,12 @@ from kernels.partition.census import Census, Division, take_census
 from kernels.partition.components import components
 from kernels.partition.distribute import build_rank, partition, separate
 from kernels.partition.layout import PartitionedGraph, RankGraph, Separation, Subgraph, from_arrays, to_arrays
-from kernels.partition.model import Machine, Prediction, choose_threshold, predict
+from kernels.partition.machines import Machine
+from kernels.partition.model import Prediction, Searching, predict
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import PartitionSearch, prepare, search_rank
 from kernels.partition.storage import RankSize, rank_size, storage, storage_of
-from kernels.partition.threshold import suggest_threshold
+from kernels.partition.threshold import choose_threshold, suggest_threshold
 
 __all__ = [
     "Census",
@@ -56,6 +57,7 @@ __all__ = [
     "RankGraph",
     "RankSize",
     "SearchOptions",
+    "Searching",
     "Separation",
     "Subgraph",
     "assemble",

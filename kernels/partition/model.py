@@ -1,61 +1,55 @@
-"""A cost model of a search over p ranks on h hosts, and the threshold that it finds fastest.
+"""A cost model of a search over p ranks on h hosts (Pan, Pearce, Owens 2018, sections IV-B and V).
 
-Time is local work, delegates' masks, normal vertices and barriers, one after the other (Pan, Pearce, Owens
-2018, section V: d / 8 bytes for each mask and 4 for each nn arc that is cut). On a host every rank reads the
-other ranks' masks from their memory; between hosts masks go up and down a tree of leaders.
+Time is local work, delegates' masks, normal vertices and meetings, one after the other: nothing is taken to
+overlap. Volumes are the paper's: d / 8 bytes for a mask and 4 for each nn arc, of which (p - 1) / p are cut.
+On a host every rank reads the other ranks' masks; between hosts masks go up and down a tree.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernels.partition.census import Census, Division
+from kernels.partition.census import Division
+from kernels.partition.machines import H200_PEER, Machine
 
-MASK_BYTES = 32 << 20
-"""Of a delegate mask at most ("several tens of MBs", section V-A)."""
+LABEL_BYTES = 12
+"""Written for each vertex that a rank labels: a distance, and a predecessor of 64 bits."""
 
-NN_SHARE = 0.1
-"""Of the arcs, nn at most where there is a choice ("under 10%", section VI-B)."""
+PARENTS = 1.5
+"""Parents that a rank tests for a delegate before it finds a visited one; of hub-first Kronecker lists 84, 91
+and 96 % of the tests end within the first 1, 2 and 4 (simulated at scale 24)."""
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What a rank and its links do; the defaults were measured on H200 GPUs of one host, but as marked."""
+class Searching:
+    """How a search goes. The defaults are those of Kronecker graphs."""
 
-    arc_rate: float = 40e9
-    """Arcs a second of a forward visit: random accesses that miss the L2 cache."""
-    memory_bandwidth: float = 4.2e12
-    """Bytes a second, read and written."""
-    link_bandwidth: float = 337e9
-    """Bytes a second that a rank reads from another's memory over NVLink."""
-    link_latency: float = 2.3e-6
-    """Seconds of a barrier among the ranks of a host."""
-    host_bandwidth: float = 50e9
-    """Bytes a second into a host. Not measured: a 400 Gb/s network card."""
-    host_latency: float = 10e-6
-    """Seconds of a message between hosts. Not measured."""
-    looked_at: float = 0.02
-    """Share of nd, dn and dd arcs that a direction-optimising search looks at. An assumption for Kronecker
-    graphs; 1 without direction optimisation."""
-    levels: int = 7
-    mask_levels: int = 4
+    levels: float = 7
+    mask_levels: float = 4
     """Levels that find delegates, about half of them (section V-B)."""
+    looked_at: float = 0.04
+    """Share of nd, dn and dd arcs that a search with directions looks at: 3 to 5 % of a Kronecker graph."""
+    direction_optimized: bool = True
+    local_all_to_all: bool = False
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Seconds of a search by what they go to."""
+    """Seconds of a search by what they go to, and the bytes that all ranks together send."""
 
     local: float
     masks: float
     vertices: float
-    barriers: float
+    meetings: float
+    mask_bytes: float
+    vertex_bytes: float
 
     @property
     def seconds(self) -> float:
         """The whole search, with nothing overlapped."""
-        return self.local + self.masks + self.vertices + self.barriers
+        return self.local + self.masks + self.vertices + self.meetings
 
     def gteps(self, arcs: int) -> float:
         """Give the Graph500 rate: undirected edges, two arcs each, in billions a second."""
@@ -63,84 +57,130 @@ class Prediction:
 
 
 def predict(
-    division: Division, *, vertices: int, ranks: int, hosts: int = 1, machine: Machine | None = None
+    division: Division,
+    *,
+    vertices: int,
+    ranks: int,
+    hosts: int = 1,
+    machine: Machine = H200_PEER,
+    searching: Searching | None = None,
 ) -> Prediction:
     """Predict a search's time.
 
-    Raises ValueError unless the ranks make `hosts` equal groups.
+    Parameters
+    ----------
+    division : the graph at its threshold, as `kernels.partition.census` counts it.
+    vertices : of the whole graph.
+    hosts : that share the ranks evenly; raises ValueError unless they can.
+
     """
-    m = machine or Machine()
     if hosts < 1 or ranks % hosts:
         raise ValueError(f"{ranks} ranks do not make {hosts} equal hosts")
+    how = searching or Searching()
     here = ranks // hosts
-    looked = division.nn + m.looked_at * (division.mixed + division.dd)
-    # Labels and bitmaps of own vertices, and of the delegates, which every rank labels.
-    written = 12 * vertices / ranks + 12 * division.delegates
-    local = looked / ranks / m.arc_rate + written / m.memory_bandwidth
     mask = division.delegates / 8
-    masks = m.mask_levels * (here - 1) * mask / m.link_bandwidth
-    masks += m.mask_levels * 2 * math.log2(hosts) * mask / m.host_bandwidth
-    sent = 4 * division.nn / ranks
-    on_host = sent * (here - 1) / ranks / m.link_bandwidth
-    between = sent * here * (ranks - here) / ranks / m.host_bandwidth
-    barrier = (m.link_latency if here > 1 else 0.0) + math.log2(hosts) * m.host_latency
-    return Prediction(local, masks, on_host + between, 2 * m.levels * barrier)
-
-
-def grown(division: Division, factor: int) -> Division:
-    """Divide a graph that is `factor` times as large alike, for weak scaling."""
-    return replace(
-        division,
-        delegates=division.delegates * factor,
-        nn=division.nn * factor,
-        mixed=division.mixed * factor,
-        dd=division.dd * factor,
+    # Normal vertices: ids that all ranks send, those that stay on a host, those that leave one.
+    cut = 4 * division.nn * (ranks - 1) / ranks
+    stay, leave = cut * (here - 1) / max(1, ranks - 1), cut * (ranks - here) / max(1, ranks - 1)
+    own = stay / ranks
+    partners = ranks - here
+    if how.local_all_to_all:
+        # Every id goes to the rank of its host that has the receiver's place, and from there to one.
+        own += leave / ranks * (here - 1) / here
+        partners = hosts - 1
+    steps = math.ceil(math.log2(hosts))
+    one_mask = (here - 1) * mask / machine.link_bandwidth + 2 * steps * mask / machine.host_bandwidth
+    meeting = (machine.link_latency if here > 1 else 0.0) + steps * machine.host_latency
+    return Prediction(
+        local=_local(division, vertices, ranks, machine, how),
+        masks=how.mask_levels * one_mask,
+        vertices=own / machine.link_bandwidth + leave / hosts / machine.host_bandwidth,
+        meetings=how.levels * (2 * meeting + partners * machine.message_seconds),
+        mask_bytes=how.mask_levels * mask * (ranks * (here - 1) + 2 * (hosts - 1)),
+        vertex_bytes=cut + (leave * (here - 1) / here if how.local_all_to_all else 0.0),
     )
 
 
-def choose_threshold(
-    census: Census,
-    ranks: int,
+def _local(division: Division, vertices: int, ranks: int, machine: Machine, how: Searching) -> float:
+    def seconds(accesses: float, bits: float) -> float:
+        cached = bits / 8 <= machine.cache_bytes
+        return accesses / (machine.cached_rate if cached else machine.access_rate)
+
+    # An nn arc is looked at where it begins and, if it is cut, where it ends.
+    nn = division.nn / ranks * (1 + (ranks - 1) / ranks)
+    others = (division.mixed + division.dd) / ranks
+    spent = seconds(nn, vertices / ranks)
+    if how.direction_optimized:
+        # Every rank looks for parents of every delegate, which the paper bounds by m' + p d b.
+        again = PARENTS * division.delegates * (ranks - 1) / ranks
+        spent += seconds(how.looked_at * others + again, division.delegates)
+    else:
+        spent += seconds(others, max(division.delegates, vertices / ranks))
+    labels = LABEL_BYTES * (vertices / ranks + division.delegates)
+    return spent + labels / machine.memory_bandwidth + how.levels * machine.level_seconds
+
+
+def grown(division: Division, factor: float) -> Division:
+    """Divide a graph that is `factor` times as large alike, for weak scaling."""
+    return replace(
+        division,
+        delegates=round(division.delegates * factor),
+        nn=round(division.nn * factor),
+        mixed=round(division.mixed * factor),
+        dd=round(division.dd * factor),
+    )
+
+
+def calibrated(
+    machine: Machine,
+    seconds: float,
+    division: Division,
     *,
-    hosts: int = 1,
-    machine: Machine | None = None,
-    delegates_per_local: float = 4.0,
-    delegate_share: float = 1 / 16,
-    nn_share: float = NN_SHARE,
-    mask_bytes: int = MASK_BYTES,
-) -> int:
-    """Choose the threshold that `predict` finds fastest among those that keep delegates and nn arcs few.
+    vertices: int,
+    ranks: int,
+    searching: Searching | None = None,
+) -> Machine:
+    """Scale a machine's local rates so that a rank's local work takes the seconds that were measured.
 
-    Parameters
-    ----------
-    delegates_per_local : most delegates for each vertex of a rank; the paper keeps d under 4 n / p.
-    delegate_share : most delegates among all vertices. Not in the paper, whose graphs are scale-free: it
-        keeps meshes and roads, where every vertex is as good as the next, from turning all into delegates.
-    nn_share : most arcs between normal vertices.
-    mask_bytes : of a delegate mask at most.
-
-    Where no threshold keeps both few, the smallest that keeps the delegates few.
-
+    Raises ValueError for a time that is none.
     """
-    n, arcs = census.vertices, int(census.busier.sum())
-    if n == 0 or arcs == 0:
-        return 0
-    most = min(delegates_per_local * n / ranks, delegate_share * n, 8 * mask_bytes)
-    largest = census.largest
-    above = n - census.of_degree.cumsum()
-    low = int((above <= most).argmax())
-    nn = census.busier.cumsum()
-    high = min(largest, int(nn.searchsorted(nn_share * arcs, side="right")) - 1)
-    if high <= low:
-        return low
-    best, fastest = low, math.inf
-    for step in range(_STEPS + 1):
-        threshold = round(max(low, 1) * (high / max(low, 1)) ** (step / _STEPS))
-        seconds = predict(census.at(threshold), vertices=n, ranks=ranks, hosts=hosts, machine=machine).seconds
-        if seconds < fastest:
-            best, fastest = threshold, seconds
-    return best
+    if not seconds > 0:
+        raise ValueError(f"{seconds} seconds of local work is not a time that was measured")
+    factor = _local(division, vertices, ranks, machine, searching or Searching()) / seconds
+    return replace(
+        machine,
+        access_rate=machine.access_rate * factor,
+        cached_rate=machine.cached_rate * factor,
+        memory_bandwidth=machine.memory_bandwidth * factor,
+        level_seconds=machine.level_seconds / factor,
+    )
 
 
-_STEPS = 32
-"""Thresholds that are tried between the least and the most: the paper finds a wide range near the best."""
+def hosts_of(ranks: int, machine: Machine) -> int:
+    """Give the fewest hosts that share the ranks evenly, with no more on one than the machine has."""
+    most = machine.ranks_per_host
+    return next(hosts for hosts in range(1, ranks + 1) if not ranks % hosts and ranks // hosts <= most)
+
+
+def fastest(
+    divisions: Sequence[Division],
+    *,
+    vertices: int,
+    ranks: int,
+    hosts: int = 1,
+    machine: Machine = H200_PEER,
+    searching: Searching | None = None,
+) -> Division:
+    """Give the division that `predict` finds fastest, of several of one graph; the first of equals."""
+
+    def seconds(division: Division) -> float:
+        return predict(
+            division,
+            vertices=vertices,
+            ranks=ranks,
+            hosts=hosts,
+            machine=machine,
+            searching=searching,
+        ).seconds
+
+    return min(divisions, key=seconds)

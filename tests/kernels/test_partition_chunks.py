@@ -1,17 +1,15 @@
-"""Ranges of rows put together are the partition; the census counts what a partition then has; the model."""
+"""Ranges of rows put together are the partition; the census counts what a partition then has."""
 
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy
 import pytest
 
-from kernels.partition import partition, predict, storage, take_census
-from kernels.partition.census import LARGEST, Division
+from kernels.partition import partition, storage, take_census
+from kernels.partition.census import LARGEST
 from kernels.partition.chunks import delegate_words, index_delegates, split_rows
-from kernels.partition.model import Machine, choose_threshold, grown
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, zoo
 
@@ -79,56 +77,3 @@ def test_large_degrees_count_as_the_largest() -> None:
     assert census.largest == LARGEST
     assert census.at(LARGEST - 1).delegates == 1
     assert census.at(LARGEST + 10).delegates == 0
-
-
-DIVISION = Division(threshold=64, delegates=1 << 20, nn=40_000_000, mixed=300_000_000, dd=700_000_000)
-
-
-def test_the_model_counts_what_the_paper_does() -> None:
-    facts = {"vertices": 1 << 26}
-    alone = predict(DIVISION, ranks=1, **facts)
-    assert (alone.masks, alone.vertices, alone.barriers) == (0, 0, 0)
-    machine = Machine(link_bandwidth=1e9, levels=5, mask_levels=3, link_latency=1e-3)
-    four = predict(DIVISION, ranks=4, machine=machine, **facts)
-    assert math.isclose(four.masks, 3 * 3 * (1 << 17) / 1e9)
-    assert math.isclose(four.vertices, 40_000_000 / 4 * 3 / 4 * 4 / 1e9)
-    assert math.isclose(four.barriers, 10e-3)
-    assert four.local < predict(DIVISION, ranks=1, machine=machine, **facts).local
-    # Every message leaves the host where a host has one rank.
-    spread = predict(DIVISION, ranks=4, hosts=4, machine=Machine(host_bandwidth=1e9), **facts)
-    assert math.isclose(spread.masks, 4 * 2 * 2 * (1 << 17) / 1e9)
-    assert math.isclose(spread.vertices, 40_000_000 / 4 * 3 / 4 * 4 / 1e9)
-    assert math.isclose(alone.gteps(DIVISION.arcs), DIVISION.arcs / 2e9 / alone.seconds)
-    with pytest.raises(ValueError, match="6 ranks do not make 4 equal hosts"):
-        predict(DIVISION, ranks=6, hosts=4, **facts)
-
-
-def test_weak_scaling_costs_the_masks_first() -> None:
-    seconds = []
-    for ranks in (1, 8, 64, 1024):
-        hosts = max(1, ranks // 8)
-        found = predict(grown(DIVISION, ranks), vertices=ranks << 26, ranks=ranks, hosts=hosts)
-        assert math.isclose(found.vertices > 0, ranks > 1)
-        seconds.append(found.masks)
-    assert seconds == sorted(seconds)
-
-
-def test_the_fastest_threshold_is_chosen_among_those_that_fit() -> None:
-    offsets, columns = fast_csr(rmat(13, 16), symmetric=True)
-    census = take_census(offsets, columns)
-    vertices = len(offsets) - 1
-    slow_links = Machine(link_bandwidth=1e6)
-    for machine in (Machine(), slow_links, Machine(looked_at=1.0)):
-        chosen = choose_threshold(census, 4, machine=machine)
-        time = predict(census.at(chosen), vertices=vertices, ranks=4, machine=machine).seconds
-        division = census.at(chosen)
-        assert division.delegates <= vertices / 16
-        for other in census.curve():
-            fits = other.delegates <= vertices / 16 and other.nn <= 0.1 * other.arcs
-            if fits and division.nn <= 0.1 * division.arcs:
-                there = predict(other, vertices=vertices, ranks=4, machine=machine).seconds
-                assert time <= 1.02 * there
-    # A bound on the mask counts in bits.
-    small = choose_threshold(census, 4, mask_bytes=8)
-    assert census.at(small).delegates <= 64
-    assert choose_threshold(census, 1) >= 0

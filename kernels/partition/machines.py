@@ -1,0 +1,105 @@
+"""What ranks and the links between them do, for the cost model: measured, published or assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Rates of one rank, and of what joins the ranks of a host and the hosts. Bytes and seconds."""
+
+    name: str
+    access_rate: float
+    """Random accesses a second to a table that the cache does not hold."""
+    cached_rate: float
+    """Random accesses a second to a table that it does."""
+    cache_bytes: float
+    memory_bandwidth: float
+    """Read and written."""
+    level_seconds: float
+    """Of a level that finds hardly anything."""
+    link_bandwidth: float
+    """What a rank reads from another rank of its host."""
+    link_latency: float
+    """Of a barrier among the ranks of a host."""
+    host_bandwidth: float
+    """Into a host, and out of it."""
+    host_latency: float
+    """Of one step of a reduction between hosts."""
+    message_seconds: float
+    """That a rank spends on each message to another host, besides its bytes."""
+    ranks_per_host: int
+
+
+H200_PEER = Machine(
+    name="H200, peers",
+    access_rate=40e9,
+    cached_rate=140e9,
+    cache_bytes=60e6,
+    memory_bandwidth=4.2e12,
+    level_seconds=15e-6,
+    link_bandwidth=337e9,
+    link_latency=2.3e-6,
+    host_bandwidth=8 * 50e9,
+    host_latency=10e-6,
+    message_seconds=1e-6,
+    ranks_per_host=8,
+)
+"""Measured on H200 GPUs of one host: gathers of 4 bytes from 256 MB and from 8 MB, a device copy, an almost
+empty level of a Kronecker graph, reads of a neighbour's memory over NVLink, a barrier inside running kernels.
+Not measured is what joins hosts: a 400 Gb/s card for each GPU, 10 us a step and 1 us a message."""
+
+H200_NCCL = Machine(
+    name="H200, NCCL",
+    access_rate=40e9,
+    cached_rate=140e9,
+    cache_bytes=60e6,
+    memory_bandwidth=4.2e12,
+    level_seconds=15e-6 + 12.6e-6,
+    link_bandwidth=3 * (64 << 20) / 658e-6,
+    link_latency=8.7e-6,
+    host_bandwidth=8 * 50e9,
+    host_latency=10e-6,
+    message_seconds=1e-6,
+    ranks_per_host=8,
+)
+"""The same with NCCL: all-gathers of 64 MiB a rank on four GPUs took 658 us and of 1 KB 8.7 us, and every
+level goes back to the host (12.6 us)."""
+
+P100_RAY = Machine(
+    name="P100, Ray",
+    access_rate=5e9,
+    cached_rate=5e9,
+    cache_bytes=4e6,
+    memory_bandwidth=0.5e12,
+    level_seconds=0.3e-3,
+    link_bandwidth=40e9,
+    link_latency=50e-6,
+    host_bandwidth=2 * 12.5e9,
+    host_latency=0.3e-3,
+    message_seconds=5e-6,
+    ranks_per_host=4,
+)
+"""The paper's machine (Pan, Pearce, Owens 2018, section VI-A): NVLink of 40 GB/s, and for two sockets 100
+Gb/s of InfiniBand each, at line rate. The access rate is fitted to its table II (22.9 GTEPS of one GPU at
+scale 24), the latencies to the few milliseconds that section VI-D gives an iteration on 40 hosts."""
+
+CPU_WORKERS = Machine(
+    name="CPU workers",
+    access_rate=0.1e9,
+    cached_rate=0.4e9,
+    cache_bytes=8e6,
+    memory_bandwidth=10e9,
+    level_seconds=0.2e-3,
+    link_bandwidth=1e9,
+    link_latency=2e-3,
+    host_bandwidth=1e9,
+    host_latency=2e-3,
+    message_seconds=1e-4,
+    ranks_per_host=1,
+)
+"""Processes that talk through Dask. Nothing of it is measured; `kernels.partition.model.calibrated` fits the
+local rates to a run."""
+
+MACHINES = (H200_PEER, H200_NCCL, P100_RAY, CPU_WORKERS)
