@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 from kernels.bfs import prepare
-from kernels.bfs.cuda.host_rows import shortest_kept
+from kernels.bfs.cuda.kept_lines import shortest_kept
 from kernels.placement.pinned import PinnedRefused, buffer, pin
 from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, hubs, large_graph, sources_of
 

@@ -45,7 +45,8 @@ TUNINGS = {
     "pinned": {},
     "small_parts": {"room": 256, "block": 64, "blocks_per_processor": 1},
     "pull": {"heads": 4, "alpha": 1e18},
-    "split": {"heads": 3, "room": 4096},
+    "split": {"heads": 3, "room": 4096, "keep": 1 << 13},
+    "kept": {"keep": 1 << 40},
 }
 
 
@@ -118,3 +119,9 @@ def test_lines_of_streams_are_counted(layout):
     fewer = prepare(pinned(layout, *csr), strategy="host_rows", symmetric=True, heads=8).run(7)
     assert fewer.link_bytes < result.link_bytes
     assert "pull" in fewer.directions
+    whole = prepare(pinned(layout, *csr), strategy="host_rows", symmetric=True, keep=1 << 40)
+    assert whole.run(7).link_bytes < result.link_bytes // 20
+    half = len(rows.arrays["stream"]) // 2
+    part = prepare(pinned(layout, *csr), strategy="host_rows", symmetric=True, keep=half)
+    assert 0 < part.kept_bytes <= half
+    assert 0 < part.run(7).link_bytes < result.link_bytes

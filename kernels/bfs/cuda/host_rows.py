@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
+from kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, kept_arguments, start
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
-SOURCE, PREPARATION = "kernels/bfs/host_rows.cu", "kernels/bfs/host_rows_prepare.cu"
-LINE = 32  # columns, as in host_rows.cuh
-LINES = 32  # of a word, as in host_rows.cuh
+SOURCE = "kernels/bfs/host_rows.cu"
 HEAD_GROUP = 4  # as in host_rows.cuh
 CONTROL_WORDS = 4 * 32  # four copies of host_rows.cuh's
-LENGTHS = 64 * 8  # as in host_rows_prepare.cu
 LOG_FIRST = 3  # as in host_rows.cu
 LOGGED_LEVELS = 1 << 16
 """Levels whose direction is told; those beyond are called top-down."""
@@ -86,16 +83,6 @@ def in_host_memory(array: Any) -> bool:
     return bool(runtime.pointerGetAttributes(array.data.ptr).type == runtime.memoryTypeHost)
 
 
-@dataclass(frozen=True)
-class KeptLines:
-    """Lines of columns that the device has: the lines, their bits, and how many lie before each word."""
-
-    lines: Any
-    bits: Any
-    before: Any
-    count: int
-
-
 class HostRowsSearch:
     """A prepared graph: what `kernels/bfs/host_rows.cuh` keeps on the device, beside the columns."""
 
@@ -124,12 +111,12 @@ class HostRowsSearch:
         self._row_offsets = cupy.ascontiguousarray(row_offsets)
         self._columns = column_indices
         self.vertices, self._arcs = len(row_offsets) - 1, len(column_indices)
-        self._item = column_indices.dtype.itemsize
+        dtype = column_indices.dtype
+        self._item = dtype.itemsize
         self._over_link = in_host_memory(column_indices)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
-        vertex = vertex_macro(column_indices.dtype)
-        self._preparation = load(PREPARATION, VERTEX=vertex, TREE=0)
-        self._kernel = load(SOURCE, VERTEX=vertex, TREE=self._labels.tree).get_function("search")
+        macros = {"VERTEX": vertex_macro(dtype), "TREE": self._labels.tree}
+        self._kernel = load(SOURCE, **macros).get_function("search")
         processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
         grid = resident_blocks(self._kernel, block)
         if blocks_per_processor is not None:
@@ -137,28 +124,25 @@ class HostRowsSearch:
         self._launch = (grid,), (block,)
 
         words, self._line_words = -(-self.vertices // 32), -(-self._arcs // (LINE * LINES))
-        first_rows = cupy.empty(self._line_words + 1, column_indices.dtype)
+        first_rows = cupy.empty(self._line_words + 1, dtype)
         sizes = numpy.uint64(self.vertices), numpy.uint64(self._arcs)
-        self._start("find_first_rows", self._line_words + 1, self._row_offsets, *sizes, first_rows)
-        kept = self._keep(keep)
+        start(dtype, "find_first_rows", self._line_words + 1, self._row_offsets, *sizes, first_rows)
+        kept = keep_lines(self._row_offsets, column_indices, keep)
         self.kept_bytes = kept.count * LINE * self._item if kept else 0
         first_heads = closed = waiting = None
         if heads:
-            first_heads = cupy.full(
-                self.vertices * heads, numpy.iinfo(column_indices.dtype).max, column_indices.dtype
-            )
-            ends = (numpy.uint64(0), numpy.uint64(self._arcs), numpy.uint64(heads))
-            self._start(
-                "find_heads", self._arcs, self._row_offsets, self._columns, first_rows, *ends, first_heads
-            )
+            first_heads = cupy.full(self.vertices * heads, numpy.iinfo(dtype).max, dtype)
+            rows = self._row_offsets, self._columns, first_rows
+            ends = numpy.uint64(0), numpy.uint64(self._arcs), numpy.uint64(heads)
+            start(dtype, "find_heads", self._arcs, *rows, *ends, first_heads)
             closed, waiting = cupy.zeros(words, cupy.uint32), cupy.zeros(words, cupy.uint32)
-            self._start("find_closed", self.vertices, self._row_offsets, numpy.uint64(self.vertices), closed)
+            start(dtype, "find_closed", self.vertices, self._row_offsets, numpy.uint64(self.vertices), closed)
         self._log = cupy.zeros(LOG_FIRST + LOGGED_LEVELS, cupy.uint64)
         self._arguments = (
             self._row_offsets,
             self._columns,
             first_rows,
-            *((kept.lines, kept.bits, kept.before) if kept else (numpy.uint64(0),) * 3),
+            *kept_arguments(kept),
             _or_nothing(first_heads),
             _or_nothing(closed),
             *(cupy.zeros(max(1, words), cupy.uint32) for _ in range(3)),
@@ -177,34 +161,6 @@ class HostRowsSearch:
             numpy.uint64(LOGGED_LEVELS),
         )
         cupy.cuda.Device().synchronize()
-
-    def _start(self, name: str, items: int, *arguments: Any) -> None:
-        if items > 0:
-            self._preparation.get_function(name)((blocks_for(items, 256, most=1 << 11),), (256,), arguments)
-
-    def _keep(self, budget: int) -> KeptLines | None:
-        """Copy the lines of the longest rows, at most `budget` bytes, to the device."""
-        import cupy
-        import numpy
-
-        most = budget // (LINE * self._item)
-        if most <= 0 or not self._arcs:
-            return None
-        vertices = numpy.uint64(self.vertices)
-        counts = cupy.zeros(LENGTHS, cupy.uint64)
-        self._start("count_lines", self.vertices, self._row_offsets, vertices, counts)
-        least = shortest_kept(counts.get().tolist(), most)
-        bits = cupy.zeros(self._line_words, cupy.uint32)
-        self._start("mark_long_rows", self.vertices, self._row_offsets, vertices, numpy.uint64(least), bits)
-        ones = cupy.empty(self._line_words, cupy.uint32)
-        self._start("count_bits", self._line_words, bits, numpy.uint64(self._line_words), ones)
-        upto = cupy.cumsum(ones, dtype=cupy.uint32)
-        count = int(upto[-1])
-        lines = cupy.empty(max(1, count) * LINE, self._columns.dtype)
-        kept = KeptLines(lines, bits, upto - ones, count)
-        ends = numpy.uint64(0), numpy.uint64(self._line_words), numpy.uint64(self._arcs)
-        self._start("keep_lines", self._line_words * 32, self._columns, bits, kept.before, *ends, lines)
-        return kept
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; `link_bytes` counts the lines that came out of host memory.
@@ -230,22 +186,6 @@ class HostRowsSearch:
             tuple("pull" if way else "push" for way in pulled[:levels]),
             link_bytes=host * LINE * self._item if self._over_link else None,
         )
-
-
-def shortest_kept(counts: list[int], most: int) -> int:
-    """Length of the shortest rows that are kept, so that all as long or longer have at most `most` lines.
-
-    `counts[8 * octave + eighth]` counts the lines of the rows whose length is at least
-    2^octave * (1 + eighth / 8), up to the next.
-    """
-    total, least = 0, 1 << 62
-    for place in range(len(counts) - 1, -1, -1):
-        total += counts[place]
-        if total > most:
-            break
-        octave, eighth = divmod(place, 8)
-        least = -((-(8 + eighth) << octave) // 8)
-    return least
 
 
 def _or_nothing(array: Any | None) -> Any:

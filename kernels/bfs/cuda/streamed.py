@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kernels.bfs.cpu.streamed import part_length
-from kernels.bfs.cuda.host_rows import LINE, LINES, PREPARATION
+from kernels.bfs.cuda.kept_lines import LINE, LINES, start
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
-from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.cuda import load, vertex_macro
 from kernels.placement.parts import PartReader
 from kernels.placement.pinned import Host, PinnedRefused, buffer, pin
 from kernels.placement.plan import BUFFER_BYTES, BUFFERS
@@ -106,9 +106,7 @@ class StreamedSearch:
         sizes = numpy.uint64(self.vertices), numpy.uint64(arcs)
         first_rows = cupy.empty(line_words + 1, dtype)
         if self.vertices:
-            preparation = load(PREPARATION, VERTEX=vertex_macro(dtype), TREE=0)
-            grid = (blocks_for(line_words + 1, BLOCK, most=1 << 11),), (BLOCK,)
-            preparation.get_function("find_first_rows")(*grid, (offsets, *sizes, first_rows))
+            start(dtype, "find_first_rows", line_words + 1, offsets, *sizes, first_rows)
         self._control = cupy.zeros(CONTROL_WORDS, cupy.uint64)
         self._tickets = cupy.zeros(max(1, self._reader.count), cupy.uint64)
         self._counts = cupy.zeros(max(1, self._reader.count), cupy.uint32)

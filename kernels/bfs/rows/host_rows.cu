@@ -9,7 +9,7 @@
 // Contract. Rows as in kernels/layouts/rows.cuh, the stream, in whole words of 16 bytes, wherever the device can
 // read; all else on the device. part_vertices u64 (parts + 1), multiples of 32 but the last; long_rows VERTEX, the
 // rows of more than LONG_BYTES, ascending, long_before u64 (parts + 1) how many lie before each part; room bytes
-// of a buffer, a multiple of 128. `heads`, `longer`, `closed` and `waiting` are null, and `head_count` 0, where levels
+// of a buffer, a multiple of 128. `kept` and what goes with it are lines that the device has. `heads`, `longer`, `closed` and `waiting` are null, and `head_count` 0, where levels
 // go top-down alone. Block: a multiple of 32. Grid: no more blocks than run at the same time.
 //
 // variants LAYOUT: varint blocks elias_fano
@@ -62,6 +62,7 @@ __device__ __forceinline__ void copy_part(const HostRows& s, const Parts& parts,
             some &= some - 1;
             u64 word = at + lane;
             u32 bits = __shfl_sync(ALL_LANES, own, lane);
+            u32 here = s.kept_lines ? s.kept_lines[word] : 0;
             while (bits) {
                 uint4 piece[AT_ONCE];
                 u64 place[AT_ONCE];
@@ -73,9 +74,14 @@ __device__ __forceinline__ void copy_part(const HostRows& s, const Parts& parts,
                         if (skip == lane_id() / PIECES) mine = bits;
                         bits &= bits - 1;
                     }
-                    place[k] = (word * LINES + (mine ? __ffs(mine) - 1 : 0)) * LINE + lane_id() % PIECES * 16;
+                    u32 bit = mine ? __ffs(mine) - 1 : 0, within = lane_id() % PIECES * 16;
+                    place[k] = (word * LINES + bit) * LINE + within;
                     live[k] = mine && place[k] < stream_bytes;
-                    if (live[k]) piece[k] = *reinterpret_cast<const uint4*>(stream + place[k]);
+                    const u8* source = stream + place[k];
+                    if (here >> bit & 1)
+                        source = reinterpret_cast<const u8*>(s.kept) +
+                                 (u64(s.kept_before[word]) + __popc(here & low_bits(bit))) * LINE + within;
+                    if (live[k]) piece[k] = *reinterpret_cast<const uint4*>(source);
                 }
 #pragma unroll
                 for (u32 k = 0; k < AT_ONCE; ++k)
@@ -179,13 +185,14 @@ __device__ __forceinline__ void look_at_all_heads(const HostRows& s, const u32* 
 
 extern "C" __global__ void __launch_bounds__(256, 2)
     search(ROWS_PARAMETERS, u64 stream_bytes, const u64* part_vertices, const VERTEX* long_rows, const u64* long_before,
-           u8* buffers, u64 part_count, u64 room, const VERTEX* heads, const u32* longer, const u32* closed, u32* visited,
-           u32* frontier, u32* next, u32* waiting, u32* lines, i32* distance, u64* keys, i64* predecessor, u64* control,
-           u64* log, u64* arrivals, u64 vertices, u64 head_count, double alpha, u64 max_depth, u64 logged, u64 source) {
+           u8* buffers, u64 part_count, u64 room, const VERTEX* kept, const u32* kept_lines, const u32* kept_before,
+           const VERTEX* heads, const u32* longer, const u32* closed, u32* visited, u32* frontier, u32* next,
+           u32* waiting, u32* lines, i32* distance, u64* keys, i64* predecessor, u64* control, u64* log, u64* arrivals,
+           u64 vertices, u64 head_count, double alpha, u64 max_depth, u64 logged, u64 source) {
     __shared__ Counted counted;
     Rows rows = make_rows(ROWS_ARGUMENTS);
     u64 bytes = u64(rows.byte_offsets[vertices]);
-    HostRows s{rows.byte_offsets, nullptr, nullptr, nullptr, nullptr, nullptr, heads, closed, visited, frontier,
+    HostRows s{rows.byte_offsets, nullptr, nullptr, kept, kept_lines, kept_before, heads, closed, visited, frontier,
                next, waiting, lines, distance, keys, control, vertices, (vertices + 31) / 32, bytes,
                (bytes + SPAN - 1) / SPAN, u32(head_count)};
     Parts parts{part_vertices, long_rows, long_before, buffers, part_count, room};
@@ -195,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     begin_search(s, source);
     end_step(s, counted, control, arrivals, step);
 
-    u64 found = 1, unseen = bytes, level = 0, host = 0;
+    u64 found = 1, unseen = bytes, level = 0, host = 0, held = 0;
     u64 frontier_bytes = u64(rows.byte_offsets[source + 1] - rows.byte_offsets[source]);
     while (found && level < max_depth) {
         unseen = unseen > frontier_bytes ? unseen - frontier_bytes : 0;
@@ -207,8 +214,9 @@ extern "C" __global__ void __launch_bounds__(256, 2)
         else
             mark_frontier(s);
         end_step(s, counted, control, arrivals, step);
-        u64 marked = counted.marked;
-        host += marked;
+        u64 marked = counted.marked + counted.kept;
+        host += counted.marked;
+        held += counted.kept;
         if (marked)
             read_rows(s, parts, rows, stream_bytes, pulls ? s.waiting : s.frontier, marked, counted, control, arrivals,
                       step, [&](VERTEX row, VERTEX neighbour, bool valid) {
@@ -227,6 +235,6 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     if (global_thread() == 0) {
         log[LOG_LEVELS] = level;
         log[LOG_HOST] = host;
-        log[LOG_KEPT] = 0;
+        log[LOG_KEPT] = held;
     }
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kernels.bfs.cuda.host_rows import HEAD_GROUP, LOG_FIRST, LOGGED_LEVELS, in_host_memory
 from kernels.bfs.cuda.host_rows import HostRowsSearch as ColumnsSearch
 from kernels.bfs.cuda.host_rows import prepare as prepare_columns
+from kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
 from kernels.bfs.rows.cuda.search import with_units
@@ -32,6 +33,7 @@ def prepare(
     symmetric: bool,
     max_depth: int | None = None,
     heads: int = 0,
+    keep: int = 0,
     alpha: float = 4.0,
     room: int = ROOM,
     block: int = 256,
@@ -44,7 +46,7 @@ def prepare(
     ----------
     rows : of a square graph; CuPy arrays. Columns (`csr`) are searched as `kernels.bfs` does.
     output, symmetric, max_depth : as for `kernels.bfs.prepare`.
-    heads, alpha : as for `kernels.bfs.cuda.host_rows.prepare`, but `heads` may be any number up to 32, and
+    heads, keep, alpha : as for `kernels.bfs.cuda.host_rows.prepare`, but `heads` may be any up to 32, and
         bytes stand for arcs.
     room : bytes of each of two buffers on the device; more where 32 rows take more.
     block, blocks_per_processor : threads of a block, a multiple of 32 up to 256, and how many of them run on
@@ -68,6 +70,7 @@ def prepare(
             symmetric=symmetric,
             max_depth=max_depth,
             heads=-(-heads // HEAD_GROUP) * HEAD_GROUP,
+            keep=keep,
             alpha=alpha,
             block=block,
             blocks_per_processor=blocks_per_processor,
@@ -78,6 +81,7 @@ def prepare(
         output=output,
         max_depth=max_depth,
         heads=heads if symmetric else 0,
+        keep=keep,
         alpha=alpha,
         room=room,
         block=block,
@@ -102,6 +106,7 @@ class HostRowsSearch:
         output: str,
         max_depth: int | None,
         heads: int,
+        keep: int,
         alpha: float,
         room: int,
         block: int,
@@ -132,6 +137,9 @@ class HostRowsSearch:
             grid = min(grid, processors * max(1, blocks_per_processor))
         self._launch = (grid,), (block,)
 
+        # A line of 128 bytes is one of 32 words, and a row is about the words that it begins and ends in.
+        kept = keep_lines(self._rows.arrays["byte_offsets"] >> 2, stream.view(cupy.uint32), keep)
+        self.kept_bytes = kept.count * LINE if kept else 0
         given = device_rows(self._rows)
         words = max(1, -(-self.vertices // 32))
         nothing = numpy.uint64(0)
@@ -155,6 +163,7 @@ class HostRowsSearch:
             cupy.empty(2 * room, cupy.uint8),
             numpy.uint64(len(cuts) - 1),
             numpy.uint64(room),
+            *kept_arguments(kept),
             first,
             longer,
             closed,

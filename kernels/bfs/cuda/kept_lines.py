@@ -1,0 +1,87 @@
+"""Lines of the longest rows, kept on the device while the others stay in host memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.cuda import blocks_for, load, vertex_macro
+
+PREPARATION = "kernels/bfs/host_rows_prepare.cu"
+LINE = 32  # columns, as in host_rows.cuh
+LINES = 32  # of a word, as there
+LENGTHS = 64 * 8  # as in host_rows_prepare.cu
+
+
+@dataclass(frozen=True)
+class KeptLines:
+    """Lines of columns that the device has: the lines, their bits, and how many lie before each word."""
+
+    lines: Any
+    bits: Any
+    before: Any
+    count: int
+
+
+def keep_lines(row_offsets: Any, columns: Any, budget: int) -> KeptLines | None:
+    """Copy the lines of the longest rows to the device; None where there is nothing to keep or no room.
+
+    Parameters
+    ----------
+    row_offsets : int64 (rows + 1,) on the device.
+    columns : uint32 or uint64 (arcs,), a CuPy array that may be a view of pinned host memory.
+    budget : bytes that the lines take at most.
+
+    """
+    import cupy
+    import numpy
+
+    dtype, rows, arcs = columns.dtype, len(row_offsets) - 1, len(columns)
+    most = budget // (LINE * dtype.itemsize)
+    if most <= 0 or not arcs:
+        return None
+    words = -(-arcs // (LINE * LINES))
+    counts = cupy.zeros(LENGTHS, cupy.uint64)
+    start(dtype, "count_lines", rows, row_offsets, numpy.uint64(rows), counts)
+    least = shortest_kept(counts.get().tolist(), most)
+    bits = cupy.zeros(words, cupy.uint32)
+    start(dtype, "mark_long_rows", rows, row_offsets, numpy.uint64(rows), numpy.uint64(least), bits)
+    ones = cupy.empty(words, cupy.uint32)
+    start(dtype, "count_bits", words, bits, numpy.uint64(words), ones)
+    upto = cupy.cumsum(ones, dtype=cupy.uint32)
+    count = int(upto[-1])
+    lines = cupy.empty(max(1, count) * LINE, dtype)
+    kept = KeptLines(lines, bits, upto - ones, count)
+    ends = numpy.uint64(0), numpy.uint64(words), numpy.uint64(arcs)
+    start(dtype, "keep_lines", words * 32, columns, bits, kept.before, *ends, lines)
+    return kept
+
+
+def kept_arguments(kept: KeptLines | None) -> tuple[Any, ...]:
+    """What kernels get of kept lines."""
+    import numpy
+
+    return (numpy.uint64(0),) * 3 if kept is None else (kept.lines, kept.bits, kept.before)
+
+
+def start(dtype: Any, name: str, items: int, *arguments: Any) -> None:
+    """Run a kernel of `host_rows_prepare.cu` with a thread for each item, or some for all."""
+    if items > 0:
+        kernel = load(PREPARATION, VERTEX=vertex_macro(dtype), TREE=0).get_function(name)
+        kernel((blocks_for(items, 256, most=1 << 11),), (256,), arguments)
+
+
+def shortest_kept(counts: list[int], most: int) -> int:
+    """Length of the shortest rows that are kept, so that all as long or longer have at most `most` lines.
+
+    `counts[8 * octave + eighth]` counts the lines of the rows whose length is at least
+    2^octave * (1 + eighth / 8), up to the next.
+    """
+    total, least = 0, 1 << 62
+    for place in range(len(counts) - 1, -1, -1):
+        total += counts[place]
+        if total > most:
+            break
+        octave, eighth = divmod(place, 8)
+        least = -((-(8 + eighth) << octave) // 8)
+    return least
