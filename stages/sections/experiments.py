@@ -84,14 +84,21 @@ def experiments(members: Sequence[tuple[str, Any]]) -> Experiments | None:
     }
     columns: dict[str, list[Value]] = {}
     for kind, tell in FINDINGS.items():
+        names = _short(entries[kind])
         for entry in entries[kind]:
             results = [(at, tell(one)) for name, at, of, one in found if of == kind and name == entry]
             for finding in dict.fromkeys(name for _, told in results for name in told):
-                title = f"{entry}: {finding}" if len(entries[kind]) > 1 else finding
+                title = f"{names[entry]}: {finding}" if len(entries[kind]) > 1 else finding
                 columns[title] = [_value(cell, results, finding) for cell in cells]
     searched = [(at, one.graph.get("digest")) for _, at, kind, one in found if kind == "Measurement"]
     graphs = [next((name for at, name in searched if at.items() <= cell.items()), None) for cell in cells]
     return Experiments(axes, cells, columns, graphs)
+
+
+def _short(entries: Sequence[str]) -> dict[str, str]:
+    """Name entries without the workflows that they come from, where that still tells them apart."""
+    names = {entry: entry.rpartition(".")[2] for entry in entries}
+    return names if len(set(names.values())) == len(entries) else {entry: entry for entry in entries}
 
 
 def _largest(several: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

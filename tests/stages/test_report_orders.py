@@ -261,6 +261,18 @@ def test_auto_may_be_a_value_of_an_axis():
     assert row[3:9] == ["rcm, csr", 8.4, "rcm, csr", 8.0, pytest.approx(5.0), 2]
 
 
+def test_entries_of_a_workflow_that_is_used_have_short_names():
+    inputs = {
+        f"study.cells.{entry}[order={order}]": measured(time, ordering(order), algorithm=entry)
+        for order, time in (("original", 1.0), ("rcm", 2.0))
+        for entry in ("bfs", "components")
+    }
+    columns = made(inputs)["Experiments"]["columns"]
+    assert {"bfs: median ms", "components: median ms"} <= set(columns)
+    inputs |= {label.replace("cells", "others"): one for label, one in inputs.items()}
+    assert "study.others.bfs: median ms" in made(inputs)["Experiments"]["columns"]
+
+
 def test_advice_is_no_column_of_other_tables():
     sections = made(with_auto())
     assert "advice" not in sections["Vertex orders"]["columns"]
