@@ -8,7 +8,7 @@
 #include "kernels/components/tile.cuh"
 
 constexpr u32 MOST_TRACED = 16;
-constexpr u32 SWEPT = sizeof(VERTEX) == 4 ? 8 : 4;  // vertices per lane that are looked up at the same time
+constexpr u32 SWEPT = sizeof(VERTEX) == 4 ? 6 : 4;  // vertices per lane that are looked up at the same time
 constexpr u32 QUEUE = WARP * (SWEPT + 1);
 constexpr u32 MAJORITY = 16;  // votes of 32 from which skipping a component beats joining each edge once
 constexpr u32 PROBERS = 64;   // threads of a block that join arcs of a sample
@@ -87,11 +87,25 @@ __device__ __forceinline__ void sweep(Forest& forest, const u32* linked, VERTEX*
             u64 v = base + j * WARP + lane;
             above[j] = parent[j] == v || parent[j] == forest.giant ? parent[j] : forest.component[parent[j]];
         }
+        // All walks go on step by step together, so that their loads overlap.
+        u32 walking = 0;
+#pragma unroll
+        for (u32 j = 0; j < SWEPT; ++j) walking |= u32(above[j] != parent[j] && above[j] != forest.giant) << j;
+        while (walking) {
+            VERTEX next[SWEPT];
+#pragma unroll
+            for (u32 j = 0; j < SWEPT; ++j)
+                next[j] = walking >> j & 1 ? parent_of(forest.component, above[j]) : above[j];
+#pragma unroll
+            for (u32 j = 0; j < SWEPT; ++j) {
+                if (next[j] == above[j] || next[j] == forest.giant) walking &= ~(1u << j);
+                above[j] = next[j];
+            }
+        }
 #pragma unroll
         for (u32 j = 0; j < SWEPT; ++j) {
             u64 v = base + j * WARP + lane;
             VERTEX root = above[j];
-            if (root != parent[j] && root != forest.giant) root = root_above(forest.component, root, forest.giant);
             if (root != parent[j]) forest.component[v] = root;
             if (!JOINING) continue;
             u32 word = base + j * WARP < forest.vertices ? linked[base / WARP + j] : 0;
