@@ -74,6 +74,13 @@ class Cell:
         return None if self.rows is None else self.rows.get("bits_per_arc")
 
     @property
+    def searched(self) -> str:
+        """How the rows were read: as columns, as they are written, or decoded before the search."""
+        if self.layout == PLAIN:
+            return "columns"
+        return "as written" if self.one.asked.get("layout") == self.layout else "decoded first"
+
+    @property
     def link_bytes(self) -> float | None:
         """Bytes that crossed the link in a search, the mean; None where nothing says so."""
         told = [search["link_bytes"] for search in self.one.searches if search.get("link_bytes") is not None]

@@ -68,14 +68,15 @@ def _plain_and_packed(cells: Sequence[Cell]) -> dict[str, Any] | None:
             continue
         for cell in found:
             faster = None if plain is None else plain.milliseconds / cell.milliseconds
-            rows.append([graph, placement, _named(algorithm), cell.layout, cell.milliseconds, faster])
+            name = _named(algorithm)
+            rows.append([graph, placement, name, cell.layout, cell.searched, cell.milliseconds, faster])
     if not rows:
         return None
     return {
         "kind": "table",
         "title": "Plain and compressed rows, original order",
         "about": f"As table 1 of Moschou. {TIMES} The speedup is over plain rows (csr) in the same place.",
-        "columns": ["graph", "placement", "algorithm", "layout", "ms", "speedup"],
+        "columns": ["graph", "placement", "algorithm", "layout", "rows searched", "ms", "speedup"],
         "rows": rows,
     }
 
@@ -96,6 +97,7 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
                 placement,
                 _named(algorithm),
                 best.layout,
+                best.searched,
                 best.milliseconds,
                 None if size is None else size / 1e6,
                 None if link is None else link / 1e6,
@@ -117,6 +119,7 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
             "placement",
             "algorithm",
             "layout",
+            "rows searched",
             "ms",
             "rows, MB",
             "over the link, MB",
