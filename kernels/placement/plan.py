@@ -14,7 +14,7 @@ Only numbers are looked at here, so that a run is refused before it reads anythi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PLACEMENTS = ("device", "split", "pinned", "streamed")
 """The names that may be asked for, by how fast a search is."""
@@ -120,8 +120,8 @@ def on_host(sizes: Sizes, limits: Limits, asked: str = "auto") -> Plan:
     """
     if asked != "streamed" and (limits.host is None or sizes.rows <= limits.host):
         return Plan("host", 0, sizes.rows, "the rows fit host memory")
-    streamed = _plan("streamed", sizes, limits)
-    if not _fits(streamed, Limits(None, limits.host)):
+    streamed = replace(_plan("streamed", sizes, Limits(None, limits.host)), device_bytes=0)
+    if not _fits(streamed, limits):
         raise DoesNotFit(
             f"streaming needs {_needs(streamed)}; {_allowed(limits)}", _cure(streamed, limits, [])
         )

@@ -102,7 +102,10 @@ def test_a_cpu_has_rows_in_memory_or_streams_them():
     assert streamed.placement == "streamed"
     assert streamed.host_bytes == BUFFERS * streamed.buffer_bytes <= GB
     assert on_host(LARGE, Limits(), "streamed").placement == "streamed"
-    with pytest.raises(DoesNotFit, match="streaming needs"):
+    assert streamed.device_bytes == 0
+    with pytest.raises(
+        DoesNotFit, match="streaming needs 12.3 kB of host memory for rows; it may take 100 B"
+    ):
         on_host(LARGE, Limits(None, 100))
 
 
