@@ -1,0 +1,48 @@
+"""A graph striped over p ranks (Merrill, Garland, Grimshaw, PPoPP 2012, section 6), and its searches.
+
+Vertex v belongs to rank v mod p, under the local index v // p, with its whole row. A rank that expands its
+part of the frontier sorts what it reaches by owner, and leaves out what it knows to be visited: so far a
+scheme for few ranks and shallow graphs, to compare `kernels.partition` with, which knows the busiest
+vertices everywhere and sends far less.
+
+What to call::
+
+    graph = stripe(row_offsets, column_indices, ranks=4)              # -> StripedGraph
+    graph = from_arrays(arrays, ranks=..., vertex_count=..., arc_count=...)
+    search = prepare(graph, output="distance", options=StripedOptions(bitmask=False))
+    result = search.run(source)                                       # -> kernels.bfs.BFSResult
+    whole = as_partition(graph)                                       # for assemble and components
+
+Arrays are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`, as those of a partition all of whose
+vertices are normal. Everything here runs on the CPU with NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from kernels.striped.layout import (
+    StripedGraph,
+    StripedRank,
+    as_partition,
+    from_arrays,
+    rank_from_arrays,
+    stripe,
+    stripe_rows,
+    to_arrays,
+)
+from kernels.striped.options import StripedOptions
+from kernels.striped.search import StripedSearch, prepare, search_rank
+
+__all__ = [
+    "StripedGraph",
+    "StripedOptions",
+    "StripedRank",
+    "StripedSearch",
+    "as_partition",
+    "from_arrays",
+    "prepare",
+    "rank_from_arrays",
+    "search_rank",
+    "stripe",
+    "stripe_rows",
+    "to_arrays",
+]

@@ -1,0 +1,113 @@
+"""A striped search as each rank goes through it (Merrill, Garland, Grimshaw 2012, section 6.1).
+
+A level: 1. expand the own frontier; 2. filter what it reaches and sort it by owner; 3. a barrier, at which
+all tell how much they have for whom, and end the search when nobody has anything; 4. contract the own bin
+and those of the peers, which make the next frontier.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from kernels.exchange import Endpoint, Program, gather
+from kernels.striped.rank import StripedRankSearch
+
+
+@dataclass(frozen=True)
+class LevelRecord:
+    """One rank's part of a level. Times are wall-clock milliseconds; barrier and exchange are waiting."""
+
+    frontier: int  # vertices of this rank
+    arcs: int  # expanded
+    duplicates: int  # dropped as local duplicates
+    masked: int  # dropped by the bitmask
+    sent: tuple[int, ...]  # vertices for each rank, for the own without being sent
+    sent_bytes: int
+    fresh: int  # vertices claimed here
+    expand_milliseconds: float  # with filter and partition
+    barrier_milliseconds: float
+    exchange_milliseconds: float
+    contract_milliseconds: float
+
+    backward: tuple[str, ...] = ()
+    """A striped search knows one direction."""
+
+
+@dataclass(frozen=True)
+class RankLabels:
+    """What one rank knows at the end; vertex v of the graph is entry v // p of rank v mod p."""
+
+    distance: NDArray[Any]  # int32, -1 unreached
+    predecessor: NDArray[Any] | None  # int64, -1 none
+    milliseconds: float
+    levels: tuple[LevelRecord, ...] = field(default=())
+
+
+class _Clock:
+    """Tells how long it is since the last asking, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    def lap(self) -> float:
+        before, self._since = self._since, time.perf_counter()
+        return (self._since - before) * 1e3
+
+
+def search_program(
+    end: Endpoint, state: StripedRankSearch, source: int, *, max_depth: int | None = None
+) -> Program[RankLabels]:
+    """Search from one vertex as one rank; every rank runs this with its own state."""
+    started = time.perf_counter()
+    state.start(source)
+    records = []
+    level = 0
+    while max_depth is None or level < max_depth:
+        clock, own = _Clock(), state.frontier_size
+        bins = state.expand()
+        expand = clock.lap()
+        told = yield from gather(end, (own, bins.kept))
+        barrier = clock.lap()
+        if not any(size for size, _ in told):
+            break
+        going_on = any(any(kept) for _, kept in told)
+        contracting = exchange = 0.0
+        fresh = sent_bytes = 0
+        if going_on:
+            parcels = {rank: bins.of(rank) for rank in end.others if bins.kept[rank]}
+            sent_bytes = sum(ids.nbytes + tails.nbytes for ids, tails in parcels.values())
+            ticket = end.post(parcels, [rank for rank in end.others if told[rank][1][end.rank]])
+            exchange = clock.lap()
+            state.receive(end.rank, *bins.of(end.rank))
+            contracting = clock.lap()
+            arrived = yield ticket
+            exchange += clock.lap()
+            for sender, (ids, tails) in arrived.items():
+                state.receive(sender, ids, tails)
+            fresh = state.settle()
+            contracting += clock.lap()
+        records.append(
+            LevelRecord(
+                frontier=own,
+                arcs=bins.arcs,
+                duplicates=bins.duplicates,
+                masked=bins.masked,
+                sent=bins.kept,
+                sent_bytes=sent_bytes,
+                fresh=fresh,
+                expand_milliseconds=expand,
+                barrier_milliseconds=barrier,
+                exchange_milliseconds=exchange,
+                contract_milliseconds=contracting,
+            )
+        )
+        level += 1
+        if not going_on:
+            break
+    predecessor = state.own_predecessors()
+    milliseconds = (time.perf_counter() - started) * 1e3
+    return RankLabels(state.distance.copy(), predecessor, milliseconds, tuple(records))

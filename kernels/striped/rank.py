@@ -1,0 +1,180 @@
+"""One rank's state in a striped search, and its steps between two exchanges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.partition.layout import local_count
+from kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from kernels.striped.layout import StripedRank
+from kernels.striped.options import StripedOptions
+from kernels.striped.steps import (
+    NOBODY,
+    contract,
+    contract_block,
+    cull_bins,
+    expand_block,
+    mark,
+    scatter_block,
+)
+
+
+class Bins:
+    """What a level sends, by rank, and what was dropped before: arrays that nobody writes again."""
+
+    def __init__(
+        self,
+        starts: NDArray[Any],
+        kept: NDArray[Any],
+        ids: NDArray[Any],
+        tails: NDArray[Any],
+        *,
+        arcs: int = 0,
+        duplicates: int = 0,
+        masked: int = 0,
+    ) -> None:
+        self.kept = tuple(int(count) for count in kept)
+        self.arcs, self.duplicates, self.masked = arcs, duplicates, masked
+        self._starts, self._ids, self._tails = starts, ids, tails
+
+    def of(self, rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give ids there and tails here for one rank; tails are empty where none are carried."""
+        first = int(self._starts[rank])
+        mine = slice(first, first + self.kept[rank])
+        return self._ids[mine], self._tails[mine]
+
+
+class StripedRankSearch:
+    """One rank's state: `distance` (int32) and with a tree `predecessor` (int64) of its own vertices."""
+
+    def __init__(
+        self,
+        part: StripedRank,
+        vertex_count: int,
+        ranks: int,
+        *,
+        tree: bool = True,
+        options: StripedOptions | None = None,
+    ) -> None:
+        self.part = part
+        self.rank = part.rank
+        self.ranks = ranks
+        self.tree = tree
+        self.options = options or StripedOptions()
+        counts = [local_count(vertex_count, ranks, rank) for rank in range(ranks)]
+        local = counts[self.rank]
+        self.distance = numpy.empty(local, numpy.int32)
+        self.predecessor = numpy.empty(local if tree else 0, numpy.int64)
+        self.level = 0
+        self._word_starts = numpy.zeros(ranks + 1, numpy.int64)
+        self._word_starts[1:] = numpy.cumsum([(count + 63) // 64 for count in counts])
+        masked = self.options.bitmask
+        self._words = numpy.zeros(int(self._word_starts[-1]) if masked else 0, numpy.uint64)
+        self._fresh = numpy.empty(local, numpy.uint32)
+        self._marker = numpy.zeros(1, numpy.int64)
+        self._frontier = self._fresh[:0].copy()
+        # Modulo and quotient are several times faster in the width of the columns.
+        self._divisor = part.column_indices.dtype.type(ranks)
+        self._heads = numpy.empty(0, part.column_indices.dtype)
+        self._tails = numpy.empty(0, numpy.uint32)
+
+    def start(self, source: int) -> None:
+        """Forget the last search and place the source, a vertex, on the rank that owns it."""
+        self.distance.fill(-1)
+        self.predecessor.fill(NOBODY)
+        self._words.fill(0)
+        self._marker[0] = 0
+        self.level = 0
+        self._frontier = numpy.empty(0, numpy.uint32)
+        if source % self.ranks == self.rank:
+            self._frontier = numpy.array([source // self.ranks], numpy.uint32)
+            self.distance[self._frontier] = 0
+            self._mark()
+
+    @property
+    def frontier_size(self) -> int:
+        """Count the vertices of the frontier that live here."""
+        return len(self._frontier)
+
+    def _mark(self) -> None:
+        if self.options.bitmask:
+            mark(self._frontier, self._word_starts[self.rank], self._words)
+
+    def expand(self) -> Bins:
+        """Expand the frontier, drop what needs not be sent, and sort the rest into bins by owner."""
+        frontier, part, ranks, tree = self._frontier, self.part, self.ranks, self.tree
+        if not len(frontier):
+            nothing = numpy.zeros(ranks + 1, numpy.int64)
+            return Bins(nothing, nothing[1:], self._fresh[:0], self._fresh[:0])
+        before = numpy.zeros(len(frontier) + 1, numpy.int64)
+        numpy.cumsum(
+            part.row_offsets[frontier + numpy.uint32(1)] - part.row_offsets[frontier], out=before[1:]
+        )
+        arcs = int(before[-1])
+        if arcs > len(self._heads):
+            self._heads = numpy.empty(arcs, self._heads.dtype)
+            self._tails = numpy.empty(arcs if tree else 0, numpy.uint32)
+        blocks = row_blocks(before)
+        places = {first: place for place, (first, _) in enumerate(blocks)}
+        counts = numpy.zeros((len(blocks), ranks), numpy.int64)
+        culled = numpy.zeros((len(blocks), 2), numpy.int64)
+        history = self.options.history if self.options.local_duplicates else 0
+        look = (self._words, self._word_starts, self.options.bitmask, history)
+
+        def expand_one(first: int, last: int) -> None:
+            place = places[first]
+            rows = (part.row_offsets, part.column_indices, self._divisor)
+            queue = (self._heads, self._tails, tree, counts[place], culled[place])
+            expand_block(frontier, first, last, before, *rows, *look, *queue)
+
+        run_blocks(expand_one, blocks)
+        ends = numpy.cumsum(counts.T.ravel()).reshape(ranks, len(blocks)).T
+        slots = numpy.ascontiguousarray(ends - counts)
+        starts = numpy.zeros(ranks + 1, numpy.int64)
+        starts[1:] = ends[-1]
+        # Others read the bins while this rank goes on, so every level has arrays of its own.
+        ids = numpy.empty(int(starts[-1]), numpy.uint32)
+        tails = numpy.empty(len(ids) if tree else 0, numpy.uint32)
+
+        def scatter_one(first: int, _: int) -> None:
+            place = places[first]
+            queue = (before[first], counts[place].sum(), self._heads, self._tails, self._divisor)
+            scatter_block(*queue, slots[place], ids, tails, tree)
+
+        run_blocks(scatter_one, blocks)
+        kept = numpy.diff(starts)
+        duplicates, masked = (int(count) for count in culled.sum(0))
+        if self.options.bitmask:
+            bins = [(rank, rank + 1) for rank in range(ranks)] if len(blocks) > 1 else [(0, ranks)]
+            fill = (starts, ids, tails, tree, self._words, self._word_starts, kept)
+            run_blocks(lambda first, last: cull_bins(first, last, *fill), bins)
+            masked += len(ids) - int(kept.sum())
+        return Bins(starts, kept, ids, tails, arcs=arcs, duplicates=duplicates, masked=masked)
+
+    def receive(self, sender: int, ids: NDArray[Any], tails: NDArray[Any]) -> None:
+        """Contract one rank's bin: look up the status of its vertices and claim the unvisited."""
+        told = (ids, tails, self.ranks, sender, self.level, self.distance, self.predecessor, self.tree)
+        blocks = even_blocks(len(ids))
+        if len(blocks) > 1:
+            run_blocks(lambda a, b: contract_block(a, b, *told, self._fresh, self._marker), blocks)
+        else:
+            self._marker[0] = contract(*told, self._fresh, self._marker[0])
+
+    def settle(self) -> int:
+        """End a level: what was claimed is the next frontier. Returns how many vertices."""
+        self.level += 1
+        self._frontier = self._fresh[: self._marker[0]].copy()
+        self._marker[0] = 0
+        if self.tree:
+            self._frontier.sort()
+        self._mark()
+        return len(self._frontier)
+
+    def own_predecessors(self) -> NDArray[Any] | None:
+        """Give the predecessors of the own vertices, int64 with -1 for none; None without a tree."""
+        if not self.tree:
+            return None
+        return numpy.where(self.predecessor == NOBODY, -1, self.predecessor)
