@@ -1,0 +1,21 @@
+"""The stand-in for CuPy, for the tests of this folder."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any
+
+import pytest
+
+from tests.emulation import fake_cupy
+
+
+@pytest.fixture
+def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let `kernels.partition.cuda` run on emulated devices."""
+    if shutil.which("g++") is None:
+        pytest.skip("emulated kernels are compiled with g++")
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
+    monkeypatch.setattr("kernels.partition.cuda.search.load", fake_cupy.load)
+    monkeypatch.setattr("kernels.partition.cuda.search.resident_blocks", lambda *_: fake_cupy.BLOCKS)

@@ -1,0 +1,230 @@
+// Enough of CUDA to run a kernel of gravel on CPU threads: a block is a thread of the system, and each of its
+// CUDA threads a fiber of that. Whatever waits lets other fibers go on, so warps may diverge as they like.
+// Grids of several devices run at the same time in one address space, as peers do.
+
+#include <sched.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __shared__ static thread_local
+#define __launch_bounds__(...)
+
+struct Dim {
+    unsigned x = 1, y = 1, z = 1;
+};
+
+namespace emulated {
+
+struct Slot {
+    unsigned arrived = 0, generation = 0;
+    uint64_t values[32], out[32];
+};
+
+struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    unsigned thread;
+    bool ended = false;
+};
+
+constexpr size_t STACK = 128 << 10;
+
+thread_local std::vector<Fiber> fibers;
+thread_local ucontext_t scheduler;
+thread_local Fiber* current;
+thread_local std::vector<std::map<unsigned, Slot>> warps;
+thread_local unsigned arrived, generation, any, any_before;
+thread_local Dim block_index, block_size, grid_size;
+
+inline void yield() { swapcontext(&current->context, &scheduler); }
+
+inline unsigned lane() { return current->thread % 32; }
+
+// Every lane of `mask` gives a value and gets all of them.
+inline const uint64_t* collect(unsigned mask, uint64_t value) {
+    unsigned in_block = block_size.x - current->thread / 32 * 32;
+    if (in_block < 32) mask &= (1u << in_block) - 1;
+    Slot& slot = warps[current->thread / 32][mask];
+    unsigned before = slot.generation;
+    slot.values[lane()] = value;
+    slot.arrived |= 1u << lane();
+    if (slot.arrived == mask) {
+        for (int i = 0; i < 32; ++i) slot.out[i] = mask >> i & 1 ? slot.values[i] : 0;
+        slot.arrived = 0;
+        ++slot.generation;
+    } else {
+        while (slot.generation == before) yield();
+    }
+    return slot.out;
+}
+
+inline bool meet_block(bool value) {
+    unsigned before = generation;
+    any |= value;
+    if (++arrived == block_size.x) {
+        arrived = 0;
+        any_before = any;
+        any = 0;
+        ++generation;
+    } else {
+        while (generation == before) yield();
+    }
+    return any_before;
+}
+
+template <class T>
+uint64_t to_bits(T value) {
+    uint64_t bits = 0;
+    static_assert(sizeof(T) <= 8);
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+
+template <class T>
+T from_bits(uint64_t bits) {
+    T value;
+    __builtin_memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+}  // namespace emulated
+
+#define threadIdx (Dim{emulated::current->thread, 0, 0})
+#define blockIdx (emulated::block_index)
+#define blockDim (emulated::block_size)
+#define gridDim (emulated::grid_size)
+
+inline void __syncthreads() { emulated::meet_block(false); }
+inline int __syncthreads_or(int value) { return emulated::meet_block(value != 0); }
+inline void __syncwarp(unsigned mask = ~0u) { emulated::collect(mask, 0); }
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, unsigned from) {
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[from % 32]);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned step) {
+    unsigned lane = emulated::lane(), from = lane >= step ? lane - step : lane;
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[from]);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, unsigned step) {
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[emulated::lane() ^ step]);
+}
+inline unsigned __ballot_sync(unsigned mask, bool value) {
+    const uint64_t* all = emulated::collect(mask, value);
+    unsigned bits = 0;
+    for (int i = 0; i < 32; ++i) bits |= unsigned(all[i] != 0) << i;
+    return bits;
+}
+inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value) {
+    const uint64_t* all = emulated::collect(mask, emulated::to_bits(value));
+    unsigned bits = 0;
+    for (int i = 0; i < 32; ++i)
+        if (mask >> i & 1 && all[i] == emulated::to_bits(value)) bits |= 1u << i;
+    return bits;
+}
+
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+template <class T>
+T __ldcv(const T* address) {
+    return __atomic_load_n(address, __ATOMIC_RELAXED);
+}
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+template <class T, class V>
+T atomicAdd(T* address, V value) {
+    return __atomic_fetch_add(address, T(value), __ATOMIC_SEQ_CST);
+}
+template <class T, class V>
+T atomicOr(T* address, V value) {
+    return __atomic_fetch_or(address, T(value), __ATOMIC_SEQ_CST);
+}
+template <class T, class V>
+T atomicMin(T* address, V value) {
+    T seen = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+    while (T(value) < seen && !__atomic_compare_exchange_n(address, &seen, T(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return seen;
+}
+
+// What the kernels write in assembly, with a chance for others to go on: it is what loops spin on.
+inline unsigned long long load_relaxed(const unsigned long long* address) {
+    emulated::yield();
+    return __atomic_load_n(address, __ATOMIC_ACQUIRE);
+}
+inline void store_relaxed(unsigned long long* address, unsigned long long value) {
+    __atomic_store_n(address, value, __ATOMIC_RELEASE);
+}
+inline unsigned long long load_system(const unsigned long long* address) { return load_relaxed(address); }
+inline void store_system(unsigned long long* address, unsigned long long value) { store_relaxed(address, value); }
+inline unsigned long long nanoseconds() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+namespace emulated {
+
+using Body = void (*)(void** arguments);
+
+thread_local Body body;
+thread_local void** given;
+
+inline void enter() {
+    body(given);
+    current->ended = true;
+    yield();
+}
+
+inline void run_block(Body kernel, void** arguments, unsigned block, unsigned blocks, unsigned threads) {
+    body = kernel;
+    given = arguments;
+    block_index = Dim{block};
+    block_size = Dim{threads};
+    grid_size = Dim{blocks};
+    arrived = generation = any = any_before = 0;
+    warps.assign((threads + 31) / 32, {});
+    fibers.clear();
+    fibers.resize(threads);
+    for (unsigned t = 0; t < threads; ++t) {
+        Fiber& fiber = fibers[t];
+        fiber.thread = t;
+        fiber.stack.reset(new char[STACK]);
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.get();
+        fiber.context.uc_stack.ss_size = STACK;
+        fiber.context.uc_link = &scheduler;
+        makecontext(&fiber.context, enter, 0);
+    }
+    for (unsigned left = threads; left;) {
+        for (Fiber& fiber : fibers) {
+            if (fiber.ended) continue;
+            current = &fiber;
+            swapcontext(&scheduler, &fiber.context);
+            left -= fiber.ended;
+        }
+        sched_yield();
+    }
+}
+
+struct Grid {
+    std::vector<std::thread> blocks;
+};
+
+}  // namespace emulated

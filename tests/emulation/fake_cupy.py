@@ -1,0 +1,123 @@
+"""The part of CuPy that `kernels.partition.cuda` uses, on NumPy arrays and emulated kernels."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy
+
+from tests.emulation.kernel_library import Launch, library
+
+THREADS, BLOCKS = 64, 2
+"""Of an emulated launch, whatever size was asked for: fibers are slow."""
+
+_running: dict[int, list[Launch]] = {}
+_current: list[int] = [0]
+
+
+class Pointer:
+    def __init__(self, ptr: int, owner: Any = None) -> None:
+        self.ptr, self.owner = ptr, owner
+
+    def __add__(self, offset: int) -> Pointer:
+        return Pointer(self.ptr + offset, self.owner)
+
+
+class Array(numpy.ndarray):
+    """A NumPy array whose `data` has a pointer, as CuPy's has."""
+
+    @property
+    def data(self) -> Pointer:  # type: ignore[override]
+        return Pointer(self.ctypes.data, self)
+
+    def get(self) -> numpy.ndarray:
+        return numpy.array(self)
+
+    def set(self, values: Any) -> None:
+        self[...] = values
+
+
+def _array(values: Any) -> Array:
+    return numpy.ascontiguousarray(values).view(Array)
+
+
+class Memory:
+    def __init__(self, size: int) -> None:
+        self._bytes = numpy.full(size + 256, 0xA5, numpy.uint8)
+        self.ptr = -(-self._bytes.ctypes.data // 256) * 256
+
+    def at(self, pointer: int, count: int, dtype: Any) -> Array:
+        first = pointer - self._bytes.ctypes.data
+        size = count * numpy.dtype(dtype).itemsize
+        return self._bytes[first : first + size].view(dtype).view(Array)
+
+
+class Device:
+    def __init__(self, number: int | None = None) -> None:
+        self.id = _current[-1] if number is None else number
+        self.attributes = {"MultiProcessorCount": BLOCKS}
+
+    def __enter__(self) -> Device:
+        _current.append(self.id)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _current.pop()
+
+    def synchronize(self) -> None:
+        for launch in _running.pop(self.id, []):
+            launch.wait()
+
+
+class Event:
+    def __init__(self) -> None:
+        self._device = _current[-1]
+
+    def record(self) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        Device(self._device).synchronize()
+
+
+class Kernel:
+    def __init__(self, path: str, macros: dict[str, object]) -> None:
+        self._library = library(path, tuple(sorted(macros.items())))
+
+    def __call__(self, grid: Any, block: Any, arguments: Any) -> None:
+        _running.setdefault(_current[-1], []).append(Launch(self._library, BLOCKS, THREADS, tuple(arguments)))
+
+
+def load(path: str, **macros: object) -> Any:
+    """Stand for `kernels.cuda.load`."""
+    return types.SimpleNamespace(get_function=lambda name: Kernel(path, macros))
+
+
+def _filled(make: Any) -> Any:
+    return lambda count, dtype: make(count, dtype).view(Array)
+
+
+def module() -> types.ModuleType:
+    """Make the module that stands for `cupy`."""
+    fake: Any = types.ModuleType("cupy")
+    fake.asarray = _array
+    # What was never written must not look like zero.
+    fake.empty = lambda count, dtype: _array(numpy.full(count, 0x5A5A5A5A, numpy.int64).astype(dtype))
+    fake.zeros = _filled(numpy.zeros)
+    fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
+    fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
+    runtime = types.SimpleNamespace(
+        deviceCanAccessPeer=lambda device, other: True,
+        deviceEnablePeerAccess=lambda other: None,
+        CUDARuntimeError=RuntimeError,
+    )
+    fake.cuda = types.SimpleNamespace(
+        Device=Device,
+        Event=Event,
+        Memory=Memory,
+        MemoryPointer=lambda memory, offset: Pointer(memory.ptr + offset, memory),
+        get_elapsed_time=lambda start, end: 1.0,
+        runtime=runtime,
+    )
+    return fake

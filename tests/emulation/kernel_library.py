@@ -1,0 +1,104 @@
+"""Compiles a kernel for the CPU with `cuda_on_cpu.hpp`, and launches it as CuPy does."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from kernels.cuda.source import compiler_options, read_source
+
+HERE = Path(__file__).resolve().parent
+ASSEMBLY = ("load_relaxed", "store_relaxed", "load_system", "store_system", "nanoseconds")
+"""Functions that `cuda_on_cpu.hpp` has in their place."""
+
+_SIGNATURE = re.compile(r'extern "C" __global__ void\s+(\w+)\(([^)]*)\)')
+
+
+def _without_assembly(text: str) -> str:
+    for name in ASSEMBLY:
+        pattern = rf"__device__ __forceinline__ \w+ {name}\([^)]*\) \{{\n(?:.*\n)*?\}}\n"
+        text, count = re.subn(pattern, "", text)
+        assert count <= 1, name
+    return text
+
+
+def _launcher(text: str) -> tuple[str, str]:
+    """Give C++ that calls the file's kernel with pointers to its arguments, and the kernel's name."""
+    text = re.sub(r"__launch_bounds__\([^)]*\)", "", text)
+    found = _SIGNATURE.search(text)
+    assert found is not None
+    kinds = [parameter.strip().rsplit(" ", 1)[0] for parameter in found[2].split(",")]
+    unpacked = ", ".join(
+        f"*static_cast<{kind}{'*' if star else ''}*>(arguments[{place}])"
+        for place, (kind, star) in enumerate((kind.rstrip("*"), "*" in kind) for kind in kinds)
+    )
+    return (
+        f"""
+static void call(void** arguments) {{ {found[1]}({unpacked}); }}
+extern "C" void* emulated_launch(unsigned blocks, unsigned threads, void** arguments) {{
+    auto* grid = new emulated::Grid;
+    for (unsigned b = 0; b < blocks; ++b)
+        grid->blocks.emplace_back(emulated::run_block, call, arguments, b, blocks, threads);
+    return grid;
+}}
+extern "C" void emulated_wait(void* launched) {{
+    auto* grid = static_cast<emulated::Grid*>(launched);
+    for (auto& block : grid->blocks) block.join();
+    delete grid;
+}}
+""",
+        found[1],
+    )
+
+
+@cache
+def library(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
+    """Compile a variant of a kernel file; kept for the process."""
+    text = read_source(path)
+    options = [option for option in compiler_options(text, dict(macros)) if option.startswith("-D")]
+    launcher, _ = _launcher(text)
+    body = re.sub(r"__launch_bounds__\([^)]*\)", "", _without_assembly(text))
+    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{body}\n{launcher}'
+    folder = Path(tempfile.gettempdir()) / "gravel-emulated"
+    folder.mkdir(exist_ok=True)
+    header = (HERE / "cuda_on_cpu.hpp").read_text()
+    name = hashlib.sha256((source + header + str(options)).encode()).hexdigest()[:20]
+    target = folder / f"{name}.so"
+    if not target.exists():
+        (folder / f"{name}.cpp").write_text(source)
+        made = folder / f"{name}.{id(source)}.so"
+        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fpermissive", "-w", *options]
+        subprocess.run([*command, str(folder / f"{name}.cpp"), "-o", str(made)], check=True)
+        made.rename(target)
+    loaded = ctypes.CDLL(str(target))
+    loaded.emulated_launch.restype = ctypes.c_void_p
+    loaded.emulated_wait.argtypes = [ctypes.c_void_p]
+    return loaded
+
+
+class Launch:
+    """A kernel that runs; `wait` returns when it has ended."""
+
+    def __init__(self, loaded: ctypes.CDLL, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        self._loaded = loaded
+        self._kept = arguments
+        values = [
+            ctypes.c_uint64(int(a)) if isinstance(a, numpy.generic | int) else ctypes.c_uint64(a.data.ptr)
+            for a in arguments
+        ]
+        self._values = values
+        self._pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+        self._running = ctypes.c_void_p(loaded.emulated_launch(blocks, threads, self._pointers))
+
+    def wait(self) -> None:
+        if self._running:
+            self._loaded.emulated_wait(self._running)
+            self._running = ctypes.c_void_p(0)

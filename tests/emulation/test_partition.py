@@ -1,0 +1,134 @@
+"""The search over ranks on one to three emulated devices: as the CPU finds it, and a device that is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from kernels.partition.cuda import prepare
+from kernels.partition.cuda.meeting import MeetingPoint
+from tests.emulation import fake_cupy
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.test_partition_search import OPTIONS
+from tests.zoo import ZooGraph, zoo
+
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
+
+BY_NAME = {graph.name: graph for graph in zoo()}
+SHAPES = ["one_vertex", "all_isolated", "one_edge", "path_33", "star_300", "two_parts", "tail_on_clique"]
+LAYOUTS = [(1, 1), (3, 1), (2, 2), (4, 3)]
+"""Ranks and devices."""
+
+
+def same(search: Any, on_cpu: Any, source: int, *, exact: bool = True) -> None:
+    wanted, found = on_cpu.run(source), search.run(source)
+    distance, predecessor = numpy.asarray(found.distance), numpy.asarray(found.predecessor)
+    assert numpy.array_equal(distance, wanted.distance)
+    assert found.directions == wanted.directions
+    if exact:
+        assert numpy.array_equal(predecessor, wanted.predecessor)
+        return
+    assert numpy.array_equal(predecessor >= 0, wanted.predecessor >= 0)
+    tree = predecessor >= 0
+    assert (distance[predecessor[tree]] == distance[tree] - 1).all()
+
+
+def check(
+    whole: Any, sources: list[int], devices: int, options: SearchOptions, symmetric: bool = True
+) -> None:
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    search = prepare(whole, devices=range(devices), symmetric=symmetric, options=options, time_limit=60.0)
+    for source in sources:
+        same(search, on_cpu, source, exact=not options.uniquify)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_devices_find_what_the_cpu_does(name: str) -> None:
+    graph: ZooGraph = BY_NAME[name]
+    for symmetric, thresholds in ((True, (0, 3, 10**6, 2)), (False, (2, 10**6, 0, 3))):
+        offsets, columns = graph.csr(symmetric=symmetric)
+        for (ranks, devices), threshold in zip(LAYOUTS, thresholds, strict=True):
+            whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+            check(whole, sorted({0, graph.vertex_count - 1}), devices, SearchOptions(), symmetric)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_on_a_skewed_graph(name: str) -> None:
+    offsets, columns = fast_csr(rmat(9), symmetric=True)
+    degrees = numpy.diff(offsets)
+    sources = [int(numpy.argmax(degrees)), int(numpy.flatnonzero(degrees)[5])]
+    for (ranks, devices), threshold in zip(LAYOUTS, (12, 200, 12, 12), strict=True):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        check(whole, sources, devices, SearchOptions(**OPTIONS[name]))
+
+
+def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.partition.cuda.search.WIDE", 1)
+    offsets, columns = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
+    whole = partition(offsets, columns, ranks=3, threshold=20)
+    check(whole, [7, 100], 2, SearchOptions())
+
+
+def test_outputs_and_depth() -> None:
+    offsets, columns = fast_csr(rmat(8), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    source = int(numpy.argmax(numpy.diff(offsets)))
+    for depth in (0, 1, 2):
+        wanted = prepare_on_cpu(whole, symmetric=True, max_depth=depth).run(source)
+        choices = {"symmetric": True, "max_depth": depth, "output": "distance", "devices": (0, 1)}
+        found = prepare(whole, **choices).run(source)
+        assert found.predecessor is None
+        assert numpy.array_equal(found.distance, wanted.distance)
+    assert prepare(whole, output="predecessor").run(source).distance is None
+
+
+def test_levels_are_told_by_each_device() -> None:
+    offsets, columns = fast_csr(rmat(8), symmetric=True)
+    whole = partition(offsets, columns, ranks=4, threshold=20)
+    source = int(numpy.argmax(numpy.diff(offsets)))
+    search, on_cpu = prepare(whole, symmetric=True, devices=(0, 1)), prepare_on_cpu(whole, symmetric=True)
+    same(search, on_cpu, source)
+    for place, level in enumerate(zip(*search.levels, strict=True)):
+        records = [rank.levels[place] for rank in on_cpu.labels]
+        assert sum((device.backward for device in level), ()) == tuple(record.backward for record in records)
+        assert sum(device.normal for device in level) == sum(record.normal for record in records)
+        assert {device.delegates for device in level} == {records[0].delegates}
+        assert all(min(d.visit, d.wait, d.settle, d.settle_wait) >= 0 for d in level)
+
+
+def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    described, alone = MeetingPoint.described, MeetingPoint()
+
+    def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
+        return described(self, [*pointers, alone.pointer], device, limit)
+
+    offsets, columns = fast_csr(rmat(7), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    with monkeypatch.context() as lost:
+        lost.setattr(MeetingPoint, "described", with_a_stranger)
+        search = prepare(whole, devices=(0, 1), symmetric=True, time_limit=0.3)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the search was given up"):
+            search.run(1)
+    assert alone.aborted
+
+
+def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    offsets, columns = fast_csr(rmat(7), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    search = prepare(whole, devices=(0, 1), symmetric=True, time_limit=0.5)
+    launch = fake_cupy.Kernel.__call__
+
+    def only_the_first(self: Any, grid: Any, block: Any, arguments: Any) -> None:
+        if fake_cupy.Device().id == 0:
+            launch(self, grid, block, arguments)
+
+    with monkeypatch.context() as lost:
+        lost.setattr(fake_cupy.Kernel, "__call__", only_the_first)
+        with pytest.raises(RuntimeError, match="the search was given up"):
+            search.run(1)
+    same(search, prepare_on_cpu(whole, symmetric=True), 1)
