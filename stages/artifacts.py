@@ -128,8 +128,9 @@ class Partition(Artifact):
 class CompressedGraph(Artifact):
     """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]].
 
-    With codec `varint` rows are as `kernels.varint` writes them; with `csr` they are the columns as
-    little-endian bytes. `stages.compress.decompress` turns either back into what was compressed.
+    With codec `varint`, `blocks` and `elias_fano` rows are as `kernels.layouts` describes them; with `csr`
+    they are the columns as little-endian bytes. The stream ends where the last row does.
+    `stages.compress.decompress` turns any of them back into what was compressed.
 
     Of a `Partition`, the rows of all subgraphs stand one after the other, as `subgraphs` lists them: records
     of `rank`, `name` ("nn", "nd", "dn", "dd"), `rows` and `arcs`, in the order of the rows; `byte_offsets`

@@ -1,4 +1,4 @@
-"""compress: neighbour lists as delta-varint bytes (Moschou, section 2.1), and back."""
+"""compress: neighbour lists as bytes in one of the layouts of `kernels.layouts`, and back."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ROWS_AT_ONCE = 1 << 20
 ARCS_AT_ONCE = 1 << 23
 """A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
 
-COMPILED = 36 << 20
-"""Measured: what Numba takes to compile the encoder, and to be there at all."""
+COMPILED = 64 << 20
+"""Measured: what Numba takes to compile an encoder, and to be there at all."""
 
-CODECS = ("csr", "varint")
+CODECS = ("csr", "varint", "blocks", "elias_fano")
 """What `auto` chooses among."""
 
 CHUNKS = 20 << 20
@@ -36,9 +36,10 @@ CHUNKS = 20 << 20
 class CompressParameters(Parameters):
     """How rows are written."""
 
-    codec: Literal["csr", "varint", "auto"] = "varint"
-    """`varint` packs gaps between sorted neighbours into 7-bit groups; `csr` leaves the columns alone; `auto`
-    chooses from samples and says why."""
+    codec: Literal["csr", "varint", "blocks", "elias_fano", "auto"] = "varint"
+    """`varint` packs gaps between sorted neighbours into 7-bit groups; `blocks` packs 256 neighbours at a
+    time as short gaps or as high and low parts, for GPUs; `elias_fano` has a size that no order of vertices
+    changes; `csr` leaves the columns alone; `auto` chooses from samples and says why."""
     advice: AdviceParameters | None = Field(default=None, validate_default=True)
     """What `auto` chooses for; the other codecs leave it out."""
 
@@ -65,12 +66,12 @@ class _Writer:
         self.stream: Sink = context.sink(numpy.uint8)
         self.offsets.append(numpy.zeros(1, numpy.int64))
 
-    def add(self, row_offsets: Array, columns: Array) -> None:
-        """Write every row; raises ValueError when one does not ascend."""
+    def add(self, row_offsets: Array, columns: Array, bound: int) -> None:
+        """Write every row, neighbours being below `bound`; raises ValueError when one does not ascend."""
         for first, offsets in row_ranges(row_offsets):
             base, end = int(offsets[0]), int(offsets[-1])
             try:
-                byte_offsets, stream = self._encode(offsets - base, columns[base:end])
+                byte_offsets, stream = self._encode(first, offsets - base, columns[base:end], bound)
             except ValueError as error:
                 raise ValueError(f"rows from {first} on: {error}") from None
             self.offsets.append(byte_offsets[1:] + self.bytes)
@@ -82,20 +83,27 @@ class _Writer:
             del byte_offsets, stream
             self._context.progress(self.arcs, self._total, "arcs")
 
-    def _encode(self, offsets: NDArray[Any], columns: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _encode(
+        self, first: int, offsets: NDArray[Any], columns: NDArray[Any], bound: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy
 
         if self._codec == "csr":
             little = columns.astype(columns.dtype.newbyteorder("<"), copy=False)
             return offsets * columns.dtype.itemsize, numpy.ascontiguousarray(little).view(numpy.uint8)
-        from kernels.varint import encode
+        from kernels.layouts import encode
 
         if self._context.machine.backend == "cuda":
             import cupy
 
-            on_device = encode(cupy.asarray(offsets), cupy.asarray(columns))
-            return cupy.asnumpy(on_device[0]), cupy.asnumpy(on_device[1])
-        return encode(offsets, columns)
+            rows = encode(
+                self._codec, cupy.asarray(offsets), cupy.asarray(columns), first_row=first, bound=bound
+            )
+            byte_offsets, stream = (cupy.asnumpy(rows.arrays[name]) for name in ("byte_offsets", "stream"))
+        else:
+            rows = encode(self._codec, offsets, columns, first_row=first, bound=bound)
+            byte_offsets, stream = rows.arrays["byte_offsets"], rows.arrays["stream"]
+        return byte_offsets, stream[: int(byte_offsets[-1])]
 
 
 def row_ranges(
@@ -141,7 +149,7 @@ def compress(
         if isinstance(input, Partition):
             described = _compress_partition(writer, input)
         else:
-            writer.add(input.row_offsets, input.column_indices)
+            writer.add(input.row_offsets, input.column_indices, input.vertex_count)
             described = {"permutation": input.permutation if isinstance(input, Ordering) else None}
     except ValueError as error:
         raise StageError(str(error), hint="symmetrize sorts lists; use its result") from None
@@ -187,11 +195,12 @@ def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
     from kernels.partition.layout import SUBGRAPHS
 
     subgraphs = []
+    n, delegates = stored.vertex_count, len(stored.delegates)
     for rank in range(stored.ranks):
         for name in SUBGRAPHS:
             offsets = stored.arrays[f"rank{rank}/{name}/row_offsets"]
             columns = stored.arrays[f"rank{rank}/{name}/column_indices"]
-            writer.add(offsets, columns)
+            writer.add(offsets, columns, _bound(name, rank, n, stored.ranks, delegates))
             rows, arcs = len(offsets) - 1, len(columns)
             subgraphs.append({"rank": rank, "name": name, "rows": rows, "arcs": arcs})
     return {
@@ -203,10 +212,20 @@ def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
     }
 
 
+def _bound(name: str, rank: int, vertices: int, ranks: int, delegates: int) -> int:
+    """Neighbours of a rank's subgraph are below it."""
+    from kernels.partition.layout import local_count
+
+    if name == "nn":
+        return vertices
+    return local_count(vertices, ranks, rank) if name == "dn" else delegates
+
+
 def _statistics(vertices: int, arcs: int, rows: int, size: int) -> Json:
     """Compare with 32-bit columns, as the report counts (its tables 1 and 2), and with the whole CSR.
 
-    `offset_bytes` are the byte offsets', the same in both layouts of a graph.
+    `offset_bytes` are the byte offsets', the same in all layouts of a graph; only
+    `bits_per_arc_with_offsets` and `ratio_of_csr` count them.
     """
     offsets = 8 * (rows + 1)
     whole = offsets + size
@@ -214,6 +233,7 @@ def _statistics(vertices: int, arcs: int, rows: int, size: int) -> Json:
         "stream_bytes": size,
         "offset_bytes": offsets,
         "bits_per_arc": 8 * size / arcs if arcs else 0.0,
+        "bits_per_arc_with_offsets": 8 * whole / arcs if arcs else 0.0,
         "ratio_of_columns": 4 * arcs / size if size else 1.0,
         "ratio_of_csr": (8 * (vertices + 1) + 4 * arcs) / whole,
     }
@@ -242,13 +262,17 @@ def decompress(compressed: CompressedGraph, *, backend: str = "cpu") -> Graph | 
 
 
 def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, bound: int) -> tuple[Any, Any]:
-    if codec == "varint":
-        from kernels.varint import decode
+    if codec == "csr":
+        if len(stream) != arcs * dtype.itemsize or int(byte_offsets[-1]) != len(stream):
+            raise ValueError(f"the stream has {len(stream)} bytes; {arcs} columns of {dtype} were expected")
+        return byte_offsets // dtype.itemsize, stream.view(dtype)
+    from kernels.layouts import EncodedRows, decode
+    from kernels.layouts.alignment import pad
 
-        return decode(byte_offsets, stream, arcs, dtype, bound=bound)
-    if len(stream) != arcs * dtype.itemsize or int(byte_offsets[-1]) != len(stream):
-        raise ValueError(f"the stream has {len(stream)} bytes; {arcs} columns of {dtype} were expected")
-    return byte_offsets // dtype.itemsize, stream.view(dtype)
+    if len(byte_offsets) == 0 or int(byte_offsets[-1]) != len(stream):
+        raise ValueError(f"byte_offsets must ascend from 0 to {len(stream)}, the number of bytes")
+    arrays = {"byte_offsets": byte_offsets, "stream": pad(stream)}
+    return decode(EncodedRows(codec, len(byte_offsets) - 1, arcs, dtype, arrays), bound=bound)
 
 
 def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
@@ -282,7 +306,7 @@ def _decompress_partition(compressed: CompressedGraph) -> Partition:
     import numpy
 
     from kernels.index import index_dtype
-    from kernels.partition.layout import Subgraph, local_count, make_rank, to_arrays
+    from kernels.partition.layout import Subgraph, make_rank, to_arrays
 
     if compressed.ranks is None or compressed.threshold is None or compressed.delegates is None:
         raise ValueError("the compressed partition lacks its ranks, its threshold or its delegates")
@@ -295,8 +319,7 @@ def _decompress_partition(compressed: CompressedGraph) -> Partition:
         rank, name, rows, arcs = (record[key] for key in ("rank", "name", "rows", "arcs"))
         byte_offsets = numpy.asarray(compressed.byte_offsets[row : row + rows + 1])
         stream = numpy.asarray(compressed.stream[int(byte_offsets[0]) : int(byte_offsets[-1])])
-        local = local_count(n, p, rank)
-        bound = {"nn": n, "dn": local}.get(name, len(compressed.delegates))
+        bound = _bound(name, rank, n, p, len(compressed.delegates))
         dtype = index_dtype(n) if name == "nn" else local_ids
         offsets, columns = _decode(
             compressed.codec, byte_offsets - byte_offsets[0], stream, arcs, dtype, bound
@@ -327,17 +350,18 @@ def _estimate(
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
-    # One range of rows: its columns, its bytes (at worst a group more than the columns; `csr` has the columns
-    # themselves), and a few int64 values for each row. A range holds ARCS_AT_ONCE arcs or one longer row.
+    # One range of rows: its columns, its bytes (at worst two for each arc more than the columns; `csr` has
+    # the columns themselves), and some int64 values for each row. A range holds ARCS_AT_ONCE arcs or one
+    # longer row.
     packed = parameters.codec != "csr"
     arcs, rows = min(m, max(ARCS_AT_ONCE, n)), min(n, ROWS_AT_ONCE)
     on_host = CHUNKS + arcs * width + 48 * rows
     if packed:
-        on_host += COMPILED + arcs * (width + 1)
+        on_host += COMPILED + arcs * (width + 2)
     if parameters.codec == "auto":
         on_host += SAMPLE_BYTES + 8 * n
-    on_device = arcs * (2 * width + 1) + 48 * rows
-    most = (width + 1 if packed else width) * m
+    on_device = arcs * (2 * width + 2) + 128 * rows
+    most = (width + 2 if packed else width) * m
     # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(
@@ -357,8 +381,8 @@ def _estimate(
 
 STAGE = Stage(
     name="compress",
-    version=2,
-    about="Packs neighbour lists into delta-varint bytes, or keeps them as CSR.",
+    version=3,
+    about="Packs neighbour lists into bytes: delta-varint, blocks of gaps, Elias-Fano, or CSR as it is.",
     parameters=CompressParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering", "Partition"), about="what to compress")},
     outputs=("CompressedGraph",),
