@@ -125,6 +125,7 @@ def traverse(
     """
     from kernels.jit import set_threads
     from stages.errors import StageError
+    from stages.searching.encoded import searched_encoded, why_decoded
     from stages.searching.graph import read_graph
     from stages.searching.placing import plan_for
 
@@ -143,7 +144,16 @@ def traverse(
         threads=min(context.machine.threads, parameters.threads or context.machine.threads),
     )
     set_threads(placed.threads)
-    graph = read_graph(input, placed, plan_for(parameters, input, placed))
+    placing = plan_for(parameters, input, placed)
+    placement = "device" if placing is None else placing.plan.placement
+    codec = input.codec if isinstance(input, CompressedGraph) else None
+    graph = read_graph(
+        input,
+        placed,
+        placing,
+        encoded=searched_encoded(parameters, placement, codec),
+        decoded=why_decoded(parameters, placement, codec),
+    )
     if placed.backend != context.machine.backend and graph.partition is None:
         graph.notes.append("searched on the CPU")
     if parameters.threads is not None and parameters.threads > placed.threads:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from stages.errors import StageError
+from stages.searching.encoded import encoded_record, prepare_encoded
 from stages.searching.placed import placement_record, prepare_placed
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
@@ -100,7 +101,7 @@ def search_all(
         searches=records,
         notes=[*graph.notes, *notes],
         graph=graph.described(),
-        asked=parameters.asked() | placement_record(graph),
+        asked=parameters.asked() | placement_record(graph) | encoded_record(graph),
     )
     return traversal, measurement
 
@@ -117,6 +118,11 @@ def _prepare(
         return prepare_ranks(context, graph, parameters)
     from kernels.bfs import choose, prepare
 
+    if graph.rows is not None:
+        try:
+            return prepare_encoded(graph, graph.rows, parameters)
+        except ValueError as error:
+            raise StageError(str(error)) from None
     if graph.placed is not None and (strategy in ("auto", "host_rows") or graph.placement == "streamed"):
         return prepare_placed(graph, graph.placed, parameters)
     try:

@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from stages.errors import StageError
+from stages.searching.encoded import DECODED
 from stages.searching.placing import COLUMNS, place_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from kernels.layouts import EncodedRows
     from kernels.partition import PartitionedGraph
     from kernels.placement import Placed
     from stages.searching.placing import Placing
     from stages.stage import Machine
 
-DECODED = "decoded before the search"
 ON_CPU = "the partition was searched on the CPU"
 
 
 @dataclass(frozen=True)
 class SearchedGraph:
-    """A graph as the kernels take it; exactly one of `columns` and `partition` is set.
+    """A graph as the kernels take it; exactly one of `columns`, `rows` and `partition` is set.
 
     `row_offsets` and `columns` live where the search runs, in the numbering that is searched; columns may be
-    pinned host memory that a GPU reads, or be read in slices, as `placement` says. The others
+    pinned host memory that a GPU reads, or be read in slices, as `placement` says. Of a compressed graph
+    that is searched as it is, `rows` live there, and `row_offsets` is a NumPy array. The others
     are NumPy arrays: `permutation` (old -> new, or None), and in `symmetrize`'s numbering `first_offsets`,
     the row offsets, and `ends`, the ends of distinct edges per vertex where degrees do not tell.
     """
@@ -46,6 +48,8 @@ class SearchedGraph:
     order: str | None = None  # the method of the `Ordering` that was read
     stored: Partition | None = None  # what `partition` was read from
     placed: Placed | None = None  # None where rows lie whole in the memory of the backend
+    rows: EncodedRows | None = None
+    compressed: CompressedGraph | None = None  # what `rows` were read from
 
     def described(self) -> dict[str, Any]:
         """Say what was searched; `digest` is the same for every order and layout of a graph."""
@@ -62,7 +66,11 @@ class SearchedGraph:
         return "host" if self.placed is None else self.placed.plan.placement
 
     def host_columns(self) -> NDArray[Any]:
-        """Return the columns in host memory, copied from the device where they are there alone."""
+        """Return the columns in host memory, copied from the device or decoded where they are there alone."""
+        if self.compressed is not None:
+            from stages.searching.encoded import decoded_columns
+
+            return decoded_columns(self.compressed)
         if self.placed is not None and COLUMNS in self.placed.pinned:
             return self.placed.pinned[COLUMNS].array
         columns: NDArray[Any] = self.columns.get() if self.backend == "cuda" else self.columns
@@ -70,11 +78,17 @@ class SearchedGraph:
 
 
 def read_graph(
-    stored: Graph | CompressedGraph | Partition, machine: Machine, placing: Placing | None = None
+    stored: Graph | CompressedGraph | Partition,
+    machine: Machine,
+    placing: Placing | None = None,
+    *,
+    encoded: bool = False,
+    decoded: str = DECODED,
 ) -> SearchedGraph:
-    """Read a stored graph, decode it if it is compressed, and bring it to the machine's backend.
+    """Read a stored graph, and bring it to the machine's backend.
 
-    `placing` says where its rows go there; without it, on the device of a GPU.
+    `placing` says where its rows go there; without it, on the device of a GPU. The rows of a compressed graph
+    are left as they are with `encoded`, and else decoded, which the note `decoded` says.
     Raises `StageError` when a compressed graph is damaged.
     """
     import numpy
@@ -84,16 +98,48 @@ def read_graph(
     if permutation is not None:
         permutation = numpy.asarray(permutation)
     plain: Graph | Partition
+    if isinstance(stored, CompressedGraph) and stored.subgraphs is None and encoded:
+        try:
+            return _read_encoded(stored, permutation, machine)
+        except ValueError as error:
+            raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
     if isinstance(stored, CompressedGraph):
         from stages.compress import decompress
 
-        notes.append(DECODED)
+        notes.append(decoded)
         plain = decompress(stored, backend=machine.backend)
     else:
         plain = stored
     if isinstance(plain, Partition):
         return _read_partition(plain, permutation, machine, notes)
     return _read_csr(plain, permutation, machine, notes, placing)
+
+
+def _read_encoded(
+    stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine
+) -> SearchedGraph:
+    from stages.searching.encoded import edge_ends_of, on_device, read_rows, row_offsets_of
+
+    if not stored.sorted:
+        raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
+    rows = read_rows(stored)
+    offsets = row_offsets_of(rows)
+    ends = edge_ends_of(rows) if _has_loops_or_duplicates(stored) else None
+    return SearchedGraph(
+        vertex_count=stored.vertex_count,
+        arc_count=stored.arc_count,
+        symmetric=stored.symmetric,
+        backend=machine.backend,
+        first_offsets=_first_offsets(offsets, permutation),
+        ends=_first(ends, permutation),
+        permutation=permutation,
+        row_offsets=offsets,
+        columns=None,
+        partition=None,
+        notes=[f"rows of layout {rows.layout} were searched as they are"],
+        compressed=stored,
+        rows=on_device(rows) if machine.backend == "cuda" else rows,
+    )
 
 
 def _read_csr(
@@ -191,7 +237,7 @@ def _first(values: NDArray[Any] | None, permutation: NDArray[Any] | None) -> NDA
     return values if values is None or permutation is None else values[permutation]
 
 
-def _has_loops_or_duplicates(plain: Graph | Partition) -> bool:
+def _has_loops_or_duplicates(plain: Graph | CompressedGraph | Partition) -> bool:
     return plain.symmetric and (plain.loop_count > 0 or not plain.deduplicated)
 
 

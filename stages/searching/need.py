@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
+from stages.searching.encoded import PART_BYTES, WHOLE, searched_encoded
 from stages.searching.partitioned import LABEL_BYTES
 from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
 from stages.searching.strategy import backend_of_search
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from stages.traverse import TraverseParameters
 
 COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 112 << 20, 68 << 20, 52 << 20
+COMPILED_ROWS = 130 << 20
 """Measured: what Numba takes to compile a strategy's kernels, or a partition's; 30 MiB where they are in the
 cache on disk."""
 
@@ -41,8 +43,8 @@ class _Parts:
     """What a traversal's memory is made of, in bytes."""
 
     offsets: int
-    columns: int
-    decoding: int  # of a compressed graph, beside its decoded rows
+    columns: int  # or the stream of rows that are searched as they are
+    decoding: int  # of a compressed graph, beside its rows as they are searched
     labels: int  # of one search
     workspace: int  # of a search on the CPU
     on_device: int  # of a search on the device, beside the graph
@@ -61,6 +63,7 @@ def estimate(
     graph = inputs["input"][0]
     outputs = _outputs(parameters, graph)
     parts = _parts(parameters, graph, machine)
+    whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     if _is_split(graph):
         bfs = parameters.algorithm == "bfs"
         # Ranks on workers read the partition once more, and bring labels back several searches at a time.
@@ -71,11 +74,17 @@ def estimate(
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:
         # Without limits it is stated what the placement that is asked for would take.
-        plan = plan_rows(parameters, _sizes(parameters, graph, parts), Limits(), parts.backend)
-        need = _need(parts, plan, outputs)
+        plan = plan_rows(parameters, _sizes(parameters, graph, parts, whole), Limits(), parts.backend)
+        need = _need(whole if plan.placement in WHOLE else parts, plan, outputs)
         named = parameters.device_memory is not None or parameters.host_memory is not None
         return replace(need, refusal=f"{error}; {error.hint}") if named else need
-    return _need(parts, plan, outputs)
+    return _need(whole if plan.placement in WHOLE else parts, plan, outputs)
+
+
+def _searched_encoded(parameters: TraverseParameters, graph: Extent) -> bool:
+    if graph.kind != "CompressedGraph" or _is_split(graph):
+        return False
+    return searched_encoded(parameters, WHOLE[0])
 
 
 def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Placing:
@@ -86,16 +95,18 @@ def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     if placement_asked(parameters) == "device" and parameters.device_memory is None:
         # What does not fit the machine is refused with what the machine has, as for any stage.
         limits = Limits()
-    sizes = _sizes(parameters, graph, parts)
+    whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
+    sizes = _sizes(parameters, graph, parts, whole)
     return Placing(plan_rows(parameters, sizes, limits, parts.backend), sizes, limits)
 
 
-def _sizes(parameters: TraverseParameters, graph: Extent, parts: _Parts) -> Sizes:
+def _sizes(parameters: TraverseParameters, graph: Extent, parts: _Parts, whole: _Parts) -> Sizes:
+    """Count `whole` where rows lie where the search runs, `parts` where they lie elsewhere."""
     n, m = graph.vertices, graph.arcs
     width = _width(n)
     return Sizes(
-        rows=parts.columns,
-        on_device=parts.offsets + parts.columns + parts.decoding + parts.on_device + parts.relabelling,
+        rows=whole.columns if parts.backend == "cpu" else parts.columns,
+        on_device=whole.offsets + whole.columns + whole.decoding + whole.on_device + whole.relabelling,
         beside=row_search_bytes(n, m, width, _device_labels(parameters, width)) + parts.relabelling,
         head=width * n,
     )
@@ -120,7 +131,9 @@ def _need(parts: _Parts, plan: Plan, outputs: tuple[Extent, ...]) -> Need:
     return Need(host, plan.device_bytes, outputs)
 
 
-def _parts(parameters: TraverseParameters, graph: Extent, machine: Machine) -> _Parts:
+def _parts(
+    parameters: TraverseParameters, graph: Extent, machine: Machine, *, encoded: bool = False
+) -> _Parts:
     n, m = graph.vertices, graph.arcs
     width = _width(n)
     tree = 4 if n < 1 << 31 else 8
@@ -144,11 +157,19 @@ def _parts(parameters: TraverseParameters, graph: Extent, machine: Machine) -> _
     # host a sink holds one search's labels while it packs them.
     search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
     # An edge queue of vertices and predecessors, or the graph in another order.
-    search = max(search + 2 * width * m + 8 * n if bfs else search, ordering)
+    gathered = 2 * width * m + 8 * n
+    columns, decoding = width * m, graph.bytes if graph.kind == "CompressedGraph" else 0
+    if encoded:
+        # Queue entries and checkpoints of a row's units; degrees before they are summed up, a part of the
+        # stream as it is read, and the rows decoded for statistics.
+        columns = max(0, graph.bytes - 8 * n)
+        gathered, decoding = columns // 8, 8 * n + min(columns, PART_BYTES)
+        counting += csr if counting and backend == "cpu" else 0
+    search = max(search + gathered if bfs else search, ordering)
     return _Parts(
-        offsets=8 * n,
-        columns=width * m,
-        decoding=graph.bytes if graph.kind == "CompressedGraph" else 0,
+        offsets=(16 if encoded else 8) * n,
+        columns=columns,
+        decoding=decoding,
         labels=labels,
         # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
         workspace=((2 * width + 4) * n if bfs else 0) + batch * labels,
@@ -157,7 +178,7 @@ def _parts(parameters: TraverseParameters, graph: Extent, machine: Machine) -> _
         after=2 * labels + back,
         counting=counting,
         ordering=ordering,
-        compiled=COMPILED_BFS if bfs else COMPILED_COMPONENTS,
+        compiled=COMPILED_ROWS if encoded else COMPILED_BFS if bfs else COMPILED_COMPONENTS,
         backend=backend,
     )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PACKAGES = {"bfs": "kernels.bfs", "components": "kernels.components"}
 """Where each algorithm's strategies live."""
 
-_GIVEN = {"row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics"}
+_GIVEN = {"row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"}
 
 
 def checked_strategy(algorithm: str, name: str) -> str:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kernels.bfs.choice import Choice
 from kernels.bfs.result import BFSResult, Search
 from kernels.strategy import backend_of, strategies_in
 
 if TYPE_CHECKING:
     from kernels.layouts import EncodedRows
 
-__all__ = ["bfs", "prepare"]
+__all__ = ["bfs", "choose", "prepare", "side_of"]
 
 
 def prepare(
     rows: EncodedRows,
     *,
-    strategy: str = "auto",
+    strategy: str | Choice = "auto",
     output: str = "both",
     symmetric: bool,
     max_depth: int | None = None,
@@ -32,7 +33,7 @@ def prepare(
     ----------
     rows : a square graph in one of `kernels.layouts.LAYOUTS`; the result lives where its arrays do, on the
         device if any of them is CuPy's.
-    strategy : a strategy of this package, or "auto".
+    strategy : a strategy of this package, "auto", or what `choose` returned.
     output, symmetric, max_depth, tuning : as for `kernels.bfs.prepare`.
 
     Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
@@ -40,12 +41,12 @@ def prepare(
     """
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
-    name, reason = _chosen(strategy, symmetric)
-    chosen = strategies_in("kernels.bfs.rows")[name]
+    choice = choose(symmetric=symmetric, strategy=strategy) if isinstance(strategy, str) else strategy
+    chosen = strategies_in("kernels.bfs.rows")[choice.strategy]
     search: Search = chosen.load(side_of(rows))(
         rows, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
     )
-    search.strategy, search.reason = name, reason
+    search.strategy, search.reason = choice.strategy, choice.reason
     return search
 
 
@@ -59,19 +60,21 @@ def side_of(rows: EncodedRows) -> str:
     return "cuda" if any(backend_of(array) == "cuda" for array in rows.arrays.values()) else "cpu"
 
 
-def _chosen(strategy: str, symmetric: bool) -> tuple[str, str]:
+def choose(*, symmetric: bool, strategy: str = "auto") -> Choice:
+    """Name the strategy that `auto` stands for on encoded rows, and why; a given name is checked and kept.
+
+    Raises ValueError for a name that does not search encoded rows, or not those of a directed graph.
+    """
     known = strategies_in("kernels.bfs.rows")
     if strategy == "auto":
         if symmetric:
-            return (
-                "direction_optimizing",
-                "the graph is symmetric, so levels that pay for it may be searched bottom-up",
-            )
-        return "top_down", "the graph is directed, so only out-neighbours are known"
+            reason = "the graph is symmetric, so levels that pay for it may be searched bottom-up"
+            return Choice("direction_optimizing", reason, 0.0)
+        return Choice("top_down", "the graph is directed, so only out-neighbours are known", 0.0)
     if strategy not in known:
         raise ValueError(
             f"strategy {strategy!r} does not search encoded rows; there are {', '.join(sorted(known))}"
         )
     if not symmetric and not known[strategy].directed:
         raise ValueError(f"strategy {strategy!r} needs a symmetric graph")
-    return strategy, "asked for"
+    return Choice(strategy, "asked for", 0.0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernels.jit import serial
 from kernels.layouts import blocks_cpu, elias_fano_cpu
-from kernels.layouts.streams import largest_vertex, refuse
+from kernels.layouts.streams import BROKEN, check_offsets, check_stream, largest_vertex, refuse
 from kernels.row_blocks import row_blocks, run_blocks
 from kernels.varint import cpu as varint_cpu
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _count_varint = varint_cpu._count
 _count_blocks, _read_blocks = blocks_cpu.CODEC.count, blocks_cpu.CODEC.read
 _count_elias_fano, _read_elias_fano = elias_fano_cpu.CODEC.count, elias_fano_cpu.CODEC.read
-
-BROKEN = 2
 
 
 class VarintRows(NamedTuple):
@@ -66,8 +64,6 @@ KINDS: dict[str, Any] = {"varint": VarintRows, "blocks": BlocksRows, "elias_fano
 
 def columns_of(rows: EncodedRows) -> tuple[NDArray[Any], NDArray[Any]]:
     """Offsets and columns of rows in the layout `csr`; raises ValueError for offsets that do not ascend."""
-    from kernels.layouts.streams import check_offsets
-
     offsets, columns = rows.arrays["row_offsets"], rows.arrays["column_indices"]
     check_offsets(offsets, len(columns), "row_offsets", "arcs")
     return offsets, columns
@@ -78,11 +74,29 @@ def readable(rows: EncodedRows) -> Any:
 
     Raises ValueError for offsets that do not ascend within the stream, and for a row that ends too early.
     """
-    from kernels.layouts.streams import check_stream
+    offsets, stream, degrees = _counted(rows)
+    dtype = numpy.dtype(rows.dtype)
+    longest = int(degrees.max(initial=0))
+    largest = largest_vertex(max(rows.vertex_count, 1), dtype)
+    return KINDS[rows.layout](offsets, stream, numpy.empty(0, dtype), longest, largest)
 
+
+def count_neighbours(rows: EncodedRows) -> NDArray[Any]:
+    """Count the neighbours of each row without decoding them, summed up: int64 (rows + 1,).
+
+    Rows lie in NumPy arrays. Raises ValueError as `readable` and `columns_of` do.
+    """
+    if rows.layout == "csr":
+        return columns_of(rows)[0]
+    found = numpy.zeros(rows.vertex_count + 1, numpy.int64)
+    numpy.cumsum(_counted(rows)[2], out=found[1:])
+    return found
+
+
+def _counted(rows: EncodedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Check encoded rows; their offsets, their stream as `read_row` takes it, and neighbours of each row."""
     offsets, stream = rows.arrays["byte_offsets"], numpy.ascontiguousarray(rows.arrays["stream"])
     check_stream(offsets, stream)
-    dtype = numpy.dtype(rows.dtype)
     degrees = numpy.empty(rows.vertex_count, numpy.int64)
     blocks = row_blocks(offsets)
     if rows.layout == "varint":
@@ -90,13 +104,11 @@ def readable(rows: EncodedRows) -> Any:
     else:
         stream = stream.view(numpy.uint32)
         count = _count_blocks if rows.layout == "blocks" else _count_elias_fano
-        bits = 8 * dtype.itemsize
+        bits = 8 * numpy.dtype(rows.dtype).itemsize
         cut = run_blocks(lambda a, b: count(a, b, offsets, stream, degrees, bits), blocks)
     if bad := [row for row in cut if row >= 0]:
         refuse(min(bad), BROKEN)
-    longest = int(degrees.max(initial=0))
-    largest = largest_vertex(max(rows.vertex_count, 1), dtype)
-    return KINDS[rows.layout](offsets, stream, numpy.empty(0, dtype), longest, largest)
+    return offsets, stream, degrees
 
 
 @serial

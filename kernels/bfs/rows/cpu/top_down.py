@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kernels.bfs.cpu.search import CPUSearch
 from kernels.bfs.rows.cpu.readers import columns_of, readable
-
-if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+from kernels.layouts import EncodedRows
 
 
 def prepare(

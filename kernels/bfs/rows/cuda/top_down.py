@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kernels.bfs.cuda.labels import NARROW
 from kernels.bfs.rows.cuda.search import RowsSearch, Tuning
-
-if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+from kernels.layouts import EncodedRows
 
 
 def prepare(

@@ -1,0 +1,166 @@
+"""Compressed graphs that are searched as they are: their rows are decoded where a search reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kernels.bfs import Search
+    from kernels.layouts import EncodedRows
+    from stages.artifacts import CompressedGraph
+    from stages.searching.graph import SearchedGraph
+    from stages.traverse import TraverseParameters
+
+DECODED = "decoded before the search"
+COLUMNS = "rows of codec csr are columns, and were searched as such"
+PART_BYTES = 64 << 20
+"""Of a stream that is read at once: several chunks of a stored array, decompressed on threads."""
+
+WHOLE = ("device", "host")
+"""Placements of rows that lie whole where the search runs."""
+
+
+def searched_encoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> bool:
+    """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says.
+
+    Components, and strategies that read columns alone, decode them first. Rows of codec `csr` are columns.
+    """
+    if codec == "csr" or parameters.algorithm != "bfs" or placement not in WHOLE:
+        return False
+    if parameters.strategy == "auto":
+        return True
+    from kernels.strategy import strategies_in
+
+    return parameters.strategy in strategies_in("kernels.bfs.rows")
+
+
+def why_decoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> str:
+    """Say that rows are decoded before the search, and why."""
+    if codec == "csr":
+        return COLUMNS
+    if parameters.algorithm != "bfs":
+        return DECODED
+    if placement not in WHOLE:
+        return f"{DECODED}, to be {placement}"
+    return f"{DECODED}: strategy {parameters.strategy} reads columns"
+
+
+def read_rows(stored: CompressedGraph) -> EncodedRows:
+    """Read the rows of a compressed graph into memory, as they are stored.
+
+    Raises ValueError where the stream ends before them.
+    """
+    import numpy
+
+    from kernels.index import index_dtype
+    from kernels.layouts import EncodedRows
+    from kernels.layouts.alignment import padded
+
+    offsets = numpy.asarray(stored.byte_offsets)
+    end = int(offsets[-1]) if len(offsets) else 0
+    if end > len(stored.stream):
+        raise ValueError(f"the rows end at byte {end}; the stream has {len(stored.stream)}")
+    # Read part by part, so that the stream is not in memory twice.
+    stream = numpy.zeros(padded(end), numpy.uint8)
+    for first in range(0, end, PART_BYTES):
+        last = min(first + PART_BYTES, end)
+        stream[first:last] = stored.stream[first:last]
+    dtype = numpy.dtype(index_dtype(stored.vertex_count))
+    if stored.codec == "csr":
+        arrays = {"row_offsets": offsets // dtype.itemsize, "column_indices": stream[:end].view(dtype)}
+    else:
+        arrays = {"byte_offsets": offsets, "stream": stream}
+    return EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
+
+
+def decoded_columns(stored: CompressedGraph) -> NDArray[Any]:
+    """Decode a compressed graph's columns on the host."""
+    from kernels.layouts import decode
+
+    columns: NDArray[Any] = decode(read_rows(stored))[1]
+    return columns
+
+
+def on_device(rows: EncodedRows) -> EncodedRows:
+    """Copy rows to the device."""
+    from dataclasses import replace
+
+    import cupy
+
+    return replace(rows, arrays={name: cupy.asarray(array) for name, array in rows.arrays.items()})
+
+
+def row_offsets_of(rows: EncodedRows) -> NDArray[Any]:
+    """Count the neighbours of each row without decoding them, summed up: int64 (rows + 1,).
+
+    Raises ValueError for bytes that are no rows, or not as many neighbours as the graph has arcs.
+    """
+    from kernels.bfs.rows.cpu.readers import count_neighbours
+
+    offsets = count_neighbours(rows)
+    if int(offsets[-1]) != rows.arc_count:
+        raise ValueError(f"the rows hold {int(offsets[-1])} arcs; the graph has {rows.arc_count}")
+    return offsets
+
+
+def edge_ends_of(rows: EncodedRows) -> NDArray[Any]:
+    """Count the ends of distinct edges of each row, a range of rows decoded at a time; see `edge_ends`."""
+    import numpy
+
+    from kernels.layouts import decode
+    from kernels.level_statistics import edge_ends
+    from stages.compress import row_ranges
+
+    counts = [numpy.empty(0, numpy.int64)]
+    name = "row_offsets" if rows.layout == "csr" else "byte_offsets"
+    for first, part in row_ranges(rows.arrays[name]):
+        several = _range(rows, first, part)
+        counts.append(edge_ends(*decode(several, bound=rows.vertex_count), first))
+    return numpy.concatenate(counts)
+
+
+def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
+    """Rows from `first` on, whose offsets are these."""
+    from dataclasses import replace
+
+    from kernels.bfs.rows.cpu.readers import count_neighbours
+    from kernels.layouts.alignment import pad
+
+    begin, end = int(offsets[0]), int(offsets[-1])
+    if rows.layout == "csr":
+        columns = rows.arrays["column_indices"][begin:end]
+        arrays: dict[str, Any] = {"row_offsets": offsets - begin, "column_indices": columns}
+    else:
+        arrays = {"byte_offsets": offsets - begin, "stream": pad(rows.arrays["stream"][begin:end])}
+    some = replace(rows, arrays=arrays, vertex_count=len(offsets) - 1, first_row=first)
+    return replace(some, arc_count=int(count_neighbours(some)[-1]))
+
+
+def encoded_record(graph: SearchedGraph) -> dict[str, Any]:
+    """Return the layout of rows that were searched as they are, and their bytes, for a measurement."""
+    return {} if graph.rows is None else {"layout": graph.rows.layout, "row_bytes": graph.rows.nbytes}
+
+
+def prepare_encoded(
+    graph: SearchedGraph, rows: EncodedRows, parameters: TraverseParameters
+) -> tuple[Search, list[str]]:
+    """Return a search of encoded rows and sentences about what it leaves out.
+
+    Raises ValueError for a strategy or a tuning constant that does not fit, and for bytes that are no rows.
+    """
+    from kernels.bfs.rows import choose, prepare
+    from stages.searching.strategy import checked_tuning
+
+    choice = choose(symmetric=graph.symmetric, strategy=parameters.strategy)
+    constants, notes = checked_tuning("kernels.bfs.rows", choice.strategy, graph.backend, parameters.tuning)
+    search = prepare(
+        rows,
+        strategy=choice,
+        output=parameters.output,
+        symmetric=graph.symmetric,
+        max_depth=parameters.max_depth,
+        **constants,
+    )
+    return search, notes
