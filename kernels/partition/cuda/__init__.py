@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.partition.cuda.search import CudaPartitionSearch, Level, prepare
+from kernels.partition.cuda.launch import Level
+from kernels.partition.cuda.search import CudaPartitionSearch, prepare
 
 __all__ = ["CudaPartitionSearch", "Level", "prepare"]

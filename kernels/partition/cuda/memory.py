@@ -54,6 +54,9 @@ BIN_STEP = 1 << 26
 
 ALIGNMENT = 256
 
+ALLOCATION = 2 << 20
+"""What allocations are rounded up to: another process maps whole ones, and smaller ones share theirs."""
+
 
 class Slab:
     """Arrays in one allocation of plain device memory, which other processes may map (CUDA IPC)."""
@@ -66,7 +69,7 @@ class Slab:
         for name, (count, dtype) in wanted.items():
             self.offsets[name] = size
             size += -(-count * numpy.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
-        memory = cupy.cuda.Memory(max(size, ALIGNMENT))
+        memory = cupy.cuda.Memory(max(1, -(-size // ALLOCATION)) * ALLOCATION)
         pointer = cupy.cuda.MemoryPointer(memory, 0)
         self.pointer = int(memory.ptr)
         self.arrays = {

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
 from kernels.bfs.result import BFSResult
-from kernels.cuda import load, resident_blocks, vertex_macro
-from kernels.partition.cuda.meeting import TIME_LIMIT, MeetingPoint
+from kernels.cuda import vertex_macro
+from kernels.partition.cuda.launch import Launch, Level
+from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, mask_words
-from kernels.partition.options import OPTIMIZED, SearchOptions
+from kernels.partition.layout import SUBGRAPHS, PartitionedGraph
+from kernels.partition.options import SearchOptions
 from kernels.partition.search import check_output, predecessor_dtype
-
-BLOCK = 512
-"""Threads of a block, as the kernel's launch bounds say."""
 
 MOST_HERE = 16
 """Ranks of a device, as the kernel says."""
 
 WIDE = 1 << 32
 """Arcs of a subgraph from which on row offsets take 64 bits."""
-
-LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 8, 250, 1 << 20
-"""Of the kernel's log; directions of deeper levels than the last are taken for forward."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """One level on one device; times are microseconds by the clock of its first block."""
-
-    backward: tuple[tuple[str, ...], ...]  # of each rank here, of nd, dn and dd
-    normal: int  # frontier here
-    delegates: int  # frontier everywhere
-    visit: float
-    wait: float  # for the others' visits
-    settle: float  # masks, arrivals, labels
-    settle_wait: float
 
 
 class CudaPartitionSearch:
@@ -88,7 +68,6 @@ class CudaPartitionSearch:
         self._tree = output != "distance"
         self._home = [rank * count // p for rank in range(p)]
         self.levels: tuple[tuple[Level, ...], ...] = ()
-        self._depth = 0
         wide = any(
             len(part.subgraph(name).column_indices) >= WIDE for part in graph.parts for name in SUBGRAPHS
         )
@@ -99,8 +78,10 @@ class CudaPartitionSearch:
             "TREE": int(self._tree),
         }
         self._points = [self._on(place, MeetingPoint) for place in range(count)]
+        choices = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
         self._launches = [
-            self._prepare_launch(place, macros, symmetric, time_limit, blocks) for place in range(count)
+            self._on(place, lambda place=place: self._prepare_launch(place, macros, **choices))
+            for place in range(count)
         ]
         self._labels = self._on(0, self._allocate_labels)
         for device in self.devices:
@@ -136,39 +117,15 @@ class CudaPartitionSearch:
             cupy.empty(n if self._tree else 0, predecessor_dtype(n)),
         )
 
-    def _prepare_launch(
-        self, place: int, macros: Mapping[str, object], symmetric: bool, time_limit: float, blocks: int | None
-    ) -> tuple[Any, int, tuple[Any, ...], Any]:
-        import cupy
-
-        with cupy.cuda.Device(self.devices[place]):
-            kernel = load("kernels/partition/ranks.cu", **macros).get_function("search")
-            rows = [
-                memory.row() if home == place else seen_from_afar(memory.row())
-                for memory, home in zip(self._memory, self._home, strict=True)
-            ]
-            here = [rank for rank, home in enumerate(self._home) if home == place]
-            log = cupy.zeros(1 + LOGGED_LEVELS * LEVEL_WORDS, numpy.uint64)
-            d = len(self.delegates)
-            arguments = (
-                cupy.asarray(numpy.concatenate(rows)),
-                cupy.asarray(numpy.array(here, numpy.uint64)),
-                cupy.asarray(self.delegates),
-                self._points[place].described([point.pointer for point in self._points], place, time_limit),
-                cupy.asarray(self._factors(symmetric)),
-                log,
-                cupy.empty(TURNED_LEVELS, numpy.uint8),
-                *(numpy.uint64(value) for value in (len(here), self.ranks, d, 2 * mask_words(d))),
-            )
-            return kernel, blocks or resident_blocks(kernel, BLOCK), arguments, log
-
-    def _factors(self, symmetric: bool) -> NDArray[numpy.uint64]:
-        factors = [self.options.backward(name) for name in OPTIMIZED]
-        factors += [self.options.forward(name) for name in OPTIMIZED]
-        packed = numpy.zeros(7, numpy.uint64)
-        packed[:6] = numpy.array(factors, numpy.float64).view(numpy.uint64)
-        packed[6] = symmetric and self.options.direction_optimized
-        return packed
+    def _prepare_launch(self, place: int, macros: Mapping[str, object], **choices: Any) -> Launch:
+        rows = [
+            memory.row() if home == place else seen_from_afar(memory.row())
+            for memory, home in zip(self._memory, self._home, strict=True)
+        ]
+        here = [rank for rank, home in enumerate(self._home) if home == place]
+        points = [point.pointer for point in self._points]
+        choices |= {"point": self._points[place], "options": self.options}
+        return Launch(macros, rows, here, self.delegates, points, place, **choices)
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex.
@@ -179,55 +136,27 @@ class CudaPartitionSearch:
         if not 0 <= source < self.vertices:
             raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
         milliseconds = self._search(source)
-        self.levels = tuple(self._levels(place) for place in range(len(self.devices)))
-        directions = self._directions()
+        self.levels = tuple(self._on_each(Launch.levels))
+        turned = numpy.logical_or.reduce(self._on_each(Launch.turned))
+        directions = tuple("pull" if any_rank else "push" for any_rank in turned.tolist())
         distance, predecessor = self._on(0, self._collect)
         return BFSResult(source, distance, predecessor, milliseconds, directions)
+
+    def _on_each(self, act: Callable[[Launch], Any]) -> list[Any]:
+        return [
+            self._on(place, lambda launch=launch: act(launch)) for place, launch in enumerate(self._launches)
+        ]
 
     def _search(self, source: int) -> float:
         import cupy
 
-        place = int(numpy.searchsorted(self.delegates, source))
-        is_delegate = place < len(self.delegates) and int(self.delegates[place]) == source
-        depth = (1 << 31) - 1 if self.max_depth is None else self.max_depth
-        last = [numpy.uint64(v) for v in (source, place if is_delegate else (1 << 64) - 1, depth)]
-        events = []
-        for device, (kernel, blocks, arguments, _) in zip(self.devices, self._launches, strict=True):
-            with cupy.cuda.Device(device):
-                start, end = cupy.cuda.Event(), cupy.cuda.Event()
-                start.record()
-                kernel((blocks,), (BLOCK,), (*arguments, *last))
-                end.record()
-                events.append((start, end))
+        events = self._on_each(lambda launch: launch.start(source, self.max_depth))
         for _, end in events:
             end.synchronize()
-        aborted = [
-            self._on(place, lambda point=point: point.aborted) for place, point in enumerate(self._points)
-        ]
-        if any(aborted):
-            for place, point in enumerate(self._points):
-                self._on(place, point.reset)
-            raise RuntimeError("a device waited for the others until the time limit; the search was given up")
+        if any(self._on_each(lambda launch: launch.point.aborted)):
+            self._on_each(lambda launch: launch.point.reset())
+            raise RuntimeError(GIVEN_UP)
         return max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
-
-    def _directions(self) -> tuple[str, ...]:
-        import cupy
-
-        depth = self._depth
-        turned = numpy.zeros(depth, numpy.bool_)
-        for device, launch in zip(self.devices, self._launches, strict=True):
-            with cupy.cuda.Device(device):
-                turned[:TURNED_LEVELS] |= launch[2][6][:depth].get().view(numpy.bool_)
-        return tuple("pull" if any_rank else "push" for any_rank in turned.tolist())
-
-    def _levels(self, place: int) -> tuple[Level, ...]:
-        import cupy
-
-        with cupy.cuda.Device(self.devices[place]):
-            log = self._launches[place][3].get()
-        self._depth = int(log[0])
-        here = self._home.count(place)
-        return tuple(_read_levels(log, here))
 
     def _collect(self) -> tuple[Any | None, Any | None]:
         import cupy
@@ -241,26 +170,6 @@ class CudaPartitionSearch:
         return (
             distance if self.output != "predecessor" else None,
             predecessor if self._tree else None,
-        )
-
-
-def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
-    """Read the kernel's log of the first levels."""
-    for level in range(min(int(log[0]), LOGGED_LEVELS)):
-        words = log[1 + level * LEVEL_WORDS :][:LEVEL_WORDS].tolist()
-        turned = [
-            tuple(name for bit, name in enumerate(OPTIMIZED) if words[0] >> (4 * rank + bit) & 1)
-            for rank in range(here)
-        ]
-        began, visited, met, settled, met_again = words[3:8]
-        yield Level(
-            tuple(turned),
-            words[1],
-            words[2],
-            (visited - began) / 1e3,
-            (met - visited) / 1e3,
-            (settled - met) / 1e3,
-            (met_again - settled) / 1e3,
         )
 
 

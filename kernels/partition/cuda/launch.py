@@ -1,0 +1,139 @@
+"""One device's launch of a search: the kernel, its arguments, and what it logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.cuda import load, resident_blocks
+from kernels.partition.cuda.meeting import MeetingPoint
+from kernels.partition.layout import mask_words
+from kernels.partition.options import OPTIMIZED, SearchOptions
+
+BLOCK = 512
+"""Threads of a block, as the kernel's launch bounds say."""
+
+LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 8, 250, 1 << 20
+"""Of the kernel's log; directions of deeper levels than the last are taken for forward."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level on one device; times are microseconds by the clock of its first block."""
+
+    backward: tuple[tuple[str, ...], ...]  # of each rank here, of nd, dn and dd
+    normal: int  # frontier here
+    delegates: int  # frontier everywhere
+    visit: float
+    wait: float  # for the others' visits
+    settle: float  # masks, arrivals, labels
+    settle_wait: float
+
+
+class Launch:
+    """A search on the current device, which has to be current at every call.
+
+    Parameters
+    ----------
+    macros : VERTEX, OFFSET and TREE of `kernels/partition/ranks.cu`.
+    rows : of the table of all ranks, as this device sees them (`kernels.partition.cuda.memory`).
+    here : ranks of this device.
+    points : of all devices' meeting points, as this device sees them; `place` is its own among them.
+    time_limit : seconds that it waits for the others at one meeting.
+    blocks : of the grid, at most what runs at the same time; None fills the device.
+
+    """
+
+    def __init__(
+        self,
+        macros: Mapping[str, object],
+        rows: Sequence[NDArray[numpy.uint64]],
+        here: Sequence[int],
+        delegates: NDArray[Any],
+        points: Sequence[int],
+        place: int,
+        *,
+        point: MeetingPoint,
+        options: SearchOptions,
+        symmetric: bool,
+        time_limit: float,
+        blocks: int | None = None,
+    ) -> None:
+        import cupy
+
+        self.point = point
+        self._here = len(here)
+        self._delegates = delegates
+        self._kernel = load("kernels/partition/ranks.cu", **macros).get_function("search")
+        self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
+        self._log = cupy.zeros(1 + LOGGED_LEVELS * LEVEL_WORDS, numpy.uint64)
+        self._turned = cupy.empty(TURNED_LEVELS, numpy.uint8)
+        d = len(delegates)
+        self._arguments = (
+            cupy.asarray(numpy.concatenate(rows)),
+            cupy.asarray(numpy.array(here, numpy.uint64)),
+            cupy.asarray(delegates),
+            point.described(points, place, time_limit),
+            cupy.asarray(_factors(options, symmetric)),
+            self._log,
+            self._turned,
+            *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d))),
+        )
+
+    def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
+        """Begin a search; returns the events before and after it."""
+        import cupy
+
+        place = int(numpy.searchsorted(self._delegates, source))
+        is_delegate = place < len(self._delegates) and int(self._delegates[place]) == source
+        depth = (1 << 31) - 1 if max_depth is None else max_depth
+        last = [numpy.uint64(v) for v in (source, place if is_delegate else (1 << 64) - 1, depth)]
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        self._kernel((self._blocks,), (BLOCK,), (*self._arguments, *last))
+        end.record()
+        return start, end
+
+    def levels(self) -> tuple[Level, ...]:
+        """Read the first levels of the last search."""
+        return tuple(_read_levels(self._log.get(), self._here))
+
+    def turned(self) -> NDArray[numpy.bool_]:
+        """Tell of every level of the last search whether any rank here visited any subgraph backward."""
+        depth = int(self._log[:1].get()[0])
+        answer = numpy.zeros(depth, numpy.bool_)
+        answer[:TURNED_LEVELS] = self._turned[:depth].get().view(numpy.bool_)
+        return answer
+
+
+def _factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:
+    factors = [options.backward(name) for name in OPTIMIZED]
+    factors += [options.forward(name) for name in OPTIMIZED]
+    packed = numpy.zeros(7, numpy.uint64)
+    packed[:6] = numpy.array(factors, numpy.float64).view(numpy.uint64)
+    packed[6] = symmetric and options.direction_optimized
+    return packed
+
+
+def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
+    """Read the kernel's log of the first levels."""
+    for level in range(min(int(log[0]), LOGGED_LEVELS)):
+        words = log[1 + level * LEVEL_WORDS :][:LEVEL_WORDS].tolist()
+        turned = [
+            tuple(name for bit, name in enumerate(OPTIMIZED) if words[0] >> (4 * rank + bit) & 1)
+            for rank in range(here)
+        ]
+        began, visited, met, settled, met_again = words[3:8]
+        yield Level(
+            tuple(turned),
+            words[1],
+            words[2],
+            (visited - began) / 1e3,
+            (met - visited) / 1e3,
+            (settled - met) / 1e3,
+            (met_again - settled) / 1e3,
+        )
