@@ -24,8 +24,8 @@ import cupy
 
 from kernels import order
 from kernels.components import ComponentsResult, components
-from kernels.components import rows as rows_of
 from kernels.components.cuda.afforest import MOST_TRACED, PHASES
+from kernels.components.rows.cuda import prepare
 from kernels.cuda.wake import wake
 from kernels.layouts import LAYOUTS, encode
 from kernels.placement.pinned import buffer, pin
@@ -73,7 +73,7 @@ def measure_rows(arrays: tuple[Any, Any], expected: Any, runs: int) -> None:
     """Time encoded rows in both memories, and columns in parts from pinned buffers."""
     for layout in LAYOUTS:
         rows = encode(layout, *arrays)
-        search = rows_of.prepare(rows, symmetric=True)
+        search = prepare(rows, symmetric=True)
         bits = 8 * rows.nbytes / max(1, rows.arc_count)
         note = f"{bits:.1f} bits/arc, heads {search.prepare_milliseconds:.2f} ms"
         median_of(f"rows {layout}", search.run, expected, runs)
@@ -82,7 +82,7 @@ def measure_rows(arrays: tuple[Any, Any], expected: Any, runs: int) -> None:
             array.get(out=held[name])
         pinned = {name: pin(array) for name, array in held.items()}
         views = {name: each.view() for name, each in pinned.items()}
-        far = rows_of.prepare(replace(rows, arrays=views), symmetric=True, heads=search.heads)
+        far = search.beside(replace(rows, arrays=views))
         median_of(f"rows {layout}, pinned", far.run, expected, min(runs, 5))
         print(f"    {note}", flush=True)
         del rows, search, far, views, pinned, held

@@ -7,7 +7,7 @@ from kernels.components.rows import components, prepare
 from kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.kernels.conformance import fetch, large_graph
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_cuda_components import tiles, two_giants
+from tests.kernels.test_cuda_components import graph_of, tiles, two_giants
 from tests.zoo import scipy_components, zoo
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -42,6 +42,54 @@ def test_large(layout, backend):
     csr = large_graph(5)
     found = components(on(backend, encode(layout, *csr)), symmetric=True)
     numpy.testing.assert_array_equal(fetch(found.component), scipy_components(*csr))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "tuning", [{"prune": False}, {"giant": "first"}, {"sampled_every": 1}, {"sampled_every": 10**9}], ids=str
+)
+def test_variants_on_the_cpu(layout, tuning):
+    csr = large_graph(8)
+    for symmetric in (True, False):
+        if layout == "csr":
+            tuning = {name: value for name, value in tuning.items() if name != "sampled_every"}
+        search = prepare(encode(layout, *csr), symmetric=symmetric, **tuning)
+        for _ in range(2):
+            numpy.testing.assert_array_equal(search.run().component, scipy_components(*csr))
+
+
+def test_rows_of_the_largest_component_are_not_decoded(monkeypatch):
+    """A row is decoded only if it is sampled, or outside the largest component."""
+    from kernels.components.rows import cpu
+
+    n = 20_000
+    hub = numpy.stack([numpy.zeros(n - 1001, int), numpy.arange(1, n - 1000)], axis=1)
+    pairs = [(i, i + 1) for i in range(n - 1000, n - 1, 2)]
+    graph = graph_of("hub_and_pairs", n, numpy.concatenate([hub, pairs]))
+    csr = fast_csr(graph, symmetric=True)
+    read = []
+
+    def spied(rows, first, last, every, sampled, component, giant, buffer):
+        for v in range(first, last):
+            if (v % every == 0) == sampled and not (giant >= 0 and component[v] == giant):
+                read.append(v)
+        return joined(rows, first, last, every, sampled, component, giant, buffer)
+
+    joined = cpu._join_rows
+    monkeypatch.setattr(cpu, "_join_rows", spied)
+    found = prepare(encode("varint", *csr), symmetric=True).run()
+    numpy.testing.assert_array_equal(found.component, scipy_components(*csr))
+    assert len(read) < n // cpu.SAMPLED_EVERY + 1001
+
+
+def test_damaged_bytes_are_refused_on_the_cpu():
+    rows = encode("varint", *large_graph(8))
+    rows.arrays["stream"][rows.arrays["byte_offsets"][-1] - 1] |= 128
+    with pytest.raises(ValueError, match="row"):
+        prepare(rows, symmetric=True)
+    for tuning, message in (({"sampled_every": 0}, "at least 1"), ({"giant": "last"}, "sampled or first")):
+        with pytest.raises(ValueError, match=message):
+            prepare(encode("varint", *large_graph(8)), symmetric=True, **tuning)
 
 
 @pytest.mark.gpu
@@ -83,11 +131,11 @@ def test_rows_in_pinned_memory(layout):
 def test_heads_are_shared_and_checked():
     csr = large_graph(7)
     first = prepare(on("cuda", encode("varint", *csr)), symmetric=True)
-    again = prepare(on("cuda", encode("csr", *csr)), symmetric=True, heads=first.heads)
+    again = first.beside(on("cuda", encode("csr", *csr)))
     assert again.prepare_milliseconds == 0.0
     numpy.testing.assert_array_equal(again.run().component.get(), scipy_components(*csr))
     with pytest.raises(ValueError, match="are expected"):
-        prepare(on("cuda", encode("csr", *csr)), symmetric=True, rounds=3, heads=first.heads)
+        first.beside(on("cuda", encode("csr", csr[0][:-1], csr[1][: csr[0][-2]])))
     for tuning, message in (({"rounds": 0}, "1 to 4"), ({"giant": "last"}, "sampled or first")):
         with pytest.raises(ValueError, match=message):
             prepare(on("cuda", encode("csr", *csr)), symmetric=True, **tuning)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernels.strategy import backend_of
+from kernels.strategy import backend_of, strategies_in
 
 if TYPE_CHECKING:
     from kernels.components import ComponentsResult
@@ -21,8 +21,6 @@ class RowComponents(Protocol):
     """Rows made ready, whose components may be found any number of times."""
 
     prepare_milliseconds: float
-    heads: Any
-    """First neighbours on the device, to be shared with rows of the same graph; None on the CPU."""
 
     def run(self) -> ComponentsResult:
         """Find the components; the labels are valid until the next call."""
@@ -36,17 +34,15 @@ def prepare(rows: EncodedRows, *, symmetric: bool, **tuning: Any) -> RowComponen
     ----------
     rows : a square graph in one of `kernels.layouts.LAYOUTS`; labels live where its arrays do.
     symmetric : whether every arc has its reverse.
-    tuning : on the device those of `kernels.components.rows.cuda.prepare`; on the CPU those of
-        `kernels.components.cpu.afforest.components`.
+    tuning : as `kernels.components.rows.cuda.prepare` takes it, on the CPU that of `cpu.prepare` beside it.
+
+    Raises ValueError for a value that a parameter cannot have, and on the CPU for bytes that are no rows.
 
     """
-    if any(backend_of(array) == "cuda" for array in rows.arrays.values()):
-        from kernels.components.rows import cuda
-
-        return cuda.prepare(rows, symmetric=symmetric, **tuning)
-    from kernels.components.rows import cpu
-
-    return cpu.prepare(rows, symmetric=symmetric, **tuning)
+    on_device = any(backend_of(array) == "cuda" for array in rows.arrays.values())
+    make = strategies_in("kernels.components.rows")["afforest"].load("cuda" if on_device else "cpu")
+    search: RowComponents = make(rows, symmetric=symmetric, **tuning)
+    return search
 
 
 def components(rows: EncodedRows, *, symmetric: bool, **tuning: Any) -> ComponentsResult:

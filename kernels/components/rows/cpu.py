@@ -1,37 +1,126 @@
-"""Components of encoded rows on the CPU, which decodes them first."""
+"""Components of encoded rows on the CPU: each row is decoded where it is joined, and kept nowhere.
+
+Every `sampled_every`-th row is joined first, which brings forth the largest component; of a symmetric graph
+its vertices' other rows are skipped, undecoded: an arc out of it is in the row of its other end as well.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy
+from numpy.typing import NDArray
+
+from kernels.bfs.rows.cpu.readers import columns_of, read_row, readable
 from kernels.components import ComponentsResult
-from kernels.components.cpu.afforest import components as afforest
-from kernels.layouts import decode
+from kernels.components.cpu.afforest import components as of_columns
+from kernels.components.cpu.forest import compress, link
+from kernels.jit import serial
+from kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 if TYPE_CHECKING:
     from kernels.layouts import EncodedRows
 
+SAMPLED_EVERY = 64
+"""Rows per row that is joined before the largest component is sought."""
 
-def prepare(rows: EncodedRows, *, symmetric: bool, **tuning: Any) -> DecodedComponents:
-    """Make rows ready; `tuning` as `kernels.components.cpu.afforest.components` takes it."""
-    return DecodedComponents(rows, symmetric, tuning)
+SAMPLES = 1024
+"""Vertices looked at to find it; as in the GAP Benchmark Suite."""
 
 
-class DecodedComponents:
-    """Rows that are decoded in every run, whose time counts."""
+def prepare(
+    rows: EncodedRows,
+    *,
+    symmetric: bool,
+    sampled_every: int = SAMPLED_EVERY,
+    giant: Literal["sampled", "first"] = "sampled",
+    prune: bool = True,
+) -> RowForest:
+    """Make rows ready: their neighbours are counted, which finds damaged ones.
+
+    Parameters
+    ----------
+    rows : of a square graph. Those of layout `csr` are searched as columns.
+    symmetric : whether every arc has its reverse; without it no row is skipped.
+    sampled_every : every such row is joined first, at least 1.
+    giant, prune : as for `kernels.components.cpu.afforest.components`.
+
+    Raises ValueError for a value that a parameter cannot have, and for bytes that are no rows.
+
+    """
+    if sampled_every < 1:
+        raise ValueError(f"sampled_every is {sampled_every}; it must be at least 1")
+    if giant not in ("sampled", "first"):
+        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+    started = time.perf_counter()
+    search = RowForest(rows, symmetric, sampled_every, giant, prune)
+    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+    return search
+
+
+class RowForest:
+    """Rows made ready; each run grows the forest anew."""
 
     prepare_milliseconds = 0.0
-    heads = None
 
-    def __init__(self, rows: EncodedRows, symmetric: bool, tuning: dict[str, Any]) -> None:
-        self._rows, self._symmetric, self._tuning = rows, symmetric, tuning
+    def __init__(self, rows: EncodedRows, symmetric: bool, every: int, giant: str, prune: bool) -> None:
+        self._symmetric, self._every, self._giant, self._prune = symmetric, every, giant, prune
+        self._count, self._dtype = rows.vertex_count, rows.dtype
+        self._columns = columns_of(rows) if rows.layout == "csr" else None
+        if self._columns is None:
+            self._rows = readable(rows)
+            self._blocks = row_blocks(self._rows.byte_offsets)
+            nothing = numpy.zeros(0, rows.dtype)
+            _join_rows(self._rows, 0, 0, 1, True, nothing, -1, numpy.zeros(1, rows.dtype))
 
     def run(self) -> ComponentsResult:
-        """Decode the rows and find their components."""
+        """Find the components."""
+        if self._columns is not None:
+            given: dict[str, Any] = {"giant": self._giant, "prune": self._prune}
+            return of_columns(*self._columns, symmetric=self._symmetric, **given)
         started = time.perf_counter()
-        columns = decode(self._rows)
-        decoding = (time.perf_counter() - started) * 1e3
-        found = afforest(*columns, symmetric=self._symmetric, **self._tuning)
-        return replace(found, milliseconds=found.milliseconds + decoding)
+        component = numpy.arange(self._count, dtype=self._dtype)
+        self._join(component, sampled=True, giant=-1)
+        run_blocks(lambda a, b: compress(component, a, b), even_blocks(self._count))
+        giant = self._largest(component) if self._symmetric and self._prune and self._count else -1
+        self._join(component, sampled=False, giant=giant)
+        run_blocks(lambda a, b: compress(component, a, b), even_blocks(self._count))
+        return ComponentsResult(component, (time.perf_counter() - started) * 1e3, "afforest")
+
+    def _join(self, component: NDArray[Any], *, sampled: bool, giant: int) -> None:
+        def join(first: int, last: int) -> None:
+            buffer = numpy.empty(max(1, self._rows.longest), self._dtype)
+            _join_rows(self._rows, first, last, self._every, sampled, component, giant, buffer)
+
+        run_blocks(join, self._blocks)
+
+    def _largest(self, component: NDArray[Any]) -> int:
+        if self._giant == "first":
+            return int(component[0])
+        # The same sample in every run; a bad one costs time and never correctness.
+        places = numpy.random.default_rng(27491095).integers(0, self._count, SAMPLES)
+        labels, counts = numpy.unique(component[places], return_counts=True)
+        return int(labels[numpy.argmax(counts)])
+
+
+@serial
+def _join_rows(
+    rows: Any,
+    first: int,
+    last: int,
+    every: int,
+    sampled: bool,
+    component: NDArray[Any],
+    giant: int,
+    buffer: NDArray[Any],
+) -> None:
+    """Join the rows that are sampled, or those that are not, but for vertices that hang on `giant`."""
+    for row in range(first, last):
+        v = numpy.uint64(row)
+        if (row % every == 0) != sampled or (giant >= 0 and component[v] == numpy.uint64(giant)):
+            continue
+        for k in range(read_row(rows, row, buffer)):
+            u = buffer[k]
+            if component[u] != component[v]:
+                link(component, v, u)

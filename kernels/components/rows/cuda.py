@@ -27,7 +27,6 @@ def prepare(
     rounds: int = 2,
     giant: Literal["sampled", "first"] = "sampled",
     prune: bool = True,
-    heads: Any = None,
 ) -> EncodedComponents:
     """Make rows ready: decode the first neighbours of every vertex.
 
@@ -38,19 +37,18 @@ def prepare(
     rounds : first neighbours of every vertex that are kept on the device and joined before any row is read,
         1 to 4; Sutton et al. take 2.
     giant, prune : as for `kernels.components.cuda.afforest.components`.
-    heads : what an earlier call made, to share it: `EncodedComponents.heads`.
 
     Raises ValueError for a value that a parameter cannot have.
 
     """
-    return EncodedComponents(rows, symmetric, rounds, giant, prune, heads)
+    return EncodedComponents(rows, symmetric, rounds, giant, prune)
 
 
 class EncodedComponents:
     """Rows made ready; `heads` (rounds, vertices) are first neighbours, all ones where there are fewer."""
 
     def __init__(
-        self, rows: EncodedRows, symmetric: bool, rounds: int, giant: str, prune: bool, heads: Any
+        self, rows: EncodedRows, symmetric: bool, rounds: int, giant: str, prune: bool, heads: Any = None
     ) -> None:
         import cupy
 
@@ -62,6 +60,7 @@ class EncodedComponents:
         shape = (rounds, n)
         if heads is not None and (heads.shape != shape or heads.dtype != dtype):
             raise ValueError(f"heads are {heads.dtype} {heads.shape}; {dtype} {shape} are expected")
+        self._made_with = symmetric, rounds, giant, prune
         self._rows = rows  # which keeps the arrays alive
         self._vertices = n
         self._module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype), BLOCK=BLOCK)
@@ -91,6 +90,13 @@ class EncodedComponents:
             numpy.uint64(room),
             self._counters,
         )
+
+    def beside(self, rows: EncodedRows) -> EncodedComponents:
+        """Make the same graph ready where its rows lie elsewhere or otherwise, with these first neighbours.
+
+        Raises ValueError for rows of another number or type of vertices.
+        """
+        return EncodedComponents(rows, *self._made_with, heads=self.heads)
 
     def _read_heads(self) -> None:
         blocks = blocks_for(self._vertices, 256, most=1 << 16)
