@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 1 << 20
 ARCS_AT_ONCE = 1 << 23
 """A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
 
-COMPILED = 64 << 20
+COMPILED = 112 << 20
 """Measured: what Numba takes to compile an encoder, and to be there at all."""
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")
@@ -147,6 +147,8 @@ def compress(
         codec = parameters.codec if advice is None else advice.choice
         writer = _Writer(context, codec, input.arc_count)
         if isinstance(input, Partition):
+            if input.scheme != "delegates":
+                raise StageError(f"a graph of scheme {input.scheme} is not compressed", hint="take delegates")
             described = _compress_partition(writer, input)
         else:
             writer.add(input.row_offsets, input.column_indices, input.vertex_count)

@@ -109,6 +109,7 @@ def read_rows(
             *grid(rows, arc_count),
             (*parameters, *dealt, numpy.uint64(first_row), largest_vertex(bound, dtype), columns, faults),
         )
+        refuse_found(faults)
         module.get_function("check_seams")(*grid(rows, arc_count), (*dealt, columns, faults))
         refuse_found(faults)
     return row_offsets, columns

@@ -4,9 +4,10 @@
 
 Graphs are named as in `tests.benchmarks.deep`, or are .npz files of `row_offsets` and `column_indices`. A
 line per graph and layout: bits per arc without and with the row offsets; encoding in GB/s of CSR read;
-decoding in TB/s of decoded ids (4 bytes each) and GB/s of bytes read, when the columns are written (`decode`: the kernel
-alone, offsets known) and when neighbours are summed up instead, a warp per unit through the interface of
-searches (`visit`). `lane0` is the one-lane decoder of the 2024 report. Medians of 20 by CUDA events.
+decoding in TB/s of decoded ids (4 bytes each) and GB/s of bytes read, when the columns are written (`decode`:
+the kernel alone, offsets known), and when neighbours are summed up instead, through the interface of
+searches, a unit at a time (`visit`) or 32 (`together`). `lane0` is the one-lane decoder of the 2024 report.
+Medians of 20 by CUDA events.
 """
 
 from __future__ import annotations
@@ -69,12 +70,12 @@ def serial_decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[]
     return lambda: kernel(*launch, (*arrays, offsets, count, largest, columns, faults))
 
 
-def visitor(rows: EncodedRows, sums: Any) -> Callable[[], Any]:
+def visitor(rows: EncodedRows, name: str, sums: Any) -> Callable[[], Any]:
     """What launches the kernel that sums all neighbours up."""
     listed = list_units(rows, least=2)
     count = numpy.uint64(rows.vertex_count)
     launch = streams.grid(rows.vertex_count, rows.arc_count)
-    kernel, cells = visit_kernel(rows, "sum_rows"), numpy.uint64(len(sums))
+    kernel, cells = visit_kernel(rows, name), numpy.uint64(len(sums))
     arguments = *device_rows(rows), count, *listed, numpy.uint64(len(listed[0])), sums, cells
     return lambda: kernel(*launch, arguments)
 
@@ -97,13 +98,15 @@ def show(name: str, layout: str, offsets: Any, columns: Any) -> None:
         rows = add_checkpoints(rows, columns, offsets)
     written = cupy.empty_like(columns)
     sums = cupy.zeros(1024, cupy.uint64)
-    ways = [("decode", decoder(rows, offsets, written)), ("visit", visitor(rows, sums))]
+    ways = [("decode", decoder(rows, offsets, written)), ("visit", visitor(rows, "sum_rows", sums))]
+    ways.append(("together", visitor(rows, "sum_rows_together", sums)))
     if layout == "varint":
         ways.append(("lane0", serial_decoder(rows, offsets, written)))
     for way, work in ways:
         written[:], sums[:] = 0, 0
         work()
-        good = int(sums.sum()) == int(columns.sum()) if way == "visit" else bool((written == columns).all())
+        summed = way in ("visit", "together")
+        good = int(sums.sum()) == int(columns.sum()) if summed else bool((written == columns).all())
         assert good, f"{name} {layout} {way} is wrong"
         taken = median(work, 5 if way == "lane0" else REPEATS)
         text += f"  {way} {taken:8.3f} ms {4 * arcs / taken / 1e9:6.3f} TB/s {size / taken / 1e6:6.0f} GB/s"

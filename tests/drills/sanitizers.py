@@ -1,6 +1,7 @@
-"""Runs every CUDA search under NVIDIA's compute-sanitizer, over a reduced zoo.
+"""Runs every CUDA search and the readers of all layouts under NVIDIA's compute-sanitizer, over a reduced zoo.
 
     python -m tests.drills.sanitizers memcheck racecheck initcheck synccheck --strategy two_phase
+    python -m tests.drills.sanitizers memcheck --strategy layout:blocks
 
 memcheck finds accesses outside of allocations, initcheck reads of device memory that nothing wrote, and
 synccheck barriers that not all threads reach. racecheck sees shared memory alone: what blocks do to one
@@ -27,6 +28,7 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 GRAPHS = ("one_loop", "two_parts", "star_300", "many_duplicates", "lattice_9x6x5", "tail_on_clique")
 GRID = 8
 MARK = "## strategy "
+LAYOUT = "layout:"  # before the name of a layout, in the place of a strategy
 REPORT = re.compile(r"^========= +(Error|Warning|Invalid|Uninitialized|Barrier error|Program hit)\b")
 PLACE = re.compile(r"\bat (\w+)[(+](?:.*\.cu:(\d+))?")
 ENDED = re.compile(r"^========= .*SUMMARY: (.*)")
@@ -103,7 +105,7 @@ class Report:
         """Texts of the lines it is in, as far as they are known."""
         from kernels.cuda.source import read_source
 
-        if self.strategy in TOOLS:
+        if self.strategy in TOOLS or self.strategy.startswith(LAYOUT):
             return [f"line {line}" for _, line in self.places]
         text = read_source(f"kernels/bfs/{self.strategy}.cu").splitlines()
         return [
@@ -144,6 +146,11 @@ def search_all(strategies: list[str]) -> None:
         if name in TOOLS:
             kernel = cupy.RawModule(code=SEEDED).get_function(name)
             kernel((1,), (64,), (cupy.empty(8, cupy.int32),))
+            continue
+        if name.startswith(LAYOUT):
+            from tests.drills.layout_readers import read_layout
+
+            read_layout(name.removeprefix(LAYOUT))
             continue
         for graph in GRAPHS:
             symmetric = not known[name].directed or graph != "many_duplicates"
@@ -194,9 +201,11 @@ def run(tool: str, strategies: list[str]) -> tuple[list[Report], list[str]]:
 
 def main() -> int:
     """Run what is asked for; returns 1 if something is left to explain."""
+    from kernels.layouts import LAYOUTS
     from kernels.strategy import strategies_in
 
     every = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
+    every += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

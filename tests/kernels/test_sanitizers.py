@@ -2,10 +2,12 @@
 
 import pytest
 
+from kernels.layouts import LAYOUTS
 from kernels.strategy import strategies_in
-from tests.drills.sanitizers import BENIGN, TOOLS, run, sanitizer
+from tests.drills.sanitizers import BENIGN, LAYOUT, TOOLS, run, sanitizer
 
 STRATEGIES = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
+STRATEGIES += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
 
 
 @pytest.mark.gpu
