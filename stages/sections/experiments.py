@@ -84,11 +84,11 @@ def experiments(members: Sequence[tuple[str, Any]]) -> Experiments | None:
     }
     columns: dict[str, list[Value]] = {}
     for kind, tell in FINDINGS.items():
-        names = _short(entries[kind])
+        short = _short(entries[kind])
         for entry in entries[kind]:
             results = [(at, tell(one)) for name, at, of, one in found if of == kind and name == entry]
             for finding in dict.fromkeys(name for _, told in results for name in told):
-                title = f"{names[entry]}: {finding}" if len(entries[kind]) > 1 else finding
+                title = f"{short[entry]}: {finding}" if len(entries[kind]) > 1 else finding
                 columns[title] = [_value(cell, results, finding) for cell in cells]
     searched = [(at, one.graph.get("digest")) for _, at, kind, one in found if kind == "Measurement"]
     graphs = [next((name for at, name in searched if at.items() <= cell.items()), None) for cell in cells]
