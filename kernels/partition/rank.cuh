@@ -16,7 +16,7 @@ constexpr u32 MERGE_BITS = 36;  // of DD_TAIL: arcs; above them rows, so that ro
 constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
-enum Count : u32 { N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DN_TAIL, DD_ROWS, DD_TAIL, COUNTS = 16 };
+enum Count : u32 { N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DN_TAIL, DD_ROWS, DD_TAIL, ARRIVED, COUNTS = 16 };
 constexpr u32 SIDES = 3;
 
 // The fields, in this order, are in kernels/partition/cuda/memory.py too; each takes 8 bytes. Those above

@@ -18,8 +18,9 @@ enum Subgraph : u32 { ND, DN, DD };
 
 // Words of `log`: levels, then from FIRST_LEVEL on for each of the first levels LEVEL_WORDS: directions, 4 bits for
 // each rank of this device; the frontier here (normal vertices) and everywhere (delegates); and the clock when its
-// visits began and ended, when all had met, when labels were written, and when all had met again.
-constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 8, LOGGED_LEVELS = 250;
+// visits began and ended, when all had met, when labels were written, and when all had met again; and the vertices
+// that came from other ranks to make this frontier, which the level after the last has too.
+constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
 struct Factors {
@@ -165,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
             const Rank& r = ranks[here[k]];
             Tally tally;
             settle_delegates(w, r, i32(ahead), side, r.counts + ahead % SIDES * COUNTS, tally);
-            receive(w, r);
+            receive(w, r, r.counts + ahead % SIDES * COUNTS);
             tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
         }
         if (!meet(m, false)) return;
@@ -188,10 +189,16 @@ extern "C" __global__ void __launch_bounds__(512, 2)
                 decide(locals[k], ranks[here[k]].counts + level % SIDES * COUNTS, *factors);
         }
         __syncthreads();
-        if (!frontier || level >= max_depth) break;
-
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         logs = global_thread() == 0 && level < LOGGED_LEVELS;
+        if (logs) {
+            u64 arrived = 0;
+            for (u32 k = 0; k < here_count; ++k)
+                arrived += load_relaxed(&ranks[here[k]].counts[level % SIDES * COUNTS + ARRIVED]);
+            record[8] = arrived;
+        }
+        if (!frontier || level >= max_depth) break;
+
         if (global_thread() == 0 && level < TURNED_LEVELS) {
             u32 any = 0;
             for (u32 k = 0; k < here_count; ++k) any |= locals[k].backward;

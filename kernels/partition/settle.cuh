@@ -85,11 +85,12 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
 }
 
 // Take in what other ranks' nn arcs reached here.
-__device__ __forceinline__ void receive(const World& w, const Rank& r) {
+__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts) {
     for (u32 from = 0; from < w.rank_count; ++from) {
         if (from == r.rank) continue;
         const Rank& sender = w.ranks[from];
         u64 last = __ldcv(&sender.bin_tail[r.rank]);
+        if (global_thread() == 0 && last > r.came[from]) atomicAdd(&counts[ARRIVED], last - r.came[from]);
         for (u64 i = r.came[from] + global_thread(); i < last; i += global_threads()) {
             u32 local = __ldcv(&sender.bin_ids[i]);
             if (test_bit(r.seen, local)) continue;

@@ -129,6 +129,7 @@ inline unsigned __ballot_sync(unsigned mask, bool value) {
     return bits;
 }
 inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
+inline bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, !value) == 0; }
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value) {
     const uint64_t* all = emulated::collect(mask, emulated::to_bits(value));
@@ -140,6 +141,11 @@ unsigned __match_any_sync(unsigned mask, T value) {
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline int __clz(int bits) { return bits ? __builtin_clz(bits) : 32; }
+inline int __clzll(long long bits) { return bits ? __builtin_clzll(bits) : 64; }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return unsigned((uint64_t(high) << 32 | low) >> (shift & 31));
+}
 template <class T>
 T __ldcv(const T* address) {
     return __atomic_load_n(address, __ATOMIC_RELAXED);

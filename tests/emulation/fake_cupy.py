@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from typing import Any
 
@@ -13,7 +14,16 @@ THREADS, BLOCKS = 64, 2
 """Of an emulated launch, whatever size was asked for: fibers are slow."""
 
 _running: dict[int, list[Launch]] = {}
-_current: list[int] = [0]
+
+
+class _Current(threading.local):
+    """The current devices of a thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.devices = [0]
+
+
+_current = _Current()
 
 
 class Pointer:
@@ -55,15 +65,15 @@ class Memory:
 
 class Device:
     def __init__(self, number: int | None = None) -> None:
-        self.id = _current[-1] if number is None else number
+        self.id = _current.devices[-1] if number is None else number
         self.attributes = {"MultiProcessorCount": BLOCKS}
 
     def __enter__(self) -> Device:
-        _current.append(self.id)
+        _current.devices.append(self.id)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _current.pop()
+        _current.devices.pop()
 
     def synchronize(self) -> None:
         for launch in _running.pop(self.id, []):
@@ -72,7 +82,7 @@ class Device:
 
 class Event:
     def __init__(self) -> None:
-        self._device = _current[-1]
+        self._device = _current.devices[-1]
 
     def record(self) -> None:
         pass
@@ -86,7 +96,9 @@ class Kernel:
         self._library = library(path, tuple(sorted(macros.items())))
 
     def __call__(self, grid: Any, block: Any, arguments: Any) -> None:
-        _running.setdefault(_current[-1], []).append(Launch(self._library, BLOCKS, THREADS, tuple(arguments)))
+        _running.setdefault(_current.devices[-1], []).append(
+            Launch(self._library, BLOCKS, THREADS, tuple(arguments))
+        )
 
 
 def load(path: str, **macros: object) -> Any:
@@ -111,6 +123,10 @@ def module() -> types.ModuleType:
         deviceCanAccessPeer=lambda device, other: True,
         deviceEnablePeerAccess=lambda other: None,
         CUDARuntimeError=RuntimeError,
+        cudaIpcMemLazyEnablePeerAccess=1,
+        ipcGetMemHandle=lambda pointer: pointer.to_bytes(64, "little"),
+        ipcOpenMemHandle=lambda handle, flags: int.from_bytes(handle, "little"),
+        ipcCloseMemHandle=lambda pointer: None,
     )
     fake.cuda = types.SimpleNamespace(
         Device=Device,

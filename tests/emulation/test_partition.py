@@ -97,6 +97,7 @@ def test_levels_are_told_by_each_device() -> None:
         assert sum((device.backward for device in level), ()) == tuple(record.backward for record in records)
         assert sum(device.normal for device in level) == sum(record.normal for record in records)
         assert {device.delegates for device in level} == {records[0].delegates}
+        assert 4 * sum(device.arrived for device in level) == sum(record.vertex_bytes for record in records)
         assert all(min(d.visit, d.wait, d.settle, d.settle_wait) >= 0 for d in level)
 
 

@@ -17,7 +17,7 @@ from kernels.partition.options import OPTIMIZED, SearchOptions
 BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
 
-LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 8, 250, 1 << 20
+LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 9, 250, 1 << 20
 """Of the kernel's log; directions of deeper levels than the last are taken for forward."""
 
 
@@ -28,6 +28,7 @@ class Level:
     backward: tuple[tuple[str, ...], ...]  # of each rank here, of nd, dn and dd
     normal: int  # frontier here
     delegates: int  # frontier everywhere
+    arrived: int  # vertices that other ranks sent here
     visit: float
     wait: float  # for the others' visits
     settle: float  # masks, arrivals, labels
@@ -128,10 +129,14 @@ def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
             for rank in range(here)
         ]
         began, visited, met, settled, met_again = words[3:8]
+        # What came counts with the frontier that it made; of the last level that is logged it is not known.
+        later = log[1 + (level + 1) * LEVEL_WORDS :][:LEVEL_WORDS]
+        arrived = int(later[8]) if level + 1 < LOGGED_LEVELS else 0
         yield Level(
             tuple(turned),
             words[1],
             words[2],
+            arrived,
             (visited - began) / 1e3,
             (met - visited) / 1e3,
             (settled - met) / 1e3,

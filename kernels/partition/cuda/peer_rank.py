@@ -1,0 +1,192 @@
+"""One rank of a gang on the GPU of its process, which reads other ranks' memory over NVLink (CUDA IPC)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.cuda import vertex_macro
+from kernels.partition.cuda.launch import Launch
+from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from kernels.partition.cuda.memory import RankMemory, Slab, seen_from_afar
+from kernels.partition.cuda.search import WIDE
+from kernels.partition.layout import SUBGRAPHS, RankGraph, mask_words
+from kernels.partition.options import SearchOptions
+from kernels.partition.program import LevelRecord, RankLabels
+
+
+class Gang(Protocol):
+    """What a rank needs of the others; `stages.gang.RankContext` fits."""
+
+    rank: int
+    size: int
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Give every rank the values of all ranks."""
+        ...
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a rank tells of its memory: where it is, and how other processes map it."""
+
+    process: int
+    row: NDArray[numpy.uint64]
+    pointers: tuple[int, int]  # of the rank's slab and of its meeting point
+    handles: tuple[bytes, bytes]
+
+
+def process_id() -> int:
+    """Tell processes apart: one cannot map its own memory."""
+    return os.getpid()
+
+
+def _told(slab: Slab, point: MeetingPoint, row: NDArray[numpy.uint64]) -> Told:
+    import cupy
+
+    pointers = slab.pointer, point.pointer
+    first, second = (cupy.cuda.runtime.ipcGetMemHandle(pointer) for pointer in pointers)
+    return Told(process_id(), row, pointers, (bytes(first), bytes(second)))
+
+
+class PeerRank:
+    """A rank in the memory of the current device; all ranks of the gang make theirs at the same time.
+
+    Every rank lives in a process of its own, on a device of its own that can read the others'. `close` gives
+    their memory back, when no rank searches any more.
+
+    Parameters
+    ----------
+    part, delegates, vertex_count, symmetric, options : as `kernels.partition.RankSearch` takes them.
+    tree : whether predecessors are found.
+    time_limit : seconds that a device waits for the others at one meeting.
+
+    Raises ValueError for options with groups.
+
+    """
+
+    def __init__(
+        self,
+        gang: Gang,
+        part: RankGraph,
+        delegates: NDArray[Any],
+        vertex_count: int,
+        *,
+        symmetric: bool,
+        options: SearchOptions,
+        tree: bool,
+        max_depth: int | None = None,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        if options.groups:
+            raise ValueError(
+                "groups are for ranks that send; on peer devices every rank reads from the others"
+            )
+        self._gang = gang
+        self._tree, self._max_depth = tree, max_depth
+        self._words = 2 * mask_words(len(delegates))
+        widest = max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
+        wide = max(gang.all_gather(widest)) >= WIDE
+        self._memory = RankMemory(
+            part,
+            vertex_count=vertex_count,
+            delegate_count=len(delegates),
+            ranks=gang.size,
+            offset_dtype=numpy.uint64 if wide else numpy.uint32,
+            tree=tree,
+            uniquify=options.uniquify,
+        )
+        point = MeetingPoint()
+        self._mapped: list[int] = []
+        rows, points = [], []
+        for rank, told in enumerate(gang.all_gather(_told(self._memory.slab, point, self._memory.row()))):
+            slab, meeting = told.pointers if rank == gang.rank else self._map(told)
+            far = told.row if rank == gang.rank else seen_from_afar(told.row, slab - told.pointers[0])
+            rows.append(far)
+            points.append(meeting)
+        macros = {
+            "VERTEX": vertex_macro(delegates.dtype),
+            "OFFSET": "u64" if wide else "u32",
+            "TREE": int(tree),
+        }
+        self._launch = Launch(
+            macros,
+            rows,
+            [gang.rank],
+            delegates,
+            points,
+            gang.rank,
+            point=point,
+            options=options,
+            symmetric=symmetric,
+            time_limit=time_limit,
+        )
+
+    def _map(self, told: Told) -> tuple[int, int]:
+        """Give this device's pointers to another rank's memory."""
+        import cupy
+
+        if told.process == process_id():
+            return told.pointers
+        slab, point = (
+            int(cupy.cuda.runtime.ipcOpenMemHandle(handle, cupy.cuda.runtime.cudaIpcMemLazyEnablePeerAccess))
+            for handle in told.handles
+        )
+        self._mapped += [slab, point]
+        return slab, point
+
+    def run(self, source: int) -> RankLabels:
+        """Search from one vertex together with all ranks.
+
+        Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
+        """
+        import cupy
+
+        start, end = self._launch.start(source, self._max_depth)
+        end.synchronize()
+        # Nobody starts anew before all know how this one ended.
+        if any(self._gang.all_gather(self._launch.point.aborted)):
+            self._launch.point.reset()
+            self._gang.all_gather(None)
+            raise RuntimeError(GIVEN_UP)
+        taken = float(cupy.cuda.get_elapsed_time(start, end))
+        arrays = self._memory.arrays
+        predecessor = arrays["keys"].get().view(numpy.int64) if self._tree else None
+        return RankLabels(arrays["distance"].get(), predecessor, taken, 0, self._records())
+
+    def _records(self) -> tuple[LevelRecord, ...]:
+        """Describe the levels: labels and masks count as reduction, waiting as exchange.
+
+        Levels that are too deep for the log have directions alone.
+        """
+        turned = self._launch.turned()
+        levels = self._launch.levels()
+        read = 4 * self._words * (self._gang.size - 1)
+        told = [
+            LevelRecord(
+                level.normal,
+                level.delegates,
+                level.backward[0],
+                level.visit / 1e3,
+                level.settle / 1e3,
+                (level.wait + level.settle_wait) / 1e3,
+                read,
+                4 * level.arrived,
+            )
+            for level in levels
+        ]
+        deeper = turned[len(told) :].tolist()
+        return (*told, *(LevelRecord(0, 0, ("",) if way else (), 0, 0, 0, read, 0) for way in deeper))
+
+    def close(self) -> None:
+        """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
+        import cupy
+
+        for pointer in self._mapped:
+            cupy.cuda.runtime.ipcCloseMemHandle(pointer)
+        self._mapped.clear()
+        self._gang.all_gather(None)

@@ -1,0 +1,78 @@
+"""Ranks of a gang, each with a device of its own, that map each other's memory."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from kernels.partition.cuda import peer_rank
+from kernels.partition.cuda.peer_rank import PeerRank
+from stages.gang import run_in_threads
+from tests.emulation import fake_cupy
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import zoo
+
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
+
+BY_NAME = {graph.name: graph for graph in zoo()}
+FACTS = {"symmetric": True, "options": SearchOptions(), "tree": True, "time_limit": 60.0}
+
+
+def search(gang: Any, whole: Any, sources: list[int], **facts: Any) -> list[Any]:
+    with fake_cupy.Device(gang.rank):
+        part = whole.parts[gang.rank]
+        rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **{**FACTS, **facts})
+        found = [rank.run(source) for source in sources]
+        rank.close()
+        return found
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if apart:
+        monkeypatch.setattr(peer_rank, "process_id", threading.get_ident)
+    for offsets, columns in (fast_csr(rmat(8), symmetric=True), BY_NAME["tail_on_clique"].csr()):
+        whole = partition(offsets, columns, ranks=ranks, threshold=12)
+        sources = [int(numpy.argmax(numpy.diff(offsets))), 3]
+        on_cpu = prepare_on_cpu(whole, symmetric=True)
+        answers = run_in_threads(functools.partial(search, sources=sources), [whole] * ranks)
+        for place, source in enumerate(sources):
+            wanted = on_cpu.run(source)
+            for rank in range(ranks):
+                found = answers[rank][place]
+                assert numpy.array_equal(found.distance, wanted.distance[rank::ranks])
+                assert numpy.array_equal(found.predecessor, wanted.predecessor[rank::ranks])
+                levels = on_cpu.labels[rank].levels
+                assert [level.backward for level in found.levels] == [level.backward for level in levels]
+                assert [level.normal for level in found.levels] == [level.normal for level in levels]
+            arrived = sum(level.vertex_bytes for rank in answers for level in rank[place].levels)
+            sent = sum(level.vertex_bytes for rank in on_cpu.labels for level in rank.levels)
+            assert arrived == sent
+
+
+def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
+    offsets, columns = fast_csr(rmat(7), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=12)
+
+    def one_is_late(gang: Any, _: Any) -> str:
+        with fake_cupy.Device(gang.rank):
+            part = whole.parts[gang.rank]
+            facts = {**FACTS, "time_limit": 0.3}
+            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **facts)
+            if gang.rank == 1:
+                rank._launch.start = lambda source, depth: (None, fake_cupy.Event())  # type: ignore[method-assign]
+            with pytest.raises(RuntimeError) as given_up:
+                rank.run(1)
+            return str(given_up.value)
+
+    answers = run_in_threads(one_is_late, [None] * 2)
+    assert all("the search was given up" in answer for answer in answers)
+    with pytest.raises(ValueError, match="groups are for ranks that send"):
+        run_in_threads(lambda gang, _: search(gang, whole, [1], options=SearchOptions(groups=1)), [None] * 2)
