@@ -34,9 +34,9 @@ def run(name: str, cache: Path, *words: str) -> dict[str, dict[str, dict[str, An
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, dict[str, Any]]]:
-    """Every part of the small study with two orders and two layouts."""
-    chosen = ["--set", "orders=[original, degree]", "--set", "layouts=[csr, varint]", "--set", "pages=200"]
-    small = ["--set", "scale=7", "--set", "side=12"]
+    """Every part of the small study with two orders and three layouts."""
+    chosen = ["--set", "orders=[original, degree]", "--set", "layouts=[csr, varint, blocks]"]
+    small = ["--set", "scale=7", "--set", "side=12", "--set", "pages=200"]
     return run("order_compression_small", tmp_path_factory.mktemp("cache"), *chosen, *small)
 
 
@@ -47,7 +47,7 @@ def column(section: dict[str, Any], name: str) -> list[Any]:
 def test_the_study_has_every_combination_and_verifies_each() -> None:
     plan = build_plan(load_workflow(WORKFLOWS / "order_compression.yaml"))
     keys = list(plan.runs)
-    for part, graphs, places, layouts in (("cells", 6, 3, 2), ("capped", 1, 2, 2)):
+    for part, graphs, places, layouts in (("cells", 6, 3, 4), ("capped", 1, 2, 3)):
         for entry in ("bfs", "components"):
             swept = [key for key in keys if key.startswith(f"{part}.{entry}[")]
             assert len(swept) == graphs * len(ORDERS) * layouts * places
@@ -94,9 +94,9 @@ def test_every_cell_is_in_the_tables_and_passed(parts: dict[str, Any]) -> None:
     assert column(best, "algorithm") == ["BFS", "components"] * 3
     for sections in (cells, capped):
         table = sections["What is best for each algorithm"]
-        assert set(column(table, "cells")) == {4}
+        assert set(column(table, "cells")) == {6}
         assert set(column(table, "all verified")) == {"passed"}
-    assert len(cells["What an order does to each algorithm"]["rows"]) == 3 * 2 * 2
+    assert len(cells["What an order does to each algorithm"]["rows"]) == 3 * 2 * 3
 
 
 def test_bits_by_order_are_those_of_the_rows(parts: dict[str, Any]) -> None:
@@ -104,6 +104,7 @@ def test_bits_by_order_are_those_of_the_rows(parts: dict[str, Any]) -> None:
     table = cells["Compression by order"]
     assert set(column(table, "csr, bits per arc")) == {32.0}
     assert all(8.0 <= bits < 20.0 for bits in column(table, "varint, bits per arc"))
+    assert all(0.0 < bits < 20.0 for bits in column(table, "blocks, bits per arc"))
     kron = [row for row in table["rows"] if row[0] == "kron"]
     assert [row[1] for row in kron] == ["original", "degree"]
 
@@ -112,5 +113,5 @@ def test_auto_stands_against_all_cells_of_its_place(parts: dict[str, Any]) -> No
     cells, _ = parts.values()
     table = cells["auto against the best order and layout"]
     assert column(table, "algorithm") == ["BFS"] * 3 + ["components"] * 3
-    assert set(column(table, "cells")) == {4}
+    assert set(column(table, "cells")) == {6}
     assert all(column(table, "because"))
