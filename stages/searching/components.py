@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
+from stages.searching.encoded import encoded_record
 from stages.searching.placed import NO_HEADS, placement_record
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
@@ -33,13 +36,13 @@ def find_components(
     strategy, tuning = parameters.strategy, parameters.tuning
     if parameters.placement == "split" and graph.placement == "pinned":
         graph.notes.append(NO_HEADS)
-    notes: list[str] = []
     times = []
+    find, preparing, notes = _prepared(graph, strategy, tuning)
     for run in range(1 + RUNS):
         if graph.backend == "cuda":
             # Labels may have been copied or graphs read before, and an idle GPU lowers its clocks.
             wake()
-        found, notes = _run(graph, strategy, tuning)
+        found = find()
         times.append(found.milliseconds)
         context.progress(run + 1, 1 + RUNS, "runs")
     component, back = _labels_back(graph, found.component)
@@ -66,11 +69,11 @@ def find_components(
         reason="asked for" if strategy != "auto" else "it is the default",
         backend=graph.backend,
         hardware=machine_name(context.machine, graph.backend, parameters.threads),
-        prepare_milliseconds=0.0,
+        prepare_milliseconds=preparing,
         searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
         notes=[*graph.notes, *notes],
         graph=graph.described(),
-        asked=parameters.asked() | placement_record(graph),
+        asked=parameters.asked() | placement_record(graph) | encoded_record(graph),
     )
     return traversal, measurement
 
@@ -105,14 +108,15 @@ def _told(found: ComponentsResult) -> list[str]:
     return [f"{passes} left components in parts: the labels are not those of whole components"]
 
 
-def _run(graph: SearchedGraph, strategy: str, tuning: dict[str, Any]) -> tuple[ComponentsResult, list[str]]:
+def _prepared(
+    graph: SearchedGraph, strategy: str, tuning: dict[str, Any]
+) -> tuple[Callable[[], ComponentsResult], float, list[str]]:
+    """Return what finds the components, the milliseconds that making it ready took, and sentences."""
     if graph.partition is not None:
         from kernels.partition import components as over_ranks
 
         refuse_choice(strategy, tuning)
-        return over_ranks(graph.partition, symmetric=graph.symmetric), []
-    from kernels.components import components
-
+        return partial(over_ranks, graph.partition, symmetric=graph.symmetric), 0.0, []
     in_parts = graph.placed is not None and graph.placement == "streamed"
     name = ("streamed" if in_parts else "afforest") if strategy == "auto" else strategy
     if in_parts and name != "streamed":
@@ -121,15 +125,27 @@ def _run(graph: SearchedGraph, strategy: str, tuning: dict[str, Any]) -> tuple[C
             hint="leave strategy out, or ask for streamed",
         )
     planned = {"buffer_bytes": graph.placed.plan.buffer_bytes} if in_parts and graph.placed else {}
+    package = "kernels.components" if graph.rows is None else "kernels.components.rows"
     try:
-        constants, notes = checked_tuning("kernels.components", name, graph.backend, tuning)
-        found = components(
-            graph.row_offsets,
-            graph.columns,
-            symmetric=graph.symmetric,
-            strategy=name,
-            **(planned | constants),
+        constants, notes = checked_tuning(package, name, graph.backend, tuning)
+        if graph.rows is not None:
+            from kernels.components.rows import prepare
+
+            # What compiles while rows are made ready must not count as their preparation.
+            prepare(graph.rows, symmetric=graph.symmetric, **constants)
+            search = prepare(graph.rows, symmetric=graph.symmetric, **constants)
+            return search.run, search.prepare_milliseconds, notes
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    return partial(_run, graph, name, planned | constants), 0.0, notes
+
+
+def _run(graph: SearchedGraph, strategy: str, constants: dict[str, Any]) -> ComponentsResult:
+    from kernels.components import components
+
+    try:
+        return components(
+            graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy, **constants
         )
     except ValueError as error:
         raise StageError(str(error)) from None
-    return found, notes

@@ -25,23 +25,22 @@ WHOLE = ("device", "host")
 def searched_encoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> bool:
     """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says.
 
-    Components, and strategies that read columns alone, decode them first. Rows of codec `csr` are columns.
+    Strategies that read columns alone decode them first. Rows of codec `csr` are columns.
     """
-    if codec == "csr" or parameters.algorithm != "bfs" or placement not in WHOLE:
+    if codec == "csr" or placement not in WHOLE:
         return False
     if parameters.strategy == "auto":
         return True
     from kernels.strategy import strategies_in
 
-    return parameters.strategy in strategies_in("kernels.bfs.rows")
+    package = "kernels.bfs.rows" if parameters.algorithm == "bfs" else "kernels.components.rows"
+    return parameters.strategy in strategies_in(package)
 
 
 def why_decoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> str:
     """Say that rows are decoded before the search, and why."""
     if codec == "csr":
         return COLUMNS
-    if parameters.algorithm != "bfs":
-        return DECODED
     if placement not in WHOLE:
         return f"{DECODED}, to be {placement}"
     return f"{DECODED}: strategy {parameters.strategy} reads columns"

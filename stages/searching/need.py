@@ -156,6 +156,9 @@ def _parts(
     # On the device: first two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps; on the
     # host a sink holds one search's labels while it packs them.
     search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
+    if encoded and not bfs:
+        # First two neighbours, bits of who has arcs, and roots of an eighth of the vertices.
+        search += (2 * width + 1) * n
     # An edge queue of vertices and predecessors, or the graph in another order.
     gathered = 2 * width * m + 8 * n
     columns, decoding = width * m, graph.bytes if graph.kind == "CompressedGraph" else 0

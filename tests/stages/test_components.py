@@ -3,6 +3,7 @@
 import numpy
 import pytest
 
+from stages.compress import STAGE as COMPRESS
 from stages.context import PlainContext
 from stages.errors import StageError
 from stages.reorder import STAGE as REORDER
@@ -76,3 +77,21 @@ def test_rows_in_parts_are_for_one_strategy():
     small = TraverseParameters(algorithm="components", strategy="afforest", host_memory="100KB")
     with pytest.raises(StageError, match="streamed"):
         traverse(context("cpu"), small, input=graph)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("parameters", "as_it_is"),
+    [({}, True), ({"tuning": {"prune": False}}, True), ({"strategy": "afforest_multi_pass"}, False)],
+    ids=str,
+)
+def test_compressed_graphs_are_searched_as_they_are(backend, parameters, as_it_is):
+    graph = symmetric_graph(4)
+    expected = scipy_components(numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices))
+    packed = COMPRESS.run(
+        context("cpu"), COMPRESS.parameters.model_validate({"codec": "varint"}), input=graph
+    )
+    found, measurement = find(packed, backend, **parameters)
+    numpy.testing.assert_array_equal(found.component, expected)
+    assert measurement.asked.get("layout") == ("varint" if as_it_is else None)
+    assert any(("as they are" if as_it_is else "decoded before") in note for note in measurement.notes)

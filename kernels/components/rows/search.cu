@@ -92,16 +92,16 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERT
         left &= left - 1;
         VERTEX row = __shfl_sync(ALL_LANES, v, from);
         u64 units = row_units(rows, row);
-        bool more = units && join_unit(forest, rows, row, 0);
-        if (more && units >= UNITS) {
+        for (u64 unit = 0; unit < units; ++unit) {
+            if (!join_unit(forest, rows, row, unit)) break;
+            if (unit || units < UNITS) continue;
             u64 place = lane_id() == 0 ? atomicAdd(&forest.counters[HUBS], 1ull) : 0;
             place = __shfl_sync(ALL_LANES, place, 0);
             if (place < room) {
                 hubs[place] = row;
-                continue;
+                break;
             }
         }
-        for (u64 unit = 1; more && unit < units; ++unit) more = join_unit(forest, rows, row, unit);
     }
 }
 
