@@ -108,7 +108,8 @@ class Partition(Artifact):
     """A graph split over ranks by degree separation (Pan, Pearce, Owens, IPDPS 2018, section III).
 
     `arrays["rank3/nd/row_offsets"]` and `.../column_indices` hold rank 3's normal-to-delegate rows; the
-    names of the rest are listed in `kernels.partition`. Local ids are 32-bit.
+    names of the rest are listed in `kernels.partition`. Local ids are 32-bit. With scheme `striped` there
+    are no delegates and only the subgraphs called nn (`kernels.striped`); `threshold` is the largest degree.
     """
 
     arrays: ArrayGroup
@@ -121,6 +122,7 @@ class Partition(Artifact):
     symmetric: bool
     deduplicated: bool = True
     loop_count: int = 0
+    scheme: str = "delegates"  # or "striped"
     statistics: Json = field(default_factory=dict)  # arcs per class and rank, bytes against table I
 
 

@@ -1,4 +1,4 @@
-"""partition: a graph split over ranks by degree separation (Pan, Pearce, Owens, IPDPS 2018, section III)."""
+"""partition: a graph split over ranks, by degree separation or in stripes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,14 @@ class PartitionParameters(Parameters):
     fastest."""
     hosts: int = Field(default=1, ge=1, le=65536)
     """Machines that the ranks are spread over evenly, for the cost model."""
+    scheme: Literal["delegates", "striped"] = "delegates"
+    """`delegates` makes the busiest vertices known to every rank (Pan, Pearce, Owens 2018, section III);
+    `striped` gives vertex v with its row to rank v mod ranks (Merrill, Garland, Grimshaw 2012, section 6)."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> PartitionParameters:
+        if self.scheme == "striped" and self.threshold != "auto":
+            raise ValueError("a threshold makes delegates, and scheme striped has none")
         if self.ranks % self.hosts:
             raise ValueError(f"{self.ranks} ranks do not make {self.hosts} equal hosts")
         return self
@@ -51,7 +56,8 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
     """Distribute the arcs of a graph, range of rows by range of rows on all workers.
 
     In memory are the delegates, an index of them in 3/16 of a byte for each vertex, and a few ranges. Raises
-    `StageError` when a rank's vertices would not fit 32-bit local ids.
+    `StageError` when a rank's vertices would not fit 32-bit local ids. In stripes there are no delegates, and
+    `threshold` is the largest degree.
     """
     from dataclasses import asdict
 
@@ -68,6 +74,8 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
         check_ranks(input.vertex_count, ranks)
     except ValueError as error:
         raise StageError(str(error)) from None
+    if parameters.scheme == "striped":
+        return _stripes(context, ranks, input)
     census = take_census(context, input)
     if threshold == "auto":
         threshold = choose_threshold(census, ranks, hosts=parameters.hosts)
@@ -92,6 +100,29 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
         deduplicated=input.deduplicated,
         loop_count=input.loop_count,
         statistics={**statistics, "thresholds": [asdict(division) for division in census.curve()]},
+    )
+
+
+def _stripes(context: Context, ranks: int, graph: Graph) -> Partition:
+    import numpy
+
+    from kernels.partition import storage_of
+    from stages.partitioning.striping import write_stripes
+
+    arrays, sizes, largest = write_stripes(context, graph, ranks)
+    return Partition(
+        arrays=arrays,
+        delegates=numpy.empty(0, graph.column_indices.dtype),
+        permutation=graph.permutation if isinstance(graph, Ordering) else None,
+        ranks=ranks,
+        threshold=largest,
+        vertex_count=graph.vertex_count,
+        arc_count=graph.arc_count,
+        symmetric=graph.symmetric,
+        deduplicated=graph.deduplicated,
+        loop_count=graph.loop_count,
+        scheme="striped",
+        statistics=storage_of(sizes, vertex_count=graph.vertex_count, delegate_count=0),
     )
 
 
@@ -122,9 +153,14 @@ def _distribute(
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:
-    """Read a stored partition into memory for `kernels.partition`."""
+    """Read a stored partition into memory for `kernels.partition`; stripes as one without delegates."""
     from kernels.partition import from_arrays
 
+    if stored.scheme == "striped":
+        from kernels import striped
+
+        facts = {"vertex_count": stored.vertex_count, "arc_count": stored.arc_count}
+        return striped.as_partition(striped.from_arrays(stored.arrays, ranks=stored.ranks, **facts))
     return from_arrays(
         stored.arrays,
         stored.delegates,
@@ -141,17 +177,18 @@ def _estimate(
     graph = inputs["input"][0]
     n, m, p = graph.vertices, graph.arcs, parameters.ranks
     width = 4 if n < 1 << 32 else 8
+    striped = parameters.scheme == "striped"
     known = parameters.threshold if isinstance(parameters.threshold, int) else 16
-    delegates = min(n, m // (known + 1))
+    delegates = 0 if striped else min(n, m // (known + 1))
     # Capped degrees, which are mapped, and the delegates' index; both are not there at once.
-    counted = max(2 * n, n // 4 + (8 + 2 * width) * delegates)
+    counted = 0 if striped else max(2 * n, n // 4 + (8 + 2 * width) * delegates)
     # A range's offsets, columns and shares, in every task under way and one more that is written.
     arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
     ranks = min(p, RANKS_AT_ONCE)
     one_range = (2 * width + 8) * arcs + 24 * rows + 8 * ranks * min(delegates, rows)
     tasks = 1 + 2 * machine.threads
-    histograms = machine.threads * 16 * (1 << 19)
-    size = 8 * n + 8 * delegates * p + width * m + 4 * n
+    histograms = 0 if striped else machine.threads * 16 * (1 << 19)
+    size = (4 if striped else 12) * n + 8 * delegates * p + 8 * p + width * m
     return Need(
         host_bytes=COMPILED + counted + tasks * one_range + histograms + min(size, 12 * ranks * SINK_BYTES),
         device_bytes=0,
@@ -164,6 +201,7 @@ def _estimate(
                 directed=graph.directed,
                 normal_arcs=m,
                 ranks=p,
+                striped=striped,
             ),
         ),
     )
@@ -172,7 +210,7 @@ def _estimate(
 STAGE = Stage(
     name="partition",
     version=2,
-    about="Splits a graph over ranks by degree separation (Pan, Pearce, Owens 2018).",
+    about="Splits a graph over ranks by degree separation (Pan, Pearce, Owens 2018), or in stripes.",
     parameters=PartitionParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph to split")},
     outputs=("Partition",),

@@ -49,7 +49,8 @@ class Extent:
     `arcs` counts edges for an `EdgeList`; `bytes` is the sum of its arrays, uncompressed. `kind` is the
     artifact's type name. `searches` counts rows of a BFS `Traversal`. `directed` says that
     arcs may lack their reverse. `normal_arcs` counts the arcs between normal vertices of a `Partition`, also
-    of a compressed one; None marks what is no partition. `ranks` counts its ranks, 0 for anything else.
+    of a compressed one; None marks what is no partition. `ranks` counts its ranks, 0 for anything else, and
+    `striped` says that it has no delegates.
     """
 
     kind: str
@@ -60,6 +61,7 @@ class Extent:
     directed: bool = False
     normal_arcs: int | None = None
     ranks: int = 0
+    striped: bool = False
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,14 @@ def from_arrays(arrays: Mapping[str, Any], *, ranks: int, vertex_count: int, arc
     return StripedGraph(ranks, vertex_count, arc_count, parts)
 
 
+def from_partition(graph: PartitionedGraph) -> StripedGraph:
+    """Give a partition without delegates as the stripes that it is; raises ValueError where it has some."""
+    if len(graph.delegates):
+        raise ValueError(f"the partition has {len(graph.delegates)} delegates, and stripes have none")
+    parts = tuple(StripedRank(part.rank, *part.nn) for part in graph.parts)
+    return StripedGraph(graph.ranks, graph.vertex_count, graph.arc_count, parts)
+
+
 def as_partition(graph: StripedGraph) -> PartitionedGraph:
     """Give the same graph as a partition without delegates, which shares its columns.
 

@@ -17,7 +17,7 @@ class StripedOptions:
     local_duplicates: bool = True
     """Drop vertices that were among the last gathered, as a hashed history of them tells."""
     history: int = 1024
-    """Entries of that history, a power of two; 1,024 take 8 KiB, which leaves room for rows in an L1 of 32 KiB."""
+    """Entries of that history, a power of two; 1,024 take 8 KiB, a quarter of a common L1 cache."""
 
     def __post_init__(self) -> None:
         if self.history < 1 or self.history & (self.history - 1):

@@ -111,6 +111,7 @@ def extent_of(
         directed=attributes.get("symmetric") is False,
         normal_arcs=_normal_arcs(attributes, arrays),
         ranks=attributes.get("ranks") or 0,
+        striped=attributes.get("scheme") == "striped",
     )
 
 

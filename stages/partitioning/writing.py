@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -19,7 +20,13 @@ PIECE_ROWS = 1 << 20
 class RankWriter:
     """Takes a rank's shares in the order of their ranges; `close` hands out its arrays by name."""
 
-    def __init__(self, context: Context, rank: int, column_dtype: Any) -> None:
+    def __init__(
+        self,
+        context: Context,
+        rank: int,
+        column_dtype: Any,
+        names: Sequence[str] = ("nn", "nd", "dn", "dd"),
+    ) -> None:
         import numpy
 
         self._context = context
@@ -27,7 +34,7 @@ class RankWriter:
         self._width = numpy.dtype(column_dtype).itemsize
         self._sinks: dict[str, Sink] = {}
         self._files: dict[str, BinaryIO] = {}
-        self._arcs = dict.fromkeys(("nn", "nd", "dn", "dd"), 0)
+        self._arcs = dict.fromkeys(names, 0)
         self._rows = dict(self._arcs)
         for name in self._arcs:
             self._sinks[name] = context.sink(column_dtype if name == "nn" else numpy.uint32)

@@ -25,6 +25,9 @@ SEARCH_BYTES_PER_ARC = 60
 """Peak of a level of `kernels.partition.rank_search` for each arc that leaves the rank's normal vertices: its
 ends, their order, and both sorted."""
 
+STRIPED_BYTES_PER_ARC = 20
+"""Of the largest level of `kernels.striped.rank`: a queue of heads and tails, and both sorted by owner."""
+
 LABEL_BYTES_PER_ARC = 26
 """Peak of `kernels.partition.components` for each arc between normal vertices: its ends and a label."""
 
@@ -222,7 +225,7 @@ def _over_ranks(graph: Extent, bfs: bool) -> int:
     """Count subgraphs, offsets of the whole graph, int64 values for each vertex, and what arcs carry."""
     arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
     if bfs:
-        carried = SEARCH_BYTES_PER_ARC * arcs
+        carried = (STRIPED_BYTES_PER_ARC if graph.striped else SEARCH_BYTES_PER_ARC) * arcs
     else:
         carried = (LABEL_BYTES_PER_ARC + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs
     return COMPILED_RANKS + graph.bytes + (8 + 40) * graph.vertices + carried

@@ -11,13 +11,13 @@ import difflib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stages.errors import StageError
 
 if TYPE_CHECKING:
-    from kernels.bfs import BFSResult
-    from kernels.partition import PartitionSearch, SearchOptions
+    from kernels.bfs import BFSResult, Search
+    from kernels.partition import SearchOptions
     from kernels.partition.program import RankLabels
     from kernels.partition.rank_search import RankSearch
     from stages.artifacts import Partition
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from stages.gang import RankContext
     from stages.searching.graph import SearchedGraph
     from stages.traverse import TraverseParameters
+
+Options = TypeVar("Options")
 
 LABEL_BYTES = 256 << 20
 """Of the labels that one call of the gang brings back; they pass through memory twice."""
@@ -34,29 +36,34 @@ def search_options(tuning: Mapping[str, Any]) -> SearchOptions:
     """Read the options of a search over ranks; raises `StageError` for a name or value that none has."""
     from kernels.partition import SearchOptions
 
-    kinds = {field.name: type(field.default) for field in dataclasses.fields(SearchOptions)}
+    return read_options(SearchOptions, tuning, "a search over ranks")
+
+
+def read_options(options: type[Options], tuning: Mapping[str, Any], whose: str) -> Options:
+    """Read a dataclass of options, all with defaults; raises `StageError` for what it does not take."""
+    kinds = {field.name: type(field.default) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
     chosen: dict[str, Any] = {}
     for name, value in tuning.items():
         if name not in kinds:
             near = difflib.get_close_matches(name, kinds, 1)
             meant = f" (did you mean {near[0]!r}?)" if near else ""
             known = ", ".join(kinds)
-            raise StageError(f"a search over ranks has no constant {name!r}{meant}; it has {known}")
+            raise StageError(f"{whose} has no constant {name!r}{meant}; it has {known}")
         kind = kinds[name]
         fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
         if not fits or (isinstance(value, bool) and kind is not bool):
             wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[kind]
-            raise StageError(f"constant {name!r} of a search over ranks is {value!r}; it is {wanted}")
+            raise StageError(f"constant {name!r} of {whose} is {value!r}; it is {wanted}")
         chosen[name] = value
     try:
-        return SearchOptions(**chosen)
+        return options(**chosen)
     except ValueError as error:
         raise StageError(str(error)) from None
 
 
 def prepare_ranks(
     context: Context, graph: SearchedGraph, parameters: TraverseParameters
-) -> tuple[PartitionSearch | GangSearch, list[str]]:
+) -> tuple[Search, list[str]]:
     """Make a partition ready for searches; returns sentences on what could not be as asked, too.
 
     Raises `StageError` for options that are none, or whose groups do not fit the ranks.
@@ -65,6 +72,10 @@ def prepare_ranks(
     from kernels.partition import prepare
 
     assert graph.partition is not None
+    if graph.stored is not None and graph.stored.scheme == "striped":
+        from stages.searching.striped import prepare_stripes
+
+        return prepare_stripes(context, graph, parameters)
     options = search_options(parameters.tuning)
     ranks = graph.partition.ranks
     if options.groups:
@@ -94,11 +105,16 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
 
     Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds; `mask_bytes` and
     `vertex_bytes`, sent by all; `normal`, the frontier's normal vertices, and `delegates`; `backward`, the
-    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors.
+    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors. Of stripes, see
+    `stages.searching.striped.told_by_stripes`.
     """
-    labels: Sequence[RankLabels] = getattr(search, "labels", ())
+    labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:
         return {}
+    if search.strategy == "striped":
+        from stages.searching.striped import told_by_stripes
+
+        return {"ranks": told_by_stripes(labels)}
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
     told: dict[str, Any] = {
         name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]

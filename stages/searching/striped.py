@@ -1,0 +1,203 @@
+"""Searches of a striped graph: all ranks in lock step in this process, or each on a worker of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stages.searching.partitioned import LABEL_BYTES, read_options
+
+if TYPE_CHECKING:
+    from kernels.bfs import BFSResult
+    from kernels.striped import StripedOptions, StripedSearch
+    from kernels.striped.program import RankLabels
+    from kernels.striped.rank import StripedRankSearch
+    from stages.context import Context
+    from stages.gang import RankContext
+    from stages.searching.graph import SearchedGraph
+    from stages.traverse import TraverseParameters
+
+
+def prepare_stripes(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters
+) -> tuple[StripedSearch | StripedGang, list[str]]:
+    """Make a striped graph ready for searches; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` for options that are none.
+    """
+    from kernels.striped import StripedOptions, from_partition, prepare
+
+    assert graph.partition is not None
+    options = read_options(StripedOptions, parameters.tuning, "a search over stripes")
+    ranks = graph.partition.ranks
+    if ranks > 1 and context.reserved >= ranks:
+        return StripedGang(context, graph, parameters, options), []
+    notes = []
+    if ranks > 1:
+        notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
+    stripes = from_partition(graph.partition)
+    search = prepare(stripes, output=parameters.output, max_depth=parameters.max_depth, options=options)
+    return search, notes
+
+
+def told_by_stripes(labels: Sequence[RankLabels]) -> dict[str, Any]:
+    """Describe a search's levels as its ranks tell them.
+
+    Lists over levels: `expand`, `barrier`, `exchange` and `contract`, the slowest rank's milliseconds;
+    `frontier`, `arcs` (expanded), `duplicates` and `masked` (dropped by the history and by the bitmask),
+    `vertices` (sent to other ranks) and `bytes` (of those), of all ranks together. `between[r][s]` counts the
+    vertices that rank r had for rank s in the whole search; those for itself are not sent. `computation` and
+    `communication` are by rank the milliseconds in which it worked, and waited for others.
+    """
+    ranks = len(labels)
+    levels = list(zip(*(rank.levels for rank in labels), strict=True))
+    told: dict[str, Any] = {
+        name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
+        for name in ("expand", "barrier", "exchange", "contract")
+    }
+    for name in ("frontier", "arcs", "duplicates", "masked"):
+        told[name] = [sum(getattr(record, name) for record in level) for level in levels]
+    told["vertices"] = [
+        sum(sum(record.sent) - record.sent[rank] for rank, record in enumerate(level)) for level in levels
+    ]
+    told["bytes"] = [sum(record.sent_bytes for record in level) for level in levels]
+    told["between"] = [
+        [sum(record.sent[to] for record in rank.levels) for to in range(ranks)] for rank in labels
+    ]
+    told["computation"] = [
+        sum(record.expand_milliseconds + record.contract_milliseconds for record in rank.levels)
+        for rank in labels
+    ]
+    told["communication"] = [
+        sum(record.barrier_milliseconds + record.exchange_milliseconds for record in rank.levels)
+        for rank in labels
+    ]
+    return told
+
+
+@dataclass(frozen=True)
+class StripeTask:
+    """What one rank of a gang needs: its rows, and the sources of this call."""
+
+    token: str
+    rank: int
+    ranks: int
+    vertex_count: int
+    arrays: Mapping[str, Any]
+    options: StripedOptions
+    max_depth: int | None
+    tree: bool
+    threads: int
+    sources: tuple[int, ...]
+
+
+RESIDENT: dict[tuple[str, int], StripedRankSearch] = {}
+"""Ranks that are in this process's memory, by token and rank."""
+
+
+def load_stripe(task: StripeTask) -> StripedRankSearch:
+    """Find the rank in memory, or read it; ranks of other searches are let go."""
+    from kernels.striped import rank_from_arrays
+    from kernels.striped.rank import StripedRankSearch
+
+    key = task.token, task.rank
+    if key not in RESIDENT:
+        for other in [other for other in RESIDENT if other[0] != task.token]:
+            del RESIDENT[other]
+        part = rank_from_arrays(task.arrays, task.rank)
+        RESIDENT[key] = StripedRankSearch(
+            part, task.vertex_count, task.ranks, tree=task.tree, options=task.options
+        )
+    return RESIDENT[key]
+
+
+def search_as_stripe(gang: RankContext, task: StripeTask) -> list[RankLabels]:
+    """Search from each source in turn as one rank of a gang; without sources, let the rank go."""
+    from kernels.jit import set_threads
+    from kernels.striped import search_rank
+
+    if not task.sources:
+        RESIDENT.pop((task.token, task.rank), None)
+        return []
+    set_threads(task.threads)
+    state = load_stripe(task)
+    answers = []
+    for source in task.sources:
+        # Nobody begins, or starts its clock, before all have ended the search before.
+        gang.barrier()
+        answers.append(search_rank(gang, state, source, max_depth=task.max_depth))
+    return answers
+
+
+class StripedGang:
+    """As `kernels.striped.StripedSearch`, with every rank on a worker."""
+
+    strategy = "striped"
+
+    def __init__(
+        self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: StripedOptions
+    ) -> None:
+        import time
+
+        started = time.perf_counter()
+        stored = graph.stored
+        assert stored is not None
+        self.labels: Sequence[RankLabels] = ()
+        self._context, self._vertices, self._output = context, graph.vertex_count, parameters.output
+        self.reason = f"the graph is striped; each of {stored.ranks} ranks on its own worker"
+        token = uuid.uuid4().hex
+        self._tasks = [
+            StripeTask(
+                token=token,
+                rank=rank,
+                ranks=stored.ranks,
+                vertex_count=graph.vertex_count,
+                arrays={
+                    name: array for name, array in stored.arrays.items() if name.startswith(f"rank{rank}/")
+                },
+                options=options,
+                max_depth=parameters.max_depth,
+                tree=parameters.output != "distance",
+                threads=context.machine.threads,
+                sources=(),
+            )
+            for rank in range(stored.ranks)
+        ]
+        self._size = max(1, LABEL_BYTES // (12 * max(1, graph.vertex_count)))
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        return next(self.run_each([source]))
+
+    def run_each(self, sources: Sequence[int]) -> Iterator[BFSResult]:
+        """Search from one vertex after another; each result is valid until the next."""
+        for first in range(0, len(sources), self._size):
+            several = tuple(sources[first : first + self._size])
+            answers = self._call(several)
+            for place, source in enumerate(several):
+                yield self._result(source, [answer[place] for answer in answers])
+
+    def _call(self, sources: tuple[int, ...]) -> list[list[RankLabels]]:
+        tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
+        return self._context.gang(search_as_stripe, tasks)
+
+    def _result(self, source: int, labels: Sequence[RankLabels]) -> BFSResult:
+        import numpy
+
+        from kernels.partition.search import predecessor_dtype
+        from kernels.striped.search import put_together
+
+        n, output = self._vertices, self._output
+        distance = numpy.empty(n, numpy.int32) if output != "predecessor" else None
+        predecessor = numpy.empty(n, predecessor_dtype(n)) if output != "distance" else None
+        self.labels = labels
+        milliseconds = max(rank.milliseconds for rank in labels)
+        return put_together(source, labels, distance, predecessor, milliseconds)
+
+    def close(self) -> None:
+        """Let the workers forget the graph."""
+        self._call(())
