@@ -46,28 +46,6 @@ extern "C" __global__ void mark_long_rows(const i64* row_offsets, u64 vertices, 
     }
 }
 
-// How many lines rows have, by their length in steps of an eighth of an octave, for LENGTHS lengths. A line that rows share counts for each of them.
-constexpr u32 LENGTHS = 64 * 8;
-
-extern "C" __global__ void count_lines(const i64* row_offsets, u64 vertices, u64* counts) {
-    __shared__ u64 own[LENGTHS];
-    for (u32 i = threadIdx.x; i < LENGTHS; i += blockDim.x) own[i] = 0;
-    __syncthreads();
-    for (u64 vertex = global_thread(); vertex < vertices; vertex += global_threads()) {
-        u64 from, upto;
-        i64 begin = row_offsets[vertex], end = row_offsets[vertex + 1];
-        row_lines(begin, end, from, upto);
-        if (end == begin) continue;
-        u64 length = u64(end - begin);
-        u32 octave = 63 - __clzll(i64(length));
-        u32 eighth = u32(octave >= 3 ? length >> (octave - 3) : length << (3 - octave)) & 7;
-        atomicAdd(&own[octave * 8 + eighth], upto - from);
-    }
-    __syncthreads();
-    for (u32 i = threadIdx.x; i < LENGTHS; i += blockDim.x)
-        if (own[i]) atomicAdd(&counts[i], own[i]);
-}
-
 // Bits of each word.
 extern "C" __global__ void count_bits(const u32* bitmap, u64 words, u32* counts) {
     for (u64 word = global_thread(); word < words; word += global_threads()) counts[word] = __popc(bitmap[word]);

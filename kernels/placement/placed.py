@@ -35,7 +35,7 @@ class Placed:
 
     def described(self) -> str:
         """Say where the rows lie and why."""
-        return f"placement {self.plan.placement}: {self.plan.reason}"
+        return f"placement {self.plan.placement}: {self.plan.described()}"
 
 
 def place(

@@ -19,6 +19,14 @@ from dataclasses import dataclass, replace
 PLACEMENTS = ("device", "split", "pinned", "streamed")
 """The names that may be asked for, by how fast a search is."""
 
+WORDS = {
+    "device": "on the device",
+    "split": "pinned in host memory",
+    "pinned": "pinned in host memory",
+    "streamed": "streamed",
+    "host": "in host memory",
+}
+
 HEADS = (8, 4)
 """First neighbours that `split` keeps of every vertex, tried in this order (Kronecker 24 on an H200, a
 quarter of the columns kept: 2.3 ms with 8, 3.3 ms with 4)."""
@@ -81,10 +89,20 @@ class Plan:
     placement: str
     device_bytes: int
     host_bytes: int  # of rows and buffers
-    reason: str
+    reason: str  # why it was chosen
     heads: int = 0
     keep: int = 0
     buffer_bytes: int = 0
+
+    def described(self) -> str:
+        """Say where the rows lie and why."""
+        more = ""
+        if self.placement == "split":
+            kept = f"{self.heads} first neighbours of every vertex and up to {size_text(self.keep)}"
+            more = f", with {kept} of the longest rows on the device"
+        elif self.placement == "streamed":
+            more = f", {size_text(self.buffer_bytes)} at a time"
+        return f"rows {WORDS[self.placement]}{more}: {self.reason}"
 
 
 def on_gpu(sizes: Sizes, limits: Limits, asked: str = "auto", *, among: Sequence[str] | None = None) -> Plan:
@@ -97,7 +115,7 @@ def on_gpu(sizes: Sizes, limits: Limits, asked: str = "auto", *, among: Sequence
     plans = {name: _plan(name, sizes, limits) for name in PLACEMENTS}
     if asked != "auto":
         if _fits(plans[asked], limits):
-            return plans[asked]
+            return replace(plans[asked], reason="asked for")
         fitting = [name for name in known if _fits(plans[name], limits)]
         raise DoesNotFit(
             f"placement {asked!r} needs {_needs(plans[asked])}; {_allowed(limits)}",
@@ -125,7 +143,7 @@ def on_host(sizes: Sizes, limits: Limits, asked: str = "auto") -> Plan:
         raise DoesNotFit(
             f"streaming needs {_needs(streamed)}; {_allowed(limits)}", _cure(streamed, limits, [])
         )
-    return streamed
+    return replace(streamed, reason="asked for") if asked == "streamed" else streamed
 
 
 def row_search_bytes(vertices: int, arcs: int, item: int, labels: int) -> int:
@@ -142,13 +160,12 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
     if name == "device":
         return Plan(name, sizes.on_device, 0, "all fits the device")
     if name == "pinned":
-        reason = "the rows do not fit the device, nor do first neighbours of every vertex"
+        reason = "the device has no room for more than offsets, labels and bitmaps"
         return Plan(name, sizes.beside, sizes.rows, reason)
     if name == "split":
         heads, keep = _shares(sizes, limits)
-        reason = f"the rows do not fit the device, which keeps {heads} first neighbours of every vertex and "
-        reason += f"{size_text(keep)} of the longest rows"
-        return Plan(name, sizes.beside + heads * sizes.head + keep, sizes.rows, reason, heads, keep)
+        device = sizes.beside + heads * sizes.head + keep
+        return Plan(name, device, sizes.rows, "the rows do not fit the device", heads, keep)
     buffer = BUFFER_BYTES
     if limits.host is not None:
         buffer = min(buffer, limits.host // BUFFERS)
@@ -156,7 +173,7 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
         buffer = min(buffer, (limits.device - sizes.beside) // BUFFERS)
     buffer = max(LEAST_BUFFER, buffer // LEAST_BUFFER * LEAST_BUFFER)
     taken = BUFFERS * buffer
-    reason = f"the rows exceed host memory, so they are read {size_text(buffer)} at a time"
+    reason = "the rows exceed host memory"
     return Plan(name, sizes.beside + taken, taken, reason, buffer_bytes=buffer)
 
 

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
     from kernels.bfs import Search
     from kernels.layouts import EncodedRows
+    from kernels.placement import Placed
     from stages.artifacts import CompressedGraph
     from stages.searching.graph import SearchedGraph
+    from stages.searching.placing import Placing
     from stages.traverse import TraverseParameters
 
 DECODED = "decoded before the search"
@@ -21,13 +23,17 @@ PART_BYTES = 64 << 20
 WHOLE = ("device", "host")
 """Placements of rows that lie whole where the search runs."""
 
+STREAM = "stream"
+"""The array of encoded rows that grows with the arcs, and is placed."""
+
 
 def searched_encoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> bool:
     """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says.
 
-    Strategies that read columns alone decode them first. Rows of codec `csr` are columns.
+    Strategies that read columns alone and reading in parts decode them first.
+    Rows of codec `csr` are columns.
     """
-    if codec == "csr" or placement not in WHOLE:
+    if codec == "csr" or placement == "streamed":
         return False
     if parameters.strategy == "auto":
         return True
@@ -41,7 +47,7 @@ def why_decoded(parameters: TraverseParameters, placement: str, codec: str | Non
     """Say that rows are decoded before the search, and why."""
     if codec == "csr":
         return COLUMNS
-    if placement not in WHOLE:
+    if placement == "streamed":
         return f"{DECODED}, to be {placement}"
     return f"{DECODED}: strategy {parameters.strategy} reads columns"
 
@@ -82,13 +88,29 @@ def decoded_columns(stored: CompressedGraph) -> NDArray[Any]:
     return columns
 
 
-def on_device(rows: EncodedRows) -> EncodedRows:
-    """Copy rows to the device."""
+def on_device(rows: EncodedRows, placing: Placing | None = None) -> tuple[EncodedRows, Placed | None]:
+    """Copy rows to the device, or leave their stream in pinned memory where `placing` has it there.
+
+    Raises `StageError` where the system does not pin it and it does not fit the device.
+    """
     from dataclasses import replace
 
     import cupy
 
-    return replace(rows, arrays={name: cupy.asarray(array) for name, array in rows.arrays.items()})
+    from kernels.placement import place
+    from stages.errors import StageError
+
+    placed, arrays = None, dict(rows.arrays)
+    if placing is not None and placing.plan.placement not in WHOLE:
+        stream = {STREAM: arrays.pop(STREAM)}
+        placed = place(stream, placing.plan, placing.sizes, placing.limits)
+        if placed.plan.placement == "streamed":
+            raise StageError(
+                f"{placed.notes[0]}, and encoded rows are not read so",
+                hint="traverse the graph that was compressed, or allow more device_memory",
+            )
+    moved = {name: cupy.asarray(array) for name, array in arrays.items()}
+    return replace(rows, arrays=moved | (placed.arrays if placed else {})), placed
 
 
 def row_offsets_of(rows: EncodedRows) -> NDArray[Any]:
@@ -149,10 +171,18 @@ def prepare_encoded(
 
     Raises ValueError for a strategy or a tuning constant that does not fit, and for bytes that are no rows.
     """
+    from kernels.bfs.choice import Choice
     from kernels.bfs.rows import choose, prepare
     from stages.searching.strategy import checked_tuning
 
     choice = choose(symmetric=graph.symmetric, strategy=parameters.strategy)
+    planned: dict[str, Any] = {}
+    if graph.placed is not None:
+        plan = graph.placed.plan
+        if parameters.strategy == "auto":
+            choice = Choice("host_rows", plan.reason, 0.0)
+        if plan.placement == "split":
+            planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
     constants, notes = checked_tuning("kernels.bfs.rows", choice.strategy, graph.backend, parameters.tuning)
     search = prepare(
         rows,
@@ -160,6 +190,6 @@ def prepare_encoded(
         output=parameters.output,
         symmetric=graph.symmetric,
         max_depth=parameters.max_depth,
-        **constants,
+        **(planned | constants),
     )
     return search, notes

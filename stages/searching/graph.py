@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stages.searching.placing import Placing
     from stages.stage import Machine
 
-ON_CPU = "the partition was searched on the CPU"
+ON_CPU = "the partition was searched on the CPU; `backend: cuda` asks for GPUs"
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,16 @@ def read_graph(
     plain: Graph | Partition
     if isinstance(stored, CompressedGraph) and stored.subgraphs is None and encoded:
         try:
-            return _read_encoded(stored, permutation, machine)
+            return _read_encoded(stored, permutation, machine, placing)
         except ValueError as error:
             raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
     if isinstance(stored, CompressedGraph):
         from stages.compress import decompress
 
         notes.append(decoded)
-        plain = decompress(stored, backend=machine.backend)
+        # What does not lie on the device is not decoded there either.
+        whole = placing is None or placing.plan.placement == "device"
+        plain = decompress(stored, backend=machine.backend if whole else "cpu")
     else:
         plain = stored
     if isinstance(plain, Partition):
@@ -116,7 +118,7 @@ def read_graph(
 
 
 def _read_encoded(
-    stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine
+    stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine, placing: Placing | None
 ) -> SearchedGraph:
     from stages.searching.encoded import edge_ends_of, on_device, read_rows, row_offsets_of
 
@@ -125,6 +127,12 @@ def _read_encoded(
     rows = read_rows(stored)
     offsets = row_offsets_of(rows)
     ends = edge_ends_of(rows) if _has_loops_or_duplicates(stored) else None
+    notes, placed = [f"rows of layout {rows.layout} were searched as they are"], None
+    if machine.backend == "cuda":
+        rows, placed = on_device(rows, placing)
+    if placed is not None:
+        notes += [*placed.notes] or [placed.described()]
+        placed = None if placed.plan.placement == "device" else placed
     return SearchedGraph(
         vertex_count=stored.vertex_count,
         arc_count=stored.arc_count,
@@ -136,9 +144,10 @@ def _read_encoded(
         row_offsets=offsets,
         columns=None,
         partition=None,
-        notes=[f"rows of layout {rows.layout} were searched as they are"],
+        notes=notes,
         compressed=stored,
-        rows=on_device(rows) if machine.backend == "cuda" else rows,
+        placed=placed,
+        rows=rows,
     )
 
 

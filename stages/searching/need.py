@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kernels.bfs.rows.parts import ROOM
 from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
 from stages.searching.encoded import PART_BYTES, WHOLE, searched_encoded
+from stages.searching.gpu_ranks import device_bytes
 from stages.searching.partitioned import LABEL_BYTES
 from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
 from stages.searching.strategy import backend_of_search
@@ -72,16 +74,18 @@ def estimate(
         # Ranks on workers read the partition once more, and bring labels back several searches at a time.
         gang = graph.ranks if bfs and graph.kind == "Partition" and graph.ranks > 1 else 0
         twice = graph.bytes + min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
-        return Need(_over_ranks(graph, bfs) + parts.after + (twice if gang else 0), 0, outputs, gang=gang)
+        host = _over_ranks(graph, bfs) + parts.after + (twice if gang else 0)
+        on_gpus = bfs and parameters.backend == "cuda" and machine.backend == "cuda" and not graph.striped
+        return Need(host, device_bytes(graph, gang) if on_gpus else 0, outputs, gang=gang)
     try:
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:
         # Without limits it is stated what the placement that is asked for would take.
         plan = plan_rows(parameters, _sizes(parameters, graph, parts, whole), Limits(), parts.backend)
-        need = _need(whole if plan.placement in WHOLE else parts, plan, outputs)
+        need = _need(parts if plan.placement == "streamed" else whole, plan, outputs)
         named = parameters.device_memory is not None or parameters.host_memory is not None
         return replace(need, refusal=f"{error}; {error.hint}") if named else need
-    return _need(whole if plan.placement in WHOLE else parts, plan, outputs)
+    return _need(parts if plan.placement == "streamed" else whole, plan, outputs)
 
 
 def _searched_encoded(parameters: TraverseParameters, graph: Extent) -> bool:
@@ -104,13 +108,15 @@ def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) 
 
 
 def _sizes(parameters: TraverseParameters, graph: Extent, parts: _Parts, whole: _Parts) -> Sizes:
-    """Count `whole` where rows lie where the search runs, `parts` where they lie elsewhere."""
+    """Count `whole` where rows lie as they are stored, `parts` where they are streamed."""
     n, m = graph.vertices, graph.arcs
     width = _width(n)
+    # Encoded rows come over the link into two buffers.
+    buffers = 2 * min(ROOM, whole.columns) if _searched_encoded(parameters, graph) else 0
     return Sizes(
-        rows=whole.columns if parts.backend == "cpu" else parts.columns,
+        rows=whole.columns,
         on_device=whole.offsets + whole.columns + whole.decoding + whole.on_device + whole.relabelling,
-        beside=row_search_bytes(n, m, width, _device_labels(parameters, width)) + parts.relabelling,
+        beside=row_search_bytes(n, m, width, _device_labels(parameters, width)) + parts.relabelling + buffers,
         head=width * n,
     )
 

@@ -123,5 +123,5 @@ def test_lines_of_streams_are_counted(layout):
     assert whole.run(7).link_bytes < result.link_bytes // 20
     half = len(rows.arrays["stream"]) // 2
     part = prepare(pinned(layout, *csr), strategy="host_rows", symmetric=True, keep=half)
-    assert 0 < part.kept_bytes <= half
+    assert 0 < part.kept_bytes < half + LINE
     assert 0 < part.run(7).link_bytes < result.link_bytes

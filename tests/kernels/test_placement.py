@@ -104,7 +104,7 @@ def test_a_cpu_has_rows_in_memory_or_streams_them():
     assert on_host(LARGE, Limits(), "streamed").placement == "streamed"
     assert streamed.device_bytes == 0
     with pytest.raises(
-        DoesNotFit, match="streaming needs 12.3 kB of host memory for rows; it may take 100 B"
+        DoesNotFit, match=r"streaming needs 12\.3 kB of host memory for rows; it may take 100 B"
     ):
         on_host(LARGE, Limits(None, 100))
 

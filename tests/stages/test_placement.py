@@ -244,6 +244,28 @@ def test_partitions_and_compressed_graphs_have_plans_of_their_own():
     assert plan.plan.placement == "host"
 
 
+PACKED = Extent(kind="CompressedGraph", vertices=N, arcs=M, bytes=8 * N + M)
+
+
+def test_compressed_rows_are_placed_as_they_are():
+    capped = need(GPU, PACKED, device_memory="3GB")
+    assert not capped.refusal
+    assert capped.device_bytes <= 3 * GB
+    # The stream is read once, and neither decoded nor copied; offsets of bytes and of columns lie beside it.
+    assert M < capped.host_bytes < M + 72 * N
+    whole = need(GPU, PACKED, placement="device")
+    assert M + 8 * N < whole.device_bytes < 4 * M
+    split = need(GPU, PACKED, placement="split", device_memory="5GB")
+    assert not split.refusal
+    assert split.device_bytes <= 5 * GB
+    # Not even the first neighbours of every vertex fit.
+    assert "placement: pinned" in need(GPU, PACKED, placement="split", device_memory="3GB").refusal
+    refused = need(GPU, PACKED, placement="pinned", host_memory="1GB").refusal
+    assert "3.61 GB of host memory for rows" in refused
+    # Components have them decoded.
+    assert need(GPU, PACKED, algorithm="components", placement="pinned").host_bytes > 4 * M
+
+
 def test_another_version_is_another_recipe():
     assert STAGE.version >= 3
 
@@ -276,8 +298,27 @@ def test_every_placement_on_a_gpu(tmp_path, placement, kind):
     used = "device" if placement == "auto" else placement
     assert measurement.asked["placement"] == used
     if used in ("split", "pinned", "streamed"):
-        assert all(search["link_bytes"] > 0 for search in measurement.searches)
+        # Without a cap everything is kept on the device in a split.
+        assert all((search["link_bytes"] == 0) == (used == "split") for search in measurement.searches)
         assert any(note.startswith(f"placement {used}: ") for note in measurement.notes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("placement", ["auto", "split", "pinned", "streamed"])
+@pytest.mark.parametrize("kind", ["compressed", "compressed_ordering"])
+def test_every_placement_of_compressed_rows_on_a_gpu(placement, kind):
+    graph = symmetric_graph(6)
+    given = compressed(renumbered(graph) if kind == "compressed_ordering" else graph)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    options = {"sources": {"random": 3}}
+    usual, _, _ = run(graph, **options)
+    traversal, measurement, _ = run(given, machine, placement=placement, statistics=True, **options)
+    assert numpy.array_equal(traversal.distance, usual.distance)
+    assert measurement.asked["placement"] == ("device" if placement == "auto" else placement)
+    if placement in ("split", "pinned"):
+        assert measurement.strategy == "host_rows"
+        assert measurement.asked["layout"] == "varint"
+        assert all(search["link_bytes"] is not None for search in measurement.searches)
 
 
 @pytest.mark.gpu

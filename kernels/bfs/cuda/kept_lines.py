@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ from kernels.cuda import blocks_for, load, vertex_macro
 PREPARATION = "kernels/bfs/host_rows_prepare.cu"
 LINE = 32  # columns, as in host_rows.cuh
 LINES = 32  # of a word, as there
-LENGTHS = 64 * 8  # as in host_rows_prepare.cu
+LENGTHS = 8 * 40
+"""Lengths that are tried, eight to an octave: more than a row of columns can have."""
 
 
 @dataclass(frozen=True)
@@ -30,25 +32,27 @@ def keep_lines(row_offsets: Any, columns: Any, budget: int) -> KeptLines | None:
     ----------
     row_offsets : int64 (rows + 1,) on the device.
     columns : uint32 or uint64 (arcs,), a CuPy array that may be a view of pinned host memory.
-    budget : bytes that the lines take at most.
+    budget : bytes that the lines take at most, rounded up to a whole line.
 
     """
     import cupy
     import numpy
 
     dtype, rows, arcs = columns.dtype, len(row_offsets) - 1, len(columns)
-    most = budget // (LINE * dtype.itemsize)
+    most = -(-budget // (LINE * dtype.itemsize))
     if most <= 0 or not arcs:
         return None
     words = -(-arcs // (LINE * LINES))
-    counts = cupy.zeros(LENGTHS, cupy.uint64)
-    start(dtype, "count_lines", rows, row_offsets, numpy.uint64(rows), counts)
-    least = shortest_kept(counts.get().tolist(), most)
-    bits = cupy.zeros(words, cupy.uint32)
-    start(dtype, "mark_long_rows", rows, row_offsets, numpy.uint64(rows), numpy.uint64(least), bits)
-    ones = cupy.empty(words, cupy.uint32)
-    start(dtype, "count_bits", words, bits, numpy.uint64(words), ones)
-    upto = cupy.cumsum(ones, dtype=cupy.uint32)
+    bits, ones = cupy.empty(words, cupy.uint32), cupy.empty(words, cupy.uint32)
+
+    def lines_upto(least: int) -> Any:
+        """Mark the lines of rows of `least` columns and more, and count them up to each word."""
+        bits.fill(0)
+        start(dtype, "mark_long_rows", rows, row_offsets, numpy.uint64(rows), numpy.uint64(least), bits)
+        start(dtype, "count_bits", words, bits, numpy.uint64(words), ones)
+        return cupy.cumsum(ones, dtype=cupy.uint32)
+
+    upto = lines_upto(shortest_kept(lambda least: int(lines_upto(least)[-1]) <= most))
     count = int(upto[-1])
     lines = cupy.empty(max(1, count) * LINE, dtype)
     kept = KeptLines(lines, bits, upto - ones, count)
@@ -71,17 +75,21 @@ def start(dtype: Any, name: str, items: int, *arguments: Any) -> None:
         kernel((blocks_for(items, 256, most=1 << 11),), (256,), arguments)
 
 
-def shortest_kept(counts: list[int], most: int) -> int:
-    """Length of the shortest rows that are kept, so that all as long or longer have at most `most` lines.
+def shortest_kept(fits: Callable[[int], bool]) -> int:
+    """Find the length of the shortest rows that are kept, in steps of an eighth of an octave.
 
-    `counts[8 * octave + eighth]` counts the lines of the rows whose length is at least
-    2^octave * (1 + eighth / 8), up to the next.
+    `fits` says whether all rows of a length and more fit; where none do, the result is longer than any row.
     """
-    total, least = 0, 1 << 62
-    for place in range(len(counts) - 1, -1, -1):
-        total += counts[place]
-        if total > most:
-            break
-        octave, eighth = divmod(place, 8)
-        least = -((-(8 + eighth) << octave) // 8)
-    return least
+    low, high = 0, LENGTHS
+    while low < high:
+        middle = (low + high) // 2
+        if fits(_length(middle)):
+            high = middle
+        else:
+            low = middle + 1
+    return _length(low)
+
+
+def _length(place: int) -> int:
+    octave, eighth = divmod(place, 8)
+    return -((-(8 + eighth) << octave) // 8)

@@ -12,7 +12,7 @@ from kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
 from kernels.bfs.rows.cuda.search import with_units
-from kernels.bfs.rows.parts import LINE, cut_rows, long_rows
+from kernels.bfs.rows.parts import LINE, ROOM, cut_rows, long_rows
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 from kernels.layouts import device_rows
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 SOURCE, PREPARATION = "kernels/bfs/rows/host_rows.cu", "kernels/bfs/rows/host_rows_prepare.cu"
 CONTROL_WORDS = 4 * 32  # four copies of kernels/bfs/host_rows.cuh's
 LINES = 32  # of a word, as there
-ROOM = 64 << 20
-"""Bytes of each of the two buffers: 1.3 ms over the link against a few microseconds for a step."""
 
 
 def prepare(
