@@ -183,7 +183,9 @@ def _because(best: Estimate, before: Estimate | None, work: Workload) -> str:
     )
     if before is None:
         told += ", and nothing fits without it"
-    elif before is not best:
+    elif before is best:
+        told += f", and nothing else saves {MARGIN:.0%}"
+    else:
         of = f"{before.layout} in the {before.order} order" if before.order != best.order else before.layout
         told += f", with {of} {_time(before.search_seconds)}"
     if best.prepare_seconds:

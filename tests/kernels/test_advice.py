@@ -254,6 +254,7 @@ def test_a_graph_that_fits_stays_plain():
     assert advice.choice == "csr"
     assert {record["layout"] for record in advice.considered} == set(LAYOUTS)
     assert "in device memory" in advice.reason
+    assert "nothing else saves 3%" in advice.reason
 
 
 def test_a_graph_that_fits_only_when_packed_is_packed(monkeypatch):
