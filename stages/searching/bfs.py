@@ -66,6 +66,7 @@ def search_all(
     distances, predecessors = rows.close()
     notes += getattr(search, "notes", [])
     name, reason, preparing = search.strategy, search.reason, search.prepare_milliseconds
+    backend = getattr(search, "backend", graph.backend)
     ordering = OrderTimes()
     if parameters.statistics and records:
         # Both workspaces at once might not fit.
@@ -93,8 +94,8 @@ def search_all(
         algorithm="bfs",
         strategy=name,
         reason=reason,
-        backend=graph.backend,
-        hardware=machine_name(context.machine, graph.backend, parameters.threads),
+        backend=backend,
+        hardware=machine_name(context.machine, backend, parameters.threads),
         prepare_milliseconds=preparing,
         order_milliseconds=ordering.total,
         order_find_milliseconds=ordering.find,

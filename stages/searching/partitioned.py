@@ -86,6 +86,11 @@ def prepare_ranks(
     notes = []
     if options.direction_optimized and not graph.symmetric:
         notes.append("a graph that is not symmetric is searched forward alone")
+    if parameters.backend == "cuda" and context.machine.backend == "cuda":
+        from stages.searching.gpu_ranks import prepare_on_gpus
+
+        search, more = prepare_on_gpus(context, graph, parameters, options)
+        return search, notes + more
     if ranks > 1 and context.reserved >= ranks and graph.stored is not None:
         return GangSearch(context, graph, parameters, options), notes
     if ranks > 1:
@@ -114,7 +119,7 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
     if search.strategy == "striped":
         from stages.searching.striped import told_by_stripes
 
-        return {"ranks": told_by_stripes(labels)}
+        return {"stripes": told_by_stripes(labels)}
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
     told: dict[str, Any] = {
         name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
@@ -144,6 +149,7 @@ class RankTask:
     tree: bool
     threads: int
     sources: tuple[int, ...]
+    backend: str = "cpu"
 
 
 RESIDENT: dict[tuple[str, int], RankSearch] = {}
@@ -174,6 +180,10 @@ def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
     from kernels.jit import set_threads
     from kernels.partition import search_rank
 
+    if task.backend == "cuda":
+        from stages.searching.gpu_ranks import search_on_gpu
+
+        return search_on_gpu(gang, task)
     if not task.sources:
         RESIDENT.pop((task.token, task.rank), None)
         return []
@@ -191,6 +201,7 @@ class GangSearch:
     """As `kernels.partition.PartitionSearch`, with every rank on a worker."""
 
     strategy = "partition"
+    rank_backend = "cpu"
 
     def __init__(
         self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: SearchOptions
@@ -223,6 +234,7 @@ class GangSearch:
                 tree=parameters.output != "distance",
                 threads=context.machine.threads,
                 sources=(),
+                backend=self.rank_backend,
             )
             for rank in range(ranks)
         ]

@@ -124,6 +124,7 @@ def module() -> types.ModuleType:
         deviceEnablePeerAccess=lambda other: None,
         CUDARuntimeError=RuntimeError,
         cudaIpcMemLazyEnablePeerAccess=1,
+        getDeviceProperties=lambda device: {"name": b"an emulated GPU"},
         ipcGetMemHandle=lambda pointer: pointer.to_bytes(64, "little"),
         ipcOpenMemHandle=lambda handle, flags: int.from_bytes(handle, "little"),
         ipcCloseMemHandle=lambda pointer: None,

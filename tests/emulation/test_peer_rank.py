@@ -29,7 +29,7 @@ def search(gang: Any, whole: Any, sources: list[int], **facts: Any) -> list[Any]
         part = whole.parts[gang.rank]
         rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **{**FACTS, **facts})
         found = [rank.run(source) for source in sources]
-        rank.close()
+        rank.leave(gang)
         return found
 
 

@@ -56,7 +56,7 @@ def _told(slab: Slab, point: MeetingPoint, row: NDArray[numpy.uint64]) -> Told:
 class PeerRank:
     """A rank in the memory of the current device; all ranks of the gang make theirs at the same time.
 
-    Every rank lives in a process of its own, on a device of its own that can read the others'. `close` gives
+    Every rank lives in a process of its own, on a device of its own that can read the others'. `leave` gives
     their memory back, when no rank searches any more.
 
     Parameters
@@ -182,9 +182,15 @@ class PeerRank:
         deeper = turned[len(told) :].tolist()
         return (*told, *(LevelRecord(0, 0, ("",) if way else (), 0, 0, 0, read, 0) for way in deeper))
 
-    def close(self) -> None:
+    def join(self, gang: Gang) -> None:
+        """Go on with another gang of the same ranks in the same processes."""
+        self._gang = gang
+
+    def leave(self, gang: Gang) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
         import cupy
+
+        self._gang = gang
 
         for pointer in self._mapped:
             cupy.cuda.runtime.ipcCloseMemHandle(pointer)

@@ -1,0 +1,168 @@
+"""Searches of a partition on GPUs: every rank on a worker's own GPU, or all of them on this worker's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+from stages.searching.graph import ON_CPU
+from stages.searching.partitioned import GangSearch
+
+if TYPE_CHECKING:
+    from kernels.bfs import BFSResult
+    from kernels.partition import SearchOptions
+    from kernels.partition.cuda import CudaPartitionSearch
+    from kernels.partition.cuda.peer_rank import PeerRank
+    from kernels.partition.program import RankLabels
+    from stages.context import Context
+    from stages.gang import RankContext
+    from stages.searching.graph import SearchedGraph
+    from stages.searching.partitioned import RankTask
+    from stages.stage import Extent
+    from stages.traverse import TraverseParameters
+
+BYTES_PER_VERTEX = 28
+"""Of a rank: distance, key, queue and bitmaps, and as much again for the labels put together."""
+
+BYTES_PER_DELEGATE = 40
+"""On every rank: distance, key, queues, and the first arcs of queued rows."""
+
+DELEGATE_SHARE = 1 / 16
+"""Of the vertices at most, where the threshold is chosen by `partition`."""
+
+
+def device_bytes(graph: Extent, ranks: int) -> int:
+    """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and bins for nn arcs."""
+    shared = graph.bytes + BYTES_PER_VERTEX * graph.vertices + 8 * (graph.normal_arcs or 0)
+    return shared // max(1, ranks) + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
+
+
+def prepare_on_gpus(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: SearchOptions
+) -> tuple[Any, list[str]]:
+    """Make a partition ready for searches on GPUs; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` for options that have no meaning there, and where one GPU would have to hold all ranks
+    and cannot.
+    """
+    from kernels.partition import storage
+    from kernels.partition.cuda import prepare
+    from stages.stage import Extent
+
+    assert graph.partition is not None
+    if options.groups:
+        raise StageError(
+            "groups are for ranks that send to each other; on GPUs every rank reads from the others",
+            hint="leave groups and local_all_to_all out, or search with backend: cpu",
+        )
+    graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
+    ranks = graph.partition.ranks
+    if ranks > 1 and context.reserved >= ranks and graph.stored is not None:
+        return GpuGangSearch(context, graph, parameters, options), []
+    told = storage(graph.partition)
+    extent = Extent("Partition", graph.vertex_count, bytes=told["bytes"], normal_arcs=told["nn_arcs"])
+    wanted = device_bytes(extent, 1)
+    memory = context.machine.device_memory
+    if wanted > memory:
+        raise StageError(
+            f"all {ranks} ranks take about {wanted:,} bytes, and this GPU has {memory:,}",
+            hint=f"search with {ranks} GPUs, one for each rank, or with backend: cpu",
+        )
+    notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
+    try:
+        search = prepare(
+            graph.partition,
+            output=parameters.output,
+            max_depth=parameters.max_depth,
+            symmetric=graph.symmetric,
+            options=options,
+        )
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    return RanksOnGpu(search), notes
+
+
+class RanksOnGpu:
+    """`CudaPartitionSearch` with labels on the host, where those of a gang come to as well."""
+
+    backend = "cuda"
+
+    def __init__(self, search: CudaPartitionSearch) -> None:
+        self._search = search
+        self.strategy, self.reason = search.strategy, search.reason
+        self.prepare_milliseconds = search.prepare_milliseconds
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        from dataclasses import replace
+
+        from kernels.cuda.wake import wake
+
+        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
+        wake()
+        found = self._search.run(source)
+        labels = (found.distance, found.predecessor)
+        distance, predecessor = (None if array is None else array.get() for array in labels)
+        return replace(found, distance=distance, predecessor=predecessor)
+
+
+class GpuGangSearch(GangSearch):
+    """As `GangSearch`, with every rank on its worker's GPU."""
+
+    backend = "cuda"
+    rank_backend = "cuda"
+
+
+RESIDENT: dict[tuple[str, int], PeerRank] = {}
+"""Ranks that are on this process's GPU, by token and rank."""
+
+
+def search_on_gpu(gang: RankContext, task: RankTask) -> list[RankLabels]:
+    """Search from each source in turn as one rank of a gang; without sources, let the rank go.
+
+    Raises `GangBroken` when the GPUs waited for each other in vain.
+    """
+    from kernels.cuda.wake import wake
+    from stages.gang import GangBroken
+
+    key = task.token, task.rank
+    if not task.sources:
+        if key in RESIDENT:
+            RESIDENT.pop(key).leave(gang)
+        return []
+    try:
+        rank = _find_rank(gang, task)
+        answers = []
+        for source in task.sources:
+            wake()
+            gang.barrier()
+            answers.append(rank.run(source))
+    except RuntimeError as error:
+        RESIDENT.pop(key, None)
+        raise GangBroken(f"rank {task.rank}: {error}") from error
+    return answers
+
+
+def _find_rank(gang: RankContext, task: RankTask) -> PeerRank:
+    """Find the rank on the GPU, or read it; ranks of other searches are let go."""
+    import numpy
+
+    from kernels.partition.cuda.peer_rank import PeerRank
+    from kernels.partition.layout import rank_from_arrays
+
+    key = task.token, task.rank
+    if key not in RESIDENT:
+        for other in [other for other in RESIDENT if other[0] != task.token]:
+            del RESIDENT[other]
+        RESIDENT[key] = PeerRank(
+            gang,
+            rank_from_arrays(task.arrays, task.rank),
+            numpy.asarray(task.delegates),
+            task.vertex_count,
+            symmetric=task.symmetric,
+            options=task.options,
+            tree=task.tree,
+            max_depth=task.max_depth,
+        )
+    RESIDENT[key].join(gang)
+    return RESIDENT[key]

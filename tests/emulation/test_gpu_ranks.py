@@ -1,0 +1,104 @@
+"""traverse with `backend: cuda` over a partition: all ranks on one emulated GPU, or one on each worker's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import pytest
+
+from stages.context import PlainContext
+from stages.errors import StageError
+from stages.gang import GangBroken
+from stages.searching import gpu_ranks
+from stages.stage import Extent, Machine
+from stages.traverse import STAGE, TraverseParameters
+from tests.emulation import fake_cupy
+from tests.stages.test_partitioned import search, split
+
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
+
+GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+
+
+@pytest.fixture(autouse=True)
+def awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+
+
+class Workers(PlainContext):
+    """Ranks as threads, each with an emulated GPU of its own."""
+
+    def __init__(self, reserved: int) -> None:
+        super().__init__(GPU)
+        self.reserved = reserved
+        self.calls = 0
+
+    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+        self.calls += 1
+
+        def on_own_device(context: Any, item: Any) -> Any:
+            with fake_cupy.Device(context.rank):
+                return function(context, item)
+
+        return super().gang(on_own_device, ranks)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
+    stored = split("tail_on_clique", ranks)
+    wanted, told = search(PlainContext(), stored)
+    for context in (PlainContext(GPU), Workers(ranks)):
+        found, measured = search(context, stored, backend="cuda")
+        assert numpy.array_equal(found.distance, wanted.distance)
+        assert numpy.array_equal(found.predecessor, wanted.predecessor)
+        assert (measured.backend, measured.hardware) == ("cuda", "an emulated GPU")
+        assert not any("on the CPU" in note for note in measured.notes)
+        for mine, theirs in zip(measured.searches, told.searches, strict=True):
+            assert mine["levels"] == theirs["levels"]
+    if ranks > 1:
+        assert context.calls == 3
+        assert "each of 2 ranks on its own worker" in measured.reason
+        assert measured.searches[0]["ranks"]["vertex_bytes"] == told.searches[0]["ranks"]["vertex_bytes"]
+        assert measured.searches[0]["ranks"]["normal"] == told.searches[0]["ranks"]["normal"]
+    assert not gpu_ranks.RESIDENT
+
+
+def test_without_being_asked_the_cpu_searches() -> None:
+    _, measured = search(PlainContext(GPU), split("path_33", 2))
+    assert measured.backend == "cpu"
+    assert any("asks for GPUs" in note for note in measured.notes)
+
+
+def test_what_gpus_cannot_do_is_said() -> None:
+    stored = split("path_33", 2)
+    with pytest.raises(StageError, match="groups are for ranks that send"):
+        search(PlainContext(GPU), stored, backend="cuda", tuning={"groups": 2})
+    small = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1000)
+    with pytest.raises(StageError, match="this GPU has 1,000"):
+        search(PlainContext(small), stored, backend="cuda")
+
+
+def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+    def given_up(self: Any, source: int) -> Any:
+        raise RuntimeError("the search was given up")
+
+    monkeypatch.setattr("kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
+    with pytest.raises(GangBroken, match=r"given up|waited in vain"):
+        search(Workers(2), split("path_33", 2), backend="cuda")
+    assert not gpu_ranks.RESIDENT
+
+
+def test_the_need_is_that_of_each_gpu() -> None:
+    facts = {"vertices": 1000, "arcs": 100_000, "bytes": 900_000, "normal_arcs": 10_000}
+    asked = TraverseParameters(backend="cuda")
+
+    def stated(ranks: int) -> int:
+        extent = Extent(kind="Partition", ranks=ranks, **facts)
+        return STAGE.estimate(asked, {"input": (extent,)}, GPU).device_bytes
+
+    assert 900_000 < stated(1) < 1_200_000
+    assert stated(4) < 0.3 * stated(1)
+    extent = Extent(kind="Partition", ranks=4, **facts)
+    assert STAGE.estimate(TraverseParameters(), {"input": (extent,)}, GPU).device_bytes == 0
