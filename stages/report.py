@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 DRAWING_BYTES = 64 << 20
 """Measured: Matplotlib with its fonts, and the figures and tables; 46 MiB, of a suite of 98 runs 53 MiB."""
 
+MODEL_BYTES = 64 << 20
+"""Measured: `kernels.partition` with its compiler, for the cost model of partitions; 63 MiB."""
+
 
 class ReportParameters(Parameters):
     """What the report is called."""
@@ -55,8 +58,9 @@ def _estimate(
 ) -> Need:
     # Degree and component histograms read one array of the vertices at a time; matplotlib takes the rest.
     widest = max((extent.vertices for extent in inputs["inputs"]), default=0)
+    model = MODEL_BYTES if any(extent.kind == "Partition" for extent in inputs["inputs"]) else 0
     return Need(
-        host_bytes=DRAWING_BYTES + 26 * widest,
+        host_bytes=DRAWING_BYTES + model + 26 * widest,
         device_bytes=0,
         outputs=(Extent(kind="Report", bytes=200_000),),
     )

@@ -1,4 +1,4 @@
-"""How a graph was prepared for a search: its order and its layout, as reports tell them.
+"""How a graph was prepared for a search: its order, layout and split over ranks, as reports tell them.
 
 A measurement carries this itself, so that a report needs neither the order nor the rows, which may be too
 large to be kept.
@@ -12,9 +12,9 @@ from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 
 
 def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
-    """Return `order` and `rows`, each a name and the statistics of its artifact; what is absent is left out.
+    """Return `order`, `rows` and `partition`, each with the statistics of its artifact, if there is one.
 
-    `order` has `method`, `rows` has `codec`.
+    `order` has `method`, `rows` has `codec`, `partition` has `ranks` and `threshold`.
     """
     found: dict[str, Any] = {}
     if isinstance(stored, Ordering):
@@ -25,4 +25,6 @@ def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
         if order is not None:
             found["order"] = order
         found["rows"] = {"codec": stored.codec, **statistics}
+    if isinstance(stored, Partition):
+        found["partition"] = {"ranks": stored.ranks, "threshold": stored.threshold, **stored.statistics}
     return found

@@ -14,6 +14,7 @@ from stages.sections.components import component_sections
 from stages.sections.graphs import edge_list_sections, graph_sections, matrix_sections, ordering_sections
 from stages.sections.layouts import compressed_sections, partition_sections
 from stages.sections.probe_repetitions import probe_with_repetitions
+from stages.sections.ranks import rank_sections
 from stages.sections.repetitions import measurement_with_repetitions
 from stages.sections.study import study_sections
 from stages.sections.verification import verification_sections
@@ -27,6 +28,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Ordering",), ordering_sections),
     (("Graph", "Ordering"), matrix_sections),
     (("Partition",), partition_sections),
+    (("Partition", "Measurement"), rank_sections),
     (("CompressedGraph",), compressed_sections),
     (("Measurement",), measurement_with_repetitions),
     (("Probe",), probe_with_repetitions),

@@ -98,7 +98,7 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     return names if len(set(names)) == len(names) else list(labels)
 
 
-def graph_names(groups: Sequence[Sequence[tuple[str, Measurement]]]) -> list[str]:
+def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
     """Name groups of labelled measurements, one group for each graph.
 
     A graph is called by the coordinates that only its labels have; where that does not tell all graphs apart,

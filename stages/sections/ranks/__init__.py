@@ -1,0 +1,28 @@
+"""What a report says of graphs that are split over ranks (Pan, Pearce, Owens 2018, section VI)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stages.sections.ranks.memory import memory_figure
+from stages.sections.ranks.predicted import predicted_sections
+from stages.sections.ranks.splits import splits_of
+from stages.sections.ranks.suggested import suggested_sections
+from stages.sections.ranks.thousand import thousand_sections
+from stages.sections.ranks.thresholds import thresholds_figure
+from stages.sections.ranks.times import times_sections
+from stages.sections.repetitions import typical
+
+
+def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Make the sections of partitions and of the searches over them; none where nothing is partitioned."""
+    measured = typical([(label, one) for label, one in members if type(one).__name__ == "Measurement"])
+    stored = [(label, one) for label, one in members if type(one).__name__ == "Partition"]
+    runs = [(label, one) for label, one in measured if any("ranks" in search for search in one.searches)]
+    graphs = splits_of([*stored, *((label, one) for label, one in runs if "partition" in one.graph)])
+    sections = [thresholds_figure(graphs), memory_figure(graphs)] if graphs else []
+    sections += suggested_sections(graphs)
+    sections += times_sections(runs)
+    sections += predicted_sections(graphs, runs)
+    return [*sections, *thousand_sections(graphs)]

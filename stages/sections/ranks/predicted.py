@@ -1,0 +1,197 @@
+"""What the cost model predicts for the runs that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import INK, PALETTE, draw, legend_above
+from stages.sections.ranks.splits import Split, SplitGraph, split_of
+from stages.sections.ranks.times import in_turns, sent, spent
+from stages.sections.studies import short_labels
+
+if TYPE_CHECKING:
+    from kernels.partition.machines import Machine
+    from kernels.partition.model import Prediction, Searching
+    from stages.artifacts import Measurement
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One run beside its prediction."""
+
+    label: str
+    split: Split
+    one: Measurement
+    prediction: Prediction
+    fitted: bool  # the machine's local rates were fitted to this run
+
+
+def machine_of(one: Measurement) -> Machine:
+    """Give the machine that a run's links are taken for."""
+    from kernels.partition.machines import CPU_WORKERS, H200_PEER
+
+    return H200_PEER if one.backend == "cuda" else CPU_WORKERS
+
+
+def hosts_of_run(one: Measurement, ranks: int) -> int:
+    """Give the groups that a run took for hosts; ranks of one host need none."""
+    groups = int(one.asked.get("tuning", {}).get("groups", 0)) or 1
+    return groups if ranks % groups == 0 else 1
+
+
+def searching_of(one: Measurement, symmetric: bool) -> Searching:
+    """Read how a search went: its levels, those that sent masks, and its options."""
+    from kernels.partition.model import Searching
+
+    tuning = one.asked.get("tuning", {})
+    told = [search["ranks"] for search in one.searches]
+    return Searching(
+        levels=mean(len(each["visit"]) for each in told),
+        mask_levels=mean(sum(1 for count in each["mask_bytes"] if count) for each in told),
+        direction_optimized=symmetric and bool(tuning.get("direction_optimized", True)),
+        local_all_to_all=bool(tuning.get("local_all_to_all", False)),
+    )
+
+
+def compare(runs: Sequence[tuple[str, Measurement]]) -> list[Compared]:
+    """Predict every run from the local rate of the one with the fewest ranks on its graph and backend."""
+    from kernels.partition.model import calibrated, predict
+
+    groups: dict[tuple[str, str], list[tuple[str, Split, Measurement]]] = {}
+    for label, one in runs:
+        split = split_of(label, one) if "partition" in one.graph else None
+        if split is not None and spent(one)["visit"] > 0:
+            groups.setdefault((one.graph["digest"], one.backend), []).append((label, split, one))
+    found = []
+    for group in groups.values():
+        base_label, base, first = min(group, key=lambda run: run[1].ranks)
+        machine = calibrated(
+            machine_of(first),
+            spent(first)["visit"] / 1e3,
+            base.division,
+            vertices=base.vertices,
+            ranks=base.ranks,
+            searching=searching_of(first, base.symmetric),
+        )
+        for label, split, one in group:
+            prediction = predict(
+                split.division,
+                vertices=split.vertices,
+                ranks=split.ranks,
+                hosts=hosts_of_run(one, split.ranks),
+                machine=machine,
+                searching=searching_of(one, split.symmetric),
+            )
+            found.append(Compared(label, split, one, prediction, label == base_label))
+    return found
+
+
+def predicted_sections(
+    graphs: Sequence[SplitGraph], runs: Sequence[tuple[str, Measurement]]
+) -> list[dict[str, Any]]:
+    """List and draw predicted and measured times; none unless several runs compare."""
+    found = compare(runs) if graphs else []
+    return [_table(found), _figure(found)] if len(found) > 1 else []
+
+
+def _table(found: Sequence[Compared]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for each in found:
+        measured, predicted = spent(each.one), each.prediction
+        at_once = not in_turns(each.one)
+        whole = median(search["milliseconds"] for search in each.one.searches) if at_once else None
+        rows.append(
+            [
+                each.label,
+                each.split.ranks,
+                each.split.threshold,
+                measured["visit"],
+                1e3 * predicted.local,
+                "fitted" if each.fitted else 1e3 * predicted.local / measured["visit"],
+                whole,
+                1e3 * predicted.seconds if whole else None,
+                1e3 * predicted.seconds / whole if whole else None,
+                sent(each.one, "mask_bytes"),
+                predicted.mask_bytes,
+                sent(each.one, "vertex_bytes"),
+                predicted.vertex_bytes,
+            ]
+        )
+    return {
+        "kind": "table",
+        "title": "Predicted against measured",
+        "about": (
+            "The cost model's local rates are fitted to the local computation of one run of each graph, that "
+            "with the fewest ranks; levels and those with masks are as measured. A whole search "
+            "is compared where its ranks ran at once. Masks are predicted whole, though only words that "
+            "changed may be sent."
+        ),
+        "columns": [
+            "run",
+            "ranks",
+            "threshold",
+            "computation, ms",
+            "predicted, ms",
+            "predicted / measured",
+            "search, ms",
+            "search predicted, ms",
+            "search predicted / measured",
+            "mask bytes",
+            "mask bytes predicted",
+            "vertex bytes",
+            "vertex bytes predicted",
+        ],
+        "rows": rows,
+    }
+
+
+def _figure(found: Sequence[Compared]) -> dict[str, Any]:
+    names = short_labels([each.label for each in found])
+    kinds = {
+        "local computation": [
+            (spent(each.one)["visit"], 1e3 * each.prediction.local) for each in found if not each.fitted
+        ],
+        "the run that was fitted": [
+            (spent(each.one)["visit"], 1e3 * each.prediction.local) for each in found if each.fitted
+        ],
+        "whole search": [
+            (median(search["milliseconds"] for search in each.one.searches), 1e3 * each.prediction.seconds)
+            for each in found
+            if not in_turns(each.one)
+        ],
+    }
+    points = [value for several in kinds.values() for point in several for value in point]
+    ends = [min(points) / 1.3, max(points) * 1.3]
+
+    def paint(axes: Any) -> None:
+        axes.plot(ends, ends, lw=1, color=INK, alpha=0.6, label="as predicted")
+        axes.fill_between(
+            ends, [end / 2 for end in ends], [end * 2 for end in ends], color="#888888", alpha=0.12, lw=0
+        )
+        for (name, several), marker, color in zip(kinds.items(), "osD", PALETTE, strict=False):
+            if several:
+                axes.plot(*zip(*several, strict=True), marker, ms=5, color=color, label=name)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:g}")
+            axis.set_minor_formatter(lambda *_: "")
+        axes.set_xlabel("measured ms")
+        axes.set_ylabel("predicted ms")
+        legend_above(axes)
+
+    return {
+        "kind": "figure",
+        "title": "Model against measurement",
+        "about": "Each point is a run; within the band the two differ by less than a factor of 2.",
+        "svg": draw(paint, height=3.2, alt=f"Predicted over measured times of {len(found)} runs"),
+        "data": {
+            "run": names,
+            "measured_local": [spent(each.one)["visit"] for each in found],
+            "predicted_local": [1e3 * each.prediction.local for each in found],
+            "predicted": [1e3 * each.prediction.seconds for each in found],
+        },
+    }

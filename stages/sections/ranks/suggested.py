@@ -1,0 +1,131 @@
+"""The degree thresholds that the cost model suggests (the paper's figure 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import INK, PALETTE, draw_panels
+from stages.sections.ranks.splits import SplitGraph
+
+if TYPE_CHECKING:
+    from kernels.partition.census import Division
+
+COUNTS = (1, 8, 64, 1024)
+"""Numbers of ranks that a threshold is suggested for, besides those that were used."""
+
+
+def suggested(graph: SplitGraph, ranks: int) -> Division:
+    """Choose among the thresholds that were counted, for ranks on hosts of eight."""
+    from kernels.partition.machines import H200_PEER
+    from kernels.partition.model import hosts_of
+    from kernels.partition.threshold import choose
+
+    hosts = hosts_of(ranks, H200_PEER)
+    return choose(graph.divisions, vertices=graph.vertices, ranks=ranks, hosts=hosts)
+
+
+def suggested_sections(graphs: Sequence[SplitGraph]) -> list[dict[str, Any]]:
+    """List the suggestions for every graph, and draw them over the graphs' sizes where these differ."""
+    if not graphs:
+        return []
+    sizes = {graph.vertices for graph in graphs}
+    return [_table(graphs), *([_figure(graphs)] if len(sizes) > 1 else [])]
+
+
+def _table(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
+    from kernels.partition.machines import H200_PEER
+    from kernels.partition.model import hosts_of, predict
+
+    rows = []
+    for graph in graphs:
+        for ranks in sorted({*graph.ranks, *COUNTS}):
+            best, hosts = suggested(graph, ranks), hosts_of(ranks, H200_PEER)
+            found = predict(best, vertices=graph.vertices, ranks=ranks, hosts=hosts)
+            rows.append(
+                [
+                    graph.name,
+                    ranks,
+                    hosts,
+                    best.threshold,
+                    100 * best.delegates / max(1, graph.vertices),
+                    100 * best.nn / max(1, best.arcs),
+                    best.delegates / 8,
+                    1e3 * found.seconds,
+                ]
+            )
+    return {
+        "kind": "table",
+        "title": "Suggested degree thresholds",
+        "about": (
+            "Of the thresholds drawn above, the one that the cost model finds fastest on H200 GPUs, eight a "
+            "host, among those with few delegates (a sixteenth of the vertices, four for each vertex of a "
+            "rank, masks of 32 MiB) and less than a tenth of nn arcs; where there is none, the least with "
+            "few delegates."
+        ),
+        "columns": [
+            "graph",
+            "ranks",
+            "hosts",
+            "threshold",
+            "delegates, %",
+            "nn arcs, %",
+            "mask bytes",
+            "predicted ms",
+        ],
+        "rows": rows,
+    }
+
+
+def _figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
+    ordered = sorted(graphs, key=lambda graph: graph.vertices)
+    x = [math.log2(graph.vertices) for graph in ordered]
+    best = [suggested(graph, graph.ranks[-1]) for graph in ordered]
+    delegates = [100 * each.delegates / graph.vertices for each, graph in zip(best, ordered, strict=True)]
+    nn = [100 * each.nn / max(1, each.arcs) for each in best]
+    bound = [min(100.0, 400 / graph.ranks[-1]) for graph in ordered]
+
+    def thresholds(axes: Any) -> None:
+        axes.plot(x, [each.threshold for each in best], marker="o", ms=3, lw=1.3, color=INK)
+        axes.set_ylim(bottom=0)
+        _whole(axes, x)
+
+    def percent(axes: Any) -> None:
+        axes.plot(x, delegates, marker="o", ms=3, lw=1.3, color=PALETTE[0], label="delegates")
+        axes.plot(x, nn, marker="o", ms=3, lw=1.3, color=PALETTE[1], label="nn arcs")
+        if min(bound) < 100:
+            axes.plot(x, bound, ls="--", lw=1, color="#888888", label="4 n / p")
+        axes.set_ylim(bottom=0)
+        _whole(axes, x)
+
+    return {
+        "kind": "figure",
+        "title": "Suggested thresholds over sizes",
+        "about": (
+            "For the most ranks that each graph was split over: the suggested threshold, and what it makes "
+            "of vertices and arcs (as figure 7 of Pan, Pearce, Owens, IPDPS 2018)."
+        ),
+        "svg": draw_panels(
+            [("suggested threshold", thresholds), ("%", percent)],
+            columns=2,
+            height=2.4,
+            across="vertices, as a power of 2",
+            alt=f"Suggested thresholds, delegates and nn arcs of {len(graphs)} graphs over their sizes",
+        ),
+        "data": {
+            "graph": [graph.name for graph in ordered],
+            "vertices": [graph.vertices for graph in ordered],
+            "ranks": [graph.ranks[-1] for graph in ordered],
+            "threshold": [each.threshold for each in best],
+            "delegates": delegates,
+            "nn": nn,
+        },
+    }
+
+
+def _whole(axes: Any, x: Sequence[float]) -> None:
+    """Mark whole powers alone."""
+    first, last = math.floor(x[0]), math.ceil(x[-1])
+    step = max(1, (last - first) // 8)
+    axes.set_xticks(range(first, last + 1, step))

@@ -1,0 +1,205 @@
+"""What searches over ranks spend their time on: the paper's figures 8 and 10."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above, thinned
+from stages.sections.studies import short_labels
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+Runs = Sequence[tuple[str, "Measurement"]]
+
+PARTS = {
+    "visit": "local computation",
+    "reduce": "delegate reduction",
+    "exchange": "exchange of normal vertices",
+}
+"""Names in `Measurement.searches[...]["ranks"]` of what a level goes to."""
+
+MAX_BARS = 40
+"""Runs in one picture; more are in the table alone."""
+
+MAX_PANELS = 6
+"""Runs whose levels are drawn."""
+
+MAX_COLUMNS = 60
+"""Levels up to which each has a bar of its own."""
+
+
+def spent(one: Measurement) -> dict[str, float]:
+    """Give milliseconds of each part, of the slowest rank in each level: medians over the sources."""
+    return {name: median(sum(search["ranks"][name]) for search in one.searches) for name in PARTS}
+
+
+def sent(one: Measurement, name: str) -> float:
+    """Give the bytes that a search sends in all levels, the mean over sources."""
+    return float(mean(sum(search["ranks"][name]) for search in one.searches))
+
+
+def in_turns(one: Measurement) -> bool:
+    """Tell whether ranks waited for each other's computation, so that only that is measured."""
+    return any("took turns in one process" in note for note in one.notes)
+
+
+def options(one: Measurement) -> str:
+    """Name what was chosen about a search."""
+    chosen = one.asked.get("tuning", {})
+    return ", ".join(
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in chosen.items()
+    )
+
+
+def ranks_of(one: Measurement) -> int | None:
+    """Count the ranks, if the measurement says it."""
+    found: int | None = one.graph.get("partition", {}).get("ranks")
+    return found
+
+
+def times_sections(runs: Runs) -> list[dict[str, Any]]:
+    """Make the table of all runs over ranks, and the pictures of their parts and levels."""
+    if not runs:
+        return []
+    sections = [_table(runs)]
+    if 1 < len(runs) <= MAX_BARS:
+        sections.append(_bars(runs))
+    return [*sections, _levels(runs[:MAX_PANELS])]
+
+
+def _table(runs: Runs) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for label, one in runs:
+        parts = spent(one)
+        told = [search["ranks"] for search in one.searches]
+        rows.append(
+            [
+                label,
+                ranks_of(one),
+                one.graph.get("partition", {}).get("threshold"),
+                options(one),
+                "in turns" if in_turns(one) else "at once",
+                median(search["milliseconds"] for search in one.searches),
+                *parts.values(),
+                sent(one, "mask_bytes"),
+                sent(one, "vertex_bytes"),
+                mean(each["answer_bytes"] for each in told),
+                mean(len(each["visit"]) for each in told),
+                mean(sum(1 for ways in each["backward"] if ways) for each in told),
+            ]
+        )
+    return {
+        "kind": "table",
+        "title": "Searches over ranks",
+        "about": (
+            "Parts are those of the slowest rank in each level, added up: medians over the sources. They "
+            "overlap and may add up to more than the search. Where ranks took turns in one process, "
+            "reduction and exchange hold the other ranks' computation. Bytes are what all ranks send, means."
+        ),
+        "columns": [
+            "run",
+            "ranks",
+            "threshold",
+            "options",
+            "ranks ran",
+            "median ms",
+            *(f"{name}, ms" for name in PARTS.values()),
+            "mask bytes",
+            "vertex bytes",
+            "predecessor bytes",
+            "levels",
+            "levels with a backward visit",
+        ],
+        "rows": rows,
+    }
+
+
+def _bars(runs: Runs) -> dict[str, Any]:
+    names = short_labels([label for label, _ in runs])
+    parts = [spent(one) for _, one in runs]
+    whole = [median(search["milliseconds"] for search in one.searches) for _, one in runs]
+
+    def paint(axes: Any) -> None:
+        places = range(len(runs))
+        start = [0.0] * len(runs)
+        for color, (name, title) in zip(PALETTE, PARTS.items(), strict=False):
+            width = [each[name] for each in parts]
+            axes.barh(places, width, left=start, color=color, height=0.6, label=title)
+            start = [a + b for a, b in zip(start, width, strict=True)]
+        axes.plot(whole, places, "|", ms=11, mew=1.6, color=INK, label="whole search, median")
+        axes.set_yticks(places, names)
+        axes.invert_yaxis()
+        axes.set_xlabel("ms a search")
+        axes.grid(visible=False, axis="y")
+        legend_above(axes)
+
+    return {
+        "kind": "figure",
+        "title": "Where searches over ranks spend their time",
+        "about": (
+            "Parts of the slowest rank in each level, added up (as figures 8 and 10 of Pan, Pearce, Owens, "
+            "IPDPS 2018); the mark is the whole search. "
+            + (
+                "Where ranks took turns in one process, reduction and exchange hold others' computation."
+                if any(in_turns(one) for _, one in runs)
+                else ""
+            )
+        ).strip(),
+        "svg": draw(
+            paint,
+            height=min(12.0, 1.1 + 0.24 * len(names)),
+            alt=f"Computation, reduction and exchange of {len(names)} runs over ranks",
+        ),
+        "data": {"run": names, "whole": whole, **{name: [each[name] for each in parts] for name in PARTS}},
+    }
+
+
+def typical_search(one: Measurement) -> Mapping[str, Any]:
+    """Return the search with the median time."""
+    ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
+    found: Mapping[str, Any] = ordered[(len(ordered) - 1) // 2]
+    return found
+
+
+def _levels(runs: Runs) -> dict[str, Any]:
+    names = short_labels([label for label, _ in runs])
+    told = [typical_search(one)["ranks"] for _, one in runs]
+    return {
+        "kind": "figure",
+        "title": "Levels of searches over ranks",
+        "about": "The search with the median time, level by level; shaded where any rank visited backward.",
+        "svg": draw_panels(
+            [(name, _painter(each)) for name, each in zip(names, told, strict=True)],
+            columns=min(3, len(runs)),
+            height=2.2,
+            across="level",
+            up="ms",
+            alt=f"Computation, reduction and exchange in every level of {len(runs)} searches",
+        ),
+        "data": {
+            name: {part: thinned(each[part])[1] for part in (*PARTS, "mask_bytes", "vertex_bytes")}
+            for name, each in zip(names, told, strict=True)
+        },
+    }
+
+
+def _painter(levels: Mapping[str, Any]) -> Callable[[Any], None]:
+    def paint(axes: Any) -> None:
+        count = len(levels["visit"])
+        start = [0.0] * count
+        for color, (name, title) in zip(PALETTE, PARTS.items(), strict=False):
+            values = levels[name]
+            if count <= MAX_COLUMNS:
+                axes.bar(range(count), values, bottom=start, color=color, width=0.8, label=title)
+                start = [a + b for a, b in zip(start, values, strict=True)]
+            else:
+                axes.plot(*thinned(values), color=color, lw=1, label=title)
+        turned = [level for level, ways in enumerate(levels["backward"]) if ways]
+        if turned:
+            axes.axvspan(turned[0] - 0.5, turned[-1] + 0.5, color="#888888", alpha=0.12, lw=0)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+
+    return paint

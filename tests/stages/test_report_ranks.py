@@ -1,0 +1,241 @@
+"""What a report says of partitions and of searches over ranks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import Division, predict
+from kernels.partition.machines import CPU_WORKERS
+from kernels.partition.model import Searching, calibrated
+from stages.artifacts import Artifact, Graph, Measurement, Partition
+from stages.context import PlainContext
+from stages.partition import PartitionParameters, partition
+from stages.report import ReportParameters, report
+from stages.sections.ranks import rank_sections
+from stages.sections.ranks.memory import table_bytes
+from stages.sections.ranks.predicted import compare
+from stages.sections.ranks.splits import splits_of
+from stages.sections.ranks.thousand import COUNTS, VERTICES_PER_RANK, curve
+from stages.sections.ranks.thresholds import allowed
+from stages.traverse import TraverseParameters, traverse
+from tests.kernels.cuda_case import fast_csr, rmat
+
+Sections = dict[str, dict[str, Any]]
+
+
+def graph_of(scale: int) -> Graph:
+    offsets, columns = fast_csr(rmat(scale, 16), symmetric=True)
+    return Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=len(offsets) - 1,
+        arc_count=len(columns),
+        symmetric=True,
+        deduplicated=True,
+    )
+
+
+def ran(graph: Graph, ranks: int, threshold: int, **tuning: Any) -> tuple[Partition, Measurement]:
+    asked = PartitionParameters(ranks=ranks, threshold=threshold)
+    parts = partition(PlainContext(), asked, input=graph)
+    how = TraverseParameters(sources={"random": 3, "seed": 2}, tuning=tuning)
+    return parts, traverse(PlainContext(), how, input=parts)[1]
+
+
+@pytest.fixture(scope="module")
+def study() -> dict[str, Artifact]:
+    """Two graphs, each over one and three ranks at two thresholds."""
+    found: dict[str, Artifact] = {}
+    for scale in (8, 10):
+        for ranks in (1, 3):
+            for threshold in (8, 40):
+                at = f"scale={scale},ranks={ranks},threshold={threshold}"
+                parts, measured = ran(graph_of(scale), ranks, threshold)
+                found |= {f"parts[{at}]": parts, f"bfs[{at}]": measured}
+    return found
+
+
+def sections_of(members: dict[str, Artifact]) -> Sections:
+    return {section["title"]: section for section in rank_sections(list(members.items()))}
+
+
+@pytest.fixture(scope="module")
+def sections(study: dict[str, Artifact]) -> Sections:
+    return sections_of(study)
+
+
+def column(section: dict[str, Any], name: str) -> list[Any]:
+    return [row[section["columns"].index(name)] for row in section["rows"]]
+
+
+def test_every_section_is_there_and_drawn(study: dict[str, Artifact], sections: Sections) -> None:
+    found = sections
+    assert list(found) == [
+        "Vertices and arcs over degree thresholds",
+        "Memory of partitions against table I",
+        "Suggested degree thresholds",
+        "Suggested thresholds over sizes",
+        "Searches over ranks",
+        "Where searches over ranks spend their time",
+        "Levels of searches over ranks",
+        "Predicted against measured",
+        "Model against measurement",
+        "The model to 1,024 ranks",
+        "Predicted times to 1,024 ranks",
+    ]
+    for section in found.values():
+        if section["kind"] == "table":
+            assert all(len(row) == len(section["columns"]) for row in section["rows"])
+        else:
+            assert section["svg"].startswith("<svg")
+    whole = report(PlainContext(), ReportParameters(labels=tuple(study)), inputs=tuple(study.values()))
+    assert set(found) <= {section["title"] for section in whole.sections}
+
+
+def test_thresholds_divide_vertices_and_arcs(sections: Sections) -> None:
+    data = sections["Vertices and arcs over degree thresholds"]["data"]
+    assert set(data) == {"8", "10"}
+    graph = graph_of(10)
+    degrees = numpy.diff(graph.row_offsets)
+    told = data["10"]
+    for place, threshold in enumerate(told["threshold"]):
+        share = 100 * (degrees > threshold).mean()
+        assert told["delegates, of the vertices"][place] == pytest.approx(share)
+        classes = sum(told[name][place] for name in ("nn arcs", "nd and dn arcs", "dd arcs"))
+        assert classes == pytest.approx(100)
+    assert told["used"] == [8, 40]
+
+
+def test_the_band_holds_what_keeps_both_few() -> None:
+    thresholds = [
+        {"threshold": t, "delegates": d, "nn": nn, "mixed": 0, "dd": 1000 - nn}
+        for t, d, nn in ((0, 900, 0), (4, 60, 50), (8, 40, 90), (16, 20, 400))
+    ]
+    statistics = {"thresholds": thresholds, "delegates": 40, "nn_arcs": 90, "nd_arcs": 0, "dn_arcs": 0}
+    statistics |= {"dd_arcs": 910, "bytes": 5000, "list_bytes": 10}
+    parts = Partition(
+        arrays={},
+        delegates=numpy.zeros(0, numpy.uint32),
+        ranks=2,
+        threshold=8,
+        vertex_count=1000,
+        arc_count=1000,
+        symmetric=True,
+        statistics=statistics,
+    )
+    (graph,) = splits_of([("parts", parts)])
+    assert allowed(graph) == (4, 8)
+    assert graph.splits[0].division == Division(8, 40, 90, 0, 910)
+    (over_many,) = splits_of([("parts", replace(parts, ranks=200))])
+    assert allowed(over_many) is None  # more than 4 n / p delegates
+    without = replace(parts, statistics={"bytes": 1})
+    assert splits_of([("parts", without)]) == []
+    assert rank_sections([("parts", without)]) == []
+
+
+def test_memory_is_told_as_stored_and_by_the_formula(study: dict[str, Artifact], sections: Sections) -> None:
+    data = sections["Memory of partitions against table I"]["data"]["10"]
+    parts = study["parts[scale=10,ranks=3,threshold=8]"]
+    assert isinstance(parts, Partition)
+    told = parts.statistics
+    stored = next(
+        value for name, (threshold, value) in data["stored"].items() if "3" in name and threshold == 8
+    )
+    assert stored == (told["bytes"] + told["list_bytes"]) / parts.arc_count
+    at_eight = next(value for threshold, value in data["formula"]["3"] if threshold == 8)
+    assert at_eight == told["table_bytes"] / parts.arc_count
+    assert data["csr"] == told["csr_bytes"] / parts.arc_count
+    (graph, _) = splits_of([(label, one) for label, one in study.items() if isinstance(one, Partition)])
+    assert table_bytes(graph, graph.divisions[0], 1) == 8 * graph.vertices + 8 * graph.divisions[
+        0
+    ].delegates + (4 * graph.arcs)
+
+
+def test_measurements_alone_tell_their_partitions(study: dict[str, Artifact], sections: Sections) -> None:
+    alone = sections_of({label: one for label, one in study.items() if isinstance(one, Measurement)})
+    titles = ("Suggested degree thresholds", "Predicted against measured", "Predicted times to 1,024 ranks")
+    for title in titles:
+        assert alone[title] == sections[title]
+
+
+def test_suggestions_fit_their_graphs(sections: Sections) -> None:
+    found = sections
+    table = found["Suggested degree thresholds"]
+    assert column(table, "graph") == ["8"] * 5 + ["10"] * 5
+    assert column(table, "ranks") == [1, 3, 8, 64, 1024] * 2
+    assert column(table, "hosts")[:5] == [1, 1, 1, 8, 128]
+    assert all(share <= 6.25 for share in column(table, "delegates, %"))
+    data = found["Suggested thresholds over sizes"]["data"]
+    assert data["vertices"] == [256, 1024]
+    assert data["threshold"] == [column(table, "threshold")[1], column(table, "threshold")[6]]
+
+
+def test_parts_of_searches_are_added_up(study: dict[str, Artifact], sections: Sections) -> None:
+    found = sections
+    table = found["Searches over ranks"]
+    assert column(table, "ranks") == [1, 1, 3, 3] * 2
+    assert column(table, "threshold") == [8, 40] * 4
+    assert (
+        column(table, "ranks ran") == ["at once"] * 2 + ["in turns"] * 2 + ["at once"] * 2 + ["in turns"] * 2
+    )
+    assert column(table, "mask bytes")[0] == 0 < column(table, "mask bytes")[2]
+    one = study["bfs[scale=8,ranks=3,threshold=40]"]
+    assert isinstance(one, Measurement)
+    visits = sorted(sum(search["ranks"]["visit"]) for search in one.searches)
+    assert column(table, "local computation, ms")[3] == visits[1]
+    assert len(found["Where searches over ranks spend their time"]["data"]["run"]) == 8
+
+
+def test_options_are_named() -> None:
+    graph = graph_of(8)
+    _, usual = ran(graph, 2, 8)
+    _, plain = ran(graph, 2, 8, direction_optimized=False, reduction="blocking")
+    table = sections_of({"bfs[how=usual]": usual, "bfs[how=plain]": plain})["Searches over ranks"]
+    assert column(table, "options") == ["", "direction_optimized=false, reduction=blocking"]
+    backward = column(table, "levels with a backward visit")
+    assert backward[1] == 0
+
+
+def test_predictions_rest_on_the_run_with_the_fewest_ranks(study: dict[str, Artifact]) -> None:
+    runs = [
+        (label, one) for label, one in study.items() if isinstance(one, Measurement) and "scale=10" in label
+    ]
+    found = compare(runs)
+    assert [each.fitted for each in found] == [True, False, False, False]
+    base, last = found[0], found[-1]
+    how = Searching(
+        levels=numpy.mean([len(search["ranks"]["visit"]) for search in base.one.searches]), mask_levels=0
+    )
+    measured = numpy.median([sum(search["ranks"]["visit"]) for search in base.one.searches])
+    facts = {"vertices": 1024, "ranks": 1}
+    machine = calibrated(CPU_WORKERS, measured / 1e3, base.split.division, searching=how, **facts)
+    assert base.prediction.local == pytest.approx(measured / 1e3)
+    again = predict(base.split.division, machine=machine, searching=how, **facts)
+    assert again.local == pytest.approx(base.prediction.local)
+    assert last.prediction.vertex_bytes == pytest.approx(4 * last.split.division.nn * 2 / 3)
+    figure = sections_of(dict(runs))["Model against measurement"]
+    assert figure["data"]["predicted_local"][0] == pytest.approx(measured)
+    assert "Predicted against measured" not in sections_of(dict(runs[:1]))
+
+
+def test_the_model_reaches_1024_ranks(study: dict[str, Artifact], sections: Sections) -> None:
+    found = sections
+    table = found["Predicted times to 1,024 ranks"]
+    assert column(table, "ranks") == [*COUNTS, *COUNTS]
+    parts = [column(table, name) for name in ("local", "masks", "vertices", "meetings")]
+    assert [sum(each) for each in zip(*parts, strict=True)] == pytest.approx(column(table, "search"))
+    assert column(table, "efficiency, %")[0] == 100
+    data = found["The model to 1,024 ranks"]["data"]
+    assert set(data) == {"Weak", "Strong"}
+    assert set(data["Weak"]) == {"H200, peers", "H200, NCCL", "P100, Ray"}
+    assert data["Strong"]["H200, peers"]["milliseconds"][0] > data["Strong"]["H200, peers"]["milliseconds"][3]
+    (_, graph) = splits_of([(label, one) for label, one in study.items() if isinstance(one, Partition)])
+    points = curve(graph, CPU_WORKERS, weak=True)
+    assert [point.hosts for point in points] == list(COUNTS)
+    assert points[-1].division.arcs == pytest.approx(
+        graph.arcs / graph.vertices * VERTICES_PER_RANK * 1024, rel=1e-6
+    )
