@@ -190,9 +190,10 @@ class Measurement(Artifact):
     Of a partition each has `ranks`, as `stages.searching.partitioned.told_by_ranks` makes it.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
-    shares, and how it was prepared: `order` (its `method` and statistics) and `rows` (their `codec` and
-    statistics), where it was reordered and compressed; `asked` the parameters that distinguish one way of
-    searching it from another, and on a GPU, or where rows were streamed, the `placement` that was used.
+    shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and
+    statistics) and `partition` (its `ranks`, `threshold` and statistics), where it was reordered, compressed
+    or split; `asked` the parameters that distinguish one way of searching it from another, and on a GPU, or
+    where rows were streamed, the `placement` that was used.
     """
 
     algorithm: str
