@@ -41,6 +41,12 @@ def grid(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
     return (blocks_for((rows + arcs // UNIT_ARCS) * 32, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
 
 
+def grid_of_groups(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
+    """Launch with a warp for each 32 rows and for each 32 units of longer ones."""
+    groups = -(-rows // 32) + -(-arcs // (32 * UNIT_ARCS))
+    return (blocks_for(groups * 32, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+
+
 def deal(row_offsets: Any) -> tuple[Any, ...]:
     """Kernel arguments DEAL_PARAMETERS."""
     import cupy
@@ -106,7 +112,7 @@ def read_rows(
     if arc_count:
         faults, dealt = no_faults(), deal(row_offsets)
         module.get_function("read_rows")(
-            *grid(rows, arc_count),
+            *grid_of_groups(rows, arc_count),
             (*parameters, *dealt, numpy.uint64(first_row), largest_vertex(bound, dtype), columns, faults),
         )
         refuse_found(faults)

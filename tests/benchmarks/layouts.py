@@ -57,7 +57,8 @@ def decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any] 
         stream = unpad(byte_offsets, stream)
         return lambda: kernel(*launch, (byte_offsets, stream, offsets, *split, largest, columns, faults))
     kernel = load(streams.READ, LAYOUT=rows.layout, VERTEX=vertex).get_function("read_rows")
-    launch, dealt = streams.grid(rows.vertex_count, rows.arc_count), streams.deal(offsets)
+    launch = streams.grid_of_groups(rows.vertex_count, rows.arc_count)
+    dealt = streams.deal(offsets)
     arguments = *device_rows(rows), *dealt, numpy.uint64(0), largest, columns, faults
     return lambda: kernel(*launch, arguments)
 
@@ -74,7 +75,8 @@ def visitor(rows: EncodedRows, name: str, sums: Any) -> Callable[[], Any]:
     """What launches the kernel that sums all neighbours up."""
     listed = list_units(rows, least=2)
     count = numpy.uint64(rows.vertex_count)
-    launch = streams.grid(rows.vertex_count, rows.arc_count)
+    grid = streams.grid_of_groups if name == "sum_rows_together" else streams.grid
+    launch = grid(rows.vertex_count, rows.arc_count)
     kernel, cells = visit_kernel(rows, name), numpy.uint64(len(sums))
     arguments = *device_rows(rows), count, *listed, numpy.uint64(len(listed[0])), sums, cells
     return lambda: kernel(*launch, arguments)

@@ -299,7 +299,7 @@ def test_changed_bytes_are_read_or_refused(layout: str, data: st.DataObject) -> 
     assert columns.max() < 903
 
 
-def test_checkpoints_are_the_neighbours_before_every_kibibyte() -> None:
+def test_checkpoints_are_the_neighbours_before_each_cut() -> None:
     random = numpy.random.default_rng(1)
     rows = [[], list(range(70)), sorted(random.integers(0, U32, 3000).tolist()), [9], list(range(2000))]
     offsets, columns = csr(rows, numpy.uint32)
