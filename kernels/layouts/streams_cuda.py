@@ -84,7 +84,7 @@ def refuse_found_input(faults: Any) -> None:
 def read_rows(
     layout: str, arrays: Mapping[str, Any], arc_count: int, dtype: Any, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.layouts.decode`. Neighbour 2^64 - 1 is refused on the GPU."""
+    """Read rows back; see `kernels.layouts.decode`."""
     import cupy
 
     dtype = vertex_dtype(dtype)
@@ -92,7 +92,7 @@ def read_rows(
     check_stream(byte_offsets, stream)
     rows = len(byte_offsets) - 1
     module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(dtype))
-    # Every number is valid to the layout's reader, so that the kernel can tell why one is not.
+    # The kernel compares neighbours itself, to tell which rows are damaged and which go beyond the graph.
     parameters = byte_offsets, stream, numpy.uint64(_NONE)
     degrees = cupy.empty(rows, cupy.int64)
     if rows:

@@ -66,7 +66,7 @@ def visited(kernels: WarpKernels, arguments: tuple[Any, ...], rows: int, dtype: 
     tallied, sums = numpy.zeros(count, numpy.uint64), numpy.zeros(count, numpy.uint64)
     kernels.run("tally_units", *arguments, unit_rows, units, count, tallied, sums)
     assert tallied.tolist() == counts.tolist()
-    upto = numpy.concatenate(([0], numpy.cumsum(columns, dtype=numpy.uint64))).astype(numpy.uint64)
+    upto = numpy.concatenate((numpy.zeros(1, numpy.uint64), numpy.cumsum(columns, dtype=numpy.uint64)))
     assert numpy.array_equal(sums, numpy.diff(upto[ends]))
     return numpy.bincount(unit_rows, counts, rows).astype(int), columns
 

@@ -64,7 +64,7 @@ def check_tallies(rows: EncodedRows, bound: int, counts: list[int], columns: num
     arguments = *device_rows(rows, bound=bound), unit_rows, units, numpy.uint64(len(units)), found, sums
     visit_kernel(rows, "tally_units")(*GRID, arguments)
     assert found.get().tolist() == counts
-    upto = numpy.concatenate(([0], numpy.cumsum(columns, dtype=numpy.uint64)))
+    upto = numpy.concatenate((numpy.zeros(1, numpy.uint64), numpy.cumsum(columns, dtype=numpy.uint64)))
     ends = numpy.concatenate(([0], numpy.cumsum(counts, dtype=numpy.int64)))
     numpy.testing.assert_array_equal(sums.get(), numpy.diff(upto[ends]))
 
