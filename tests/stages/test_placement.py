@@ -262,8 +262,10 @@ def test_compressed_rows_are_placed_as_they_are():
     assert "placement: pinned" in need(GPU, PACKED, placement="split", device_memory="3GB").refusal
     refused = need(GPU, PACKED, placement="pinned", host_memory="1GB").refusal
     assert "3.61 GB of host memory for rows" in refused
-    # Components have them decoded.
-    assert need(GPU, PACKED, algorithm="components", placement="pinned").host_bytes > 4 * M
+    # Only streamed ones are decoded before.
+    streamed = need(GPU, PACKED, algorithm="components", placement="streamed")
+    assert streamed.host_bytes > 8 * N + PACKED.bytes
+    assert need(GPU, PACKED, algorithm="components", placement="pinned").host_bytes < 4 * M
 
 
 def test_another_version_is_another_recipe():
@@ -331,6 +333,16 @@ def test_components_of_pinned_rows(placement):
     assert numpy.array_equal(traversal.component, usual.component)
     assert measurement.asked["placement"] == ("streamed" if placement == "streamed" else "pinned")
     assert measurement.strategy == ("streamed" if placement == "streamed" else "afforest")
+
+
+@pytest.mark.gpu
+def test_components_of_pinned_compressed_rows():
+    graph = symmetric_graph(4)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    usual, _, _ = run(graph, algorithm="components")
+    traversal, measurement, _ = run(compressed(graph), machine, algorithm="components", placement="pinned")
+    assert numpy.array_equal(traversal.component, usual.component)
+    assert measurement.asked["placement"] == "pinned"
 
 
 @pytest.mark.gpu
