@@ -187,7 +187,8 @@ class Measurement(Artifact):
     frontier without duplicates). Where rows lie in host memory and a GPU searches there is `link_bytes`, what
     came over the link.
 
-    Of a partition each has `ranks`, as `stages.searching.partitioned.told_by_ranks` makes it.
+    Of a partition each has `ranks`, as `stages.searching.partitioned.told_by_ranks` makes it, or of stripes
+    `stripes`.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
     shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and

@@ -106,12 +106,12 @@ def prepare_ranks(
 
 
 def told_by_ranks(search: Any) -> dict[str, Any]:
-    """Describe the last search's levels as its ranks tell them, with the key `ranks`; {} for other searches.
+    """Describe the last search's levels as its ranks tell them, under `ranks`; {} for other searches.
 
     Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds; `mask_bytes` and
     `vertex_bytes`, sent by all; `normal`, the frontier's normal vertices, and `delegates`; `backward`, the
-    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors. Of stripes, see
-    `stages.searching.striped.told_by_stripes`.
+    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors. Of stripes it
+    is `stripes`, as `stages.searching.striped.told_by_stripes` has them.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:

@@ -16,6 +16,7 @@ from stages.sections.layouts import compressed_sections, partition_sections
 from stages.sections.probe_repetitions import probe_with_repetitions
 from stages.sections.ranks import rank_sections
 from stages.sections.repetitions import measurement_with_repetitions
+from stages.sections.striped import striped_sections
 from stages.sections.study import study_sections
 from stages.sections.verification import verification_sections
 
@@ -29,6 +30,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Graph", "Ordering"), matrix_sections),
     (("Partition",), partition_sections),
     (("Partition", "Measurement"), rank_sections),
+    (("Measurement",), striped_sections),
     (("CompressedGraph",), compressed_sections),
     (("Measurement",), measurement_with_repetitions),
     (("Probe",), probe_with_repetitions),

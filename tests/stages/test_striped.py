@@ -85,16 +85,16 @@ def test_every_small_graph_in_lock_step_and_by_a_gang(ranks: int) -> None:
                 for key in ("reached", "arcs", "edges", "depth"):
                     assert one[key] == mine[key] == theirs[key]
                 for key in ("frontier", "arcs", "duplicates", "masked", "vertices", "bytes", "between"):
-                    assert mine["ranks"][key] == theirs["ranks"][key]
-                assert sum(mine["ranks"]["arcs"]) == one["arcs"]
-                assert len(mine["ranks"]["expand"]) == one["depth"] + 1
-                assert len(mine["ranks"]["computation"]) == ranks
+                    assert mine["stripes"][key] == theirs["stripes"][key]
+                assert sum(mine["stripes"]["arcs"]) == one["arcs"]
+                assert len(mine["stripes"]["expand"]) == one["depth"] + 1
+                assert len(mine["stripes"]["computation"]) == ranks
 
 
 def test_what_crosses_is_told_rank_by_rank() -> None:
     _, measured = search(PlainContext(), stripes(graph_of("skewed_random"), 3))
     for record in measured.searches:
-        told = record["ranks"]
+        told = record["stripes"]
         between = numpy.array(told["between"])
         assert between.shape == (3, 3)
         assert sum(told["vertices"]) == between.sum() - numpy.trace(between) > 0
@@ -167,8 +167,8 @@ def test_options_are_tuning_constants() -> None:
     asked, measured = search(GangContext(4), stored, tuning=tuning)
     assert numpy.array_equal(asked.predecessor, plain.predecessor)
     for dropped, kept in zip(told.searches, measured.searches, strict=True):
-        assert sum(kept["ranks"]["duplicates"]) == sum(kept["ranks"]["masked"]) == 0
-        assert sum(kept["ranks"]["vertices"]) > sum(dropped["ranks"]["vertices"])
+        assert sum(kept["stripes"]["duplicates"]) == sum(kept["stripes"]["masked"]) == 0
+        assert sum(kept["stripes"]["vertices"]) > sum(dropped["stripes"]["vertices"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,295 @@
+"""Searches of striped graphs: rates over ranks, sizes and degrees, and what culling keeps from being sent.
+
+The figures are those of Merrill, Garland and Grimshaw (PPoPP 2012, section 6.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.plot import PALETTE, draw, draw_panels, legend_above
+from stages.sections.rates import harmonic_mean, rates
+from stages.sections.repetitions import typical
+from stages.sections.studies import coordinates
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+ENDS = ("local duplicate", "in the bitmask", "own", "sent")
+"""What becomes of a neighbour that is gathered."""
+
+MOST_BARS = 24
+"""Runs whose neighbours are drawn: more bars cannot be read."""
+
+
+@dataclass(frozen=True)
+class StripedRun:
+    """One measurement of a striped graph, with what tells it from others."""
+
+    label: str
+    graph: str
+    at: Mapping[str, str]
+    one: Measurement
+
+    @property
+    def stripes(self) -> list[dict[str, Any]]:
+        """What the ranks told, by search."""
+        return [search["stripes"] for search in self.one.searches]
+
+    @property
+    def ranks(self) -> int:
+        """Over how many ranks."""
+        return len(self.stripes[0]["between"])
+
+    @property
+    def output(self) -> str:
+        """What vertices were labelled with."""
+        return str(self.one.asked["output"])
+
+    @property
+    def culling(self) -> str:
+        """The options that were given."""
+        return ", ".join(f"{name}={value}" for name, value in self.one.asked["tuning"].items())
+
+    @property
+    def rate(self) -> float | None:
+        """Billions of arcs a second, the harmonic mean over the sources."""
+        found = rates(self.one.searches, "arcs")
+        return harmonic_mean(found) if found else None
+
+    @property
+    def ends(self) -> list[float]:
+        """The share of each of `ENDS` in the neighbours of all searches."""
+        sums = [0, 0, 0, 0]
+        for told in self.stripes:
+            own = sum(row[rank] for rank, row in enumerate(told["between"]))
+            for place, count in enumerate(
+                (sum(told["duplicates"]), sum(told["masked"]), own, sum(told["vertices"]))
+            ):
+                sums[place] += count
+        return [count / max(1, sum(sums)) for count in sums]
+
+
+def striped_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Make the sections of searches over stripes; none where there are none."""
+    runs = _runs(typical(members))
+    if not runs:
+        return []
+    sized = [run for run in runs if {"vertices", "degree"} <= run.at.keys() and not run.culling]
+    plain = [run for run in runs if run not in sized and not run.culling]
+    culled = [run for run in runs if run.culling]
+    optional = [_ranks_figure(plain), _sizes_figure(sized), _ends_figure([*plain, *culled] or sized)]
+    return [*(section for section in optional if section is not None), _table(runs)]
+
+
+def _runs(members: Sequence[tuple[str, Measurement]]) -> list[StripedRun]:
+    runs = []
+    for label, one in members:
+        if not one.searches or any("stripes" not in search for search in one.searches):
+            continue
+        at = coordinates(label)
+        told = [value for axis, value in at.items() if axis not in ("ranks", "output", "culling")]
+        runs.append(StripedRun(label, ", ".join(told) or label, at, one))
+    return runs
+
+
+def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
+    """Draw figure 11: rates by graph, a bar for each number of ranks."""
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for run in runs:
+        if run.rate is not None:
+            found.setdefault(run.output, {}).setdefault(run.graph, {}).setdefault(run.ranks, run.rate)
+    counts = sorted({run.ranks for run in runs})
+    if len(counts) < 2 or not found:
+        return None
+    gains = {output: _gains(graphs, counts) for output, graphs in found.items()}
+
+    def bars(graphs: Mapping[str, Mapping[int, float]]) -> Callable[[Any], None]:
+        def paint(axes: Any) -> None:
+            width = 0.8 / len(counts)
+            for place, count in enumerate(counts):
+                at = [graph + (place - (len(counts) - 1) / 2) * width for graph in range(len(graphs))]
+                heights = [told.get(count, 0.0) for told in graphs.values()]
+                name = f"{count} rank{'s' if count > 1 else ''}"
+                axes.bar(at, heights, width=width, color=PALETTE[place % len(PALETTE)], label=name)
+            axes.set_yscale("log")
+            axes.set_xticks(range(len(graphs)), list(graphs), rotation=30, ha="right")
+
+        return paint
+
+    def speedups(axes: Any) -> None:
+        for place, (output, told) in enumerate(gains.items()):
+            reached = [(count, gain) for count, gain in zip(counts, told, strict=True) if gain is not None]
+            x, y = [count for count, _ in reached], [gain for _, gain in reached]
+            axes.plot(x, y, marker="o", ms=3, color=PALETTE[-1 - place], label=output)
+        axes.set_xticks(counts, [str(count) for count in counts])
+        axes.set_ylim(bottom=0)
+
+    panels = [(f"{output}: G arcs/s", bars(graphs)) for output, graphs in found.items()]
+    return {
+        "kind": "figure",
+        "title": "Rates over stripes with more ranks",
+        "about": (
+            "As figure 11: the mean rate of each graph with each number of ranks, and the harmonic mean over "
+            f"the graphs of the rate over that with {counts[0]} rank{'s' if counts[0] > 1 else ''}. "
+            "Ranks that took turns in one process share its time, and cannot gain."
+        ),
+        "svg": draw_panels(
+            [*panels, (f"rate over that with {counts[0]}", speedups)],
+            height=2.6,
+            alt=f"Rates of striped searches with {', '.join(map(str, counts))} ranks",
+        ),
+        "data": {
+            "ranks": counts,
+            **{
+                output: {graph: [told.get(count) for count in counts] for graph, told in graphs.items()}
+                for output, graphs in found.items()
+            },
+            "gains": gains,
+        },
+    }
+
+
+def _gains(graphs: Mapping[str, Mapping[int, float]], counts: Sequence[int]) -> list[float | None]:
+    """The harmonic mean over graphs of each rate over that of the fewest ranks."""
+    gains: list[float | None] = []
+    for count in counts:
+        ratios = [
+            told[count] / told[counts[0]] for told in graphs.values() if count in told and counts[0] in told
+        ]
+        gains.append(harmonic_mean(ratios) if ratios else None)
+    return gains
+
+
+def _sizes_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
+    """Draw figure 12: rates over sizes, a curve for each degree, dashed with predecessors."""
+    curves: dict[tuple[int, str], dict[int, float]] = {}
+    most = max((run.ranks for run in runs), default=0)
+    for run in runs:
+        if run.ranks == most and run.rate is not None:
+            degree = int(float(run.at["degree"]))
+            curves.setdefault((degree, run.output), {})[run.one.graph["vertices"]] = run.rate
+    if len({size for curve in curves.values() for size in curve}) < 2:
+        return None
+    degrees = sorted({degree for degree, _ in curves})
+    ordered = sorted(curves.items(), key=lambda item: (-item[0][0], item[0][1]))
+
+    def paint(axes: Any) -> None:
+        for (degree, output), curve in ordered:
+            sizes = sorted(curve)
+            axes.plot(
+                sizes,
+                [curve[size] for size in sizes],
+                ls="-" if output == "distance" else "--",
+                marker="o",
+                ms=3,
+                color=PALETTE[degrees.index(degree) % len(PALETTE)],
+                label=f"degree {degree}, {output}",
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("vertices")
+        axes.set_ylabel("G arcs/s")
+        legend_above(axes)
+
+    return {
+        "kind": "figure",
+        "title": "Rates over stripes by size and degree",
+        "about": f"As figure 12: uniform random graphs over {most} ranks; dashed with predecessors.",
+        "svg": draw(paint, height=3.4, alt=f"Rates of striped searches over {most} ranks by size and degree"),
+        "data": {
+            f"{degree}, {output}": {str(size): curve[size] for size in sorted(curve)}
+            for (degree, output), curve in ordered
+        },
+    }
+
+
+def _name(run: StripedRun) -> str:
+    return f"{run.graph} ({run.culling})" if run.culling else run.graph
+
+
+def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
+    """Draw what becomes of the neighbours with the most ranks, for each graph and way of culling."""
+    most = max(run.ranks for run in runs)
+    shown: dict[str, StripedRun] = {}
+    for run in runs:
+        if run.ranks == most:
+            shown.setdefault(_name(run), run)
+    if not 1 <= len(shown) <= MOST_BARS:
+        return None
+    shares = {name: run.ends for name, run in shown.items()}
+
+    def paint(axes: Any) -> None:
+        left = [0.0] * len(shares)
+        for place, end in enumerate(ENDS):
+            widths = [100 * told[place] for told in shares.values()]
+            axes.barh(range(len(shares)), widths, left=left, color=PALETTE[place], label=end, height=0.7)
+            left = [before + width for before, width in zip(left, widths, strict=True)]
+        axes.set_yticks(range(len(shares)), list(shares))
+        axes.invert_yaxis()
+        axes.set_xlabel("% of the neighbours that were gathered")
+        legend_above(axes)
+
+    return {
+        "kind": "figure",
+        "title": "What is sent over stripes, and what is not",
+        "about": (
+            f"Over {most} rank{'s' if most > 1 else ''}: neighbours dropped as local duplicates or by the "
+            "bitmask, those that the rank owns itself, and those that it sends."
+        ),
+        "svg": draw(
+            paint, height=1.2 + 0.24 * len(shares), alt=f"Neighbours kept and dropped of {len(shares)} runs"
+        ),
+        "data": {name: dict(zip(ENDS, told, strict=True)) for name, told in shares.items()},
+    }
+
+
+def _table(runs: Sequence[StripedRun]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for run in runs:
+        told = run.stripes
+        reached = sum(search["reached"] for search in run.one.searches)
+        rows.append(
+            [
+                run.label,
+                run.ranks,
+                run.output,
+                run.culling,
+                mean(sum(one["arcs"]) for one in told),
+                *(100 * share for share in run.ends[:2]),
+                sum(sum(one["vertices"]) for one in told) / max(1, reached),
+                mean(sum(one["bytes"]) for one in told),
+                mean(max(one["computation"]) for one in told),
+                mean(min(one["communication"]) for one in told),
+                mean(search["milliseconds"] for search in run.one.searches),
+                run.rate,
+            ]
+        )
+    return {
+        "kind": "table",
+        "title": "Searches over stripes",
+        "about": (
+            "Means over the sources. Computation is that of the rank that computed longest, communication "
+            "that of the rank that waited least; of ranks that took turns in one process, it is what the "
+            "others computed."
+        ),
+        "columns": [
+            "run",
+            "ranks",
+            "output",
+            "culling",
+            "arcs",
+            "local duplicates, %",
+            "in the bitmask, %",
+            "sent for each vertex",
+            "bytes sent",
+            "computation ms",
+            "communication ms",
+            "ms",
+            "G arcs/s",
+        ],
+        "rows": rows,
+    }
