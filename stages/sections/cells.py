@@ -160,6 +160,12 @@ def _names(measured: Sequence[tuple[str, Measurement]]) -> dict[str, str]:
     groups: dict[str, list[tuple[str, Measurement]]] = {}
     for label, one in measured:
         groups.setdefault(one.graph["digest"], []).append((label, one))
+    if len(groups) == 1:
+        # No other graph tells what is this one's own, but its axis may.
+        at = coordinates(measured[0][0])
+        named = next((at[axis] for axis in ("graph", "dataset") if axis in at), None)
+        if named is not None:
+            return dict.fromkeys(groups, named)
     return dict(zip(groups, graph_names(list(groups.values())), strict=True))
 
 

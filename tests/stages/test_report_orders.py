@@ -133,7 +133,9 @@ def test_cells_join_a_measurement_with_what_it_searched():
     assert len(found) == 24
     one = next(cell for cell in found if (cell.order, cell.layout) == ("rcm", "blocks"))
     assert (one.placement, one.algorithm, one.bits) == ("device", "bfs", 9.0)
-    assert one.graph == "31 vertices, 904 arcs"
+    assert one.graph == "crawl"
+    elsewhere = [(label.replace("graph=", "of="), each) for label, each in study().items()]
+    assert cells(elsewhere)[0].graph == "31 vertices, 904 arcs"
     assert one.milliseconds == 5.0
     assert one.verified == "passed"
     assert [cell.placement for cell in found] == ["device"] * 12 + ["pinned"] * 12
