@@ -122,6 +122,11 @@ template <class T>
 T __shfl_xor_sync(unsigned mask, T value, unsigned step) {
     return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[emulated::lane() ^ step]);
 }
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned step) {
+    unsigned lane = emulated::lane(), from = lane + step < 32 ? lane + step : lane;
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[from]);
+}
 inline unsigned __ballot_sync(unsigned mask, bool value) {
     const uint64_t* all = emulated::collect(mask, value);
     unsigned bits = 0;
@@ -168,6 +173,26 @@ T atomicMin(T* address, V value) {
     }
     return seen;
 }
+
+template <class T, class V>
+T atomicMax(T* address, V value) {
+    T seen = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+    while (T(value) > seen && !__atomic_compare_exchange_n(address, &seen, T(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return seen;
+}
+// Others go on before it, since kernels look at what they swap.
+template <class T, class V, class W>
+T atomicCAS(T* address, V expected, W value) {
+    emulated::yield();
+    T seen = T(expected);
+    __atomic_compare_exchange_n(address, &seen, T(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return seen;
+}
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+inline long long clock64() { return 1; }
 
 // What the kernels write in assembly, with a chance for others to go on: it is what loops spin on.
 inline unsigned long long load_relaxed(const unsigned long long* address) {

@@ -1,0 +1,64 @@
+"""Afforest's kernel, on CPU threads, against SciPy: two blocks that race, over small graphs."""
+
+from __future__ import annotations
+
+import shutil
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.components.cuda.afforest import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
+from tests.emulation.kernel_library import Launch, library
+from tests.kernels.cuda_case import ZOO, fast_csr, names
+from tests.kernels.test_cuda_components import graph_of
+from tests.zoo import scipy_components
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+BLOCKS, BLOCK = 2, 512
+
+
+def hubs_apart() -> Any:
+    """Two stars, neither of them a majority, each with a row that is split over the grid; and a long path."""
+    n = 4 * HUB
+    stars = [(i % 2, i) for i in range(2, 2 * HUB + 500)]
+    return graph_of("hubs_apart", n, stars + [(i, i + 1) for i in range(2 * HUB + 600, n - 1)])
+
+
+def device(array: numpy.ndarray) -> Any:
+    return SimpleNamespace(data=SimpleNamespace(ptr=array.ctypes.data), array=array)
+
+
+def afforest(csr: Any, symmetric: bool, *, rounds: int, probes: int, giant: int) -> Any:
+    offsets, columns = csr
+    n, dtype = len(offsets) - 1, columns.dtype
+    component = numpy.full(n, 12345, dtype)
+    arguments = (
+        device(offsets),
+        device(columns),
+        *(numpy.uint64(number) for number in (n, symmetric, rounds, probes, giant)),
+        device(component),
+        device(numpy.full(n // 32 + 1, 0xDEADBEEF, numpy.uint32)),
+        device(numpy.zeros(n // 8 + TILE, dtype)),
+        device(numpy.zeros(len(columns) // HUB + 1, dtype)),
+        device(numpy.zeros(COUNTERS, numpy.uint64)),
+        device(numpy.zeros(MOST_TRACED, numpy.uint64)),
+    )
+    vertex = "u32" if dtype == numpy.uint32 else "u64"
+    Launch(library(SOURCE, (("BLOCK", BLOCK), ("VERTEX", vertex))), BLOCKS, BLOCK, arguments).wait()
+    return component
+
+
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+@pytest.mark.parametrize("graph", [*ZOO, hubs_apart()], ids=names)
+def test_labels(graph: Any, symmetric: bool) -> None:
+    for index, rounds, probes, giant in (
+        (numpy.uint32, 4, 2, GIANTS["sampled"]),
+        (numpy.uint32, 2, 0, 0),
+        (numpy.uint64, 1, 0, GIANTS["first"]),
+    ):
+        csr = fast_csr(graph, symmetric=symmetric, index=index)
+        found = afforest(csr, symmetric, rounds=rounds, probes=probes, giant=giant)
+        numpy.testing.assert_array_equal(found, scipy_components(*csr), err_msg=f"{index} {rounds} {probes}")
