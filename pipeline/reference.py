@@ -25,7 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent
 WRITE = "python -m pipeline.reference --write"
 MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 
-PACKAGES = {"kernels.bfs": "Breadth-first search", "kernels.components": "Connected components"}
+PACKAGES = {
+    "kernels.bfs": "Breadth-first search",
+    "kernels.bfs.rows": "Breadth-first search of encoded rows",
+    "kernels.components": "Connected components",
+}
 
 STRATEGIES = """\
 What the parameter `strategy` of [traverse](stages/traverse.md) may be. `auto` chooses by the graph, the

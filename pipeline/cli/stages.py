@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import pkgutil
 from collections.abc import Iterator
@@ -175,11 +176,15 @@ def strategies_of(stage: Stage) -> dict[str, list[Strategy]]:
         return {}
     algorithms = get_args(fields["algorithm"].annotation)
     packages = [f"kernels.{each.name}" for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg]
-    return {
-        package: list(found.values())
-        for package in packages
-        if package.rpartition(".")[2] in algorithms and (found := strategies_in(package))
-    }
+    named = [package for package in packages if package.rpartition(".")[2] in algorithms]
+    # Those that search encoded rows are in a package of their own, where there is one.
+    named += [
+        f"{package}.rows"
+        for package in named
+        for each in pkgutil.iter_modules(importlib.import_module(package).__path__)
+        if each.ispkg and each.name == "rows"
+    ]
+    return {package: list(found.values()) for package in named if (found := strategies_in(package))}
 
 
 def _sides(strategy: Strategy) -> Iterator[str]:

@@ -232,8 +232,9 @@ def test_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_strategies_of_traverse() -> None:
     told = gravel("stages", "traverse").stdout
-    assert "strategies of kernels.bfs" in told
-    assert "direction_optimizing" in told
+    assert "strategies of kernels.bfs\n" in told
+    assert "strategies of kernels.bfs.rows\n" in told
+    assert told.count("  direction_optimizing: ") == 2
 
 
 def fails(error: BaseException) -> Any:
