@@ -41,7 +41,7 @@ constant of the other backend is left out, so that one workflow serves both."""
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
-    "narrow",
+    *("rows", "narrow"),
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 
