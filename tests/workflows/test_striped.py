@@ -1,0 +1,86 @@
+"""The workflow of striped graphs, small and on the CPU: what its report draws, and every real graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.bfs import prepare as prepare_csr
+from kernels.striped import prepare, stripe
+from pipeline.cli import main
+from tests.kernels.cuda_case import fast_csr
+from tests.workflows.real_graphs import graph_files, read
+from tests.zoo import ZooGraph, needs_data
+
+WORKFLOW = Path(__file__).resolve().parents[2] / "workflows" / "merrill_striped.yaml"
+
+LARGE = 500_000
+"""Bytes of a packed file from which on its test takes longer than CI has for it."""
+
+
+def report(cache: Path, *words: str) -> dict[str, Any]:
+    """Run the workflow small and return the sections of its report by title."""
+    small = {"side": 8, "cube": 4, "scale": 6, "sizes": "[60, 120]", "degrees": "[4, 16]", "most": 3}
+    arguments = [str(WORKFLOW), "--cache", str(cache), "--backend", "cpu", *words]
+    for name, value in small.items():
+        arguments += ["--set", f"{name}={value}"]
+    with pytest.raises(SystemExit) as stop:
+        main.main(["run", *arguments])
+    assert not stop.value.code
+    latest = max(cache.glob("runs/*/report.json"), key=lambda path: path.stat().st_mtime)
+    (body,) = json.loads(latest.read_text())["reports"]
+    return {section["title"]: section for section in body["sections"]}
+
+
+def test_both_figures(tmp_path: Path) -> None:
+    some = ["graph=grid5", "graph=kron", "ranks=1", "ranks=3", "culling=none"]
+    sections = report(tmp_path, "--cluster", "inline", *(word for one in some for word in ("--where", one)))
+    rates = sections["Rates over stripes with more ranks"]["data"]
+    assert rates["ranks"] == [1, 3]
+    assert {graph for output in ("distance", "predecessor") for graph in rates[output]} == {"grid5", "kron"}
+    assert all(rate > 0 for output in ("distance", "predecessor") for rate in rates[output]["kron"])
+    curves = sections["Rates over stripes by size and degree"]["data"]
+    assert set(curves) == {f"{degree}, {output}" for degree in (4, 16) for output in rates["gains"]}
+    ends = sections["What is sent over stripes, and what is not"]["data"]
+    dropped = {name: told["local duplicate"] + told["in the bitmask"] for name, told in ends.items()}
+    assert dropped["kron"] > 0.5
+    assert dropped["kron (bitmask=False, local_duplicates=False)"] == 0
+    table = sections["Searches over stripes"]
+    # Two graphs with two counts of ranks and two outputs, four uniform ones, two without culling.
+    assert len(table["rows"]) == 8 + 8 + 2
+
+
+def test_ranks_on_workers_of_their_own(tmp_path: Path) -> None:
+    some = ["graph=kron", "ranks=3", "output=distance", "vertices=60", "degree=4", "culling=none"]
+    words = [word for one in some for word in ("--where", one)]
+    sections = report(tmp_path, "--cluster", "local", "--workers", "3", *words)
+    rows = sections["Searches over stripes"]["rows"]
+    assert [row[1] for row in rows] == [3, 3, 3]
+    notes = sections["Traversal times and rates"]["about"]
+    assert "took turns" not in notes
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(path, id=path.name, marks=pytest.mark.slow if path.stat().st_size > LARGE else ())
+        for path in graph_files()
+    ]
+
+
+@needs_data
+@pytest.mark.parametrize("path", cases())
+def test_every_real_graph_is_searched_alike(path: Path) -> None:
+    graph = read(path)
+    source = int(graph.source[len(graph.source) // 2])
+    named = ZooGraph(path.name, len(graph.ids), graph.source, graph.target)
+    for symmetric in (True, False):
+        offsets, columns = fast_csr(named, symmetric=symmetric)
+        single = prepare_csr(offsets, columns, symmetric=symmetric).run(source)
+        for ranks in (1, 2, 3, 4, 7):
+            found = prepare(stripe(offsets, columns, ranks=ranks)).run(source)
+            assert numpy.array_equal(found.distance, single.distance)
+            assert numpy.array_equal(found.predecessor, single.predecessor)
