@@ -1,6 +1,6 @@
 """Times searches of rows on the device, in pinned host memory, in both and streamed; one line for each.
 
-    python -m tests.benchmarks.placement kron24 kron24:degree kron26 --sources 8 --device-memory 2.2GB
+    python -m tests.benchmarks.placement kron24 kron24:degree --device-memory 1.5GB --layouts varint,blocks
 
 A graph is a name of `tests.benchmarks.gpu`, as it was generated or, with `:degree`, in that order. Every
 search is compared with the direction-optimizing one of rows on the device, which is not timed here. Times are
@@ -15,6 +15,7 @@ import argparse
 import gc
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import cupy
@@ -24,7 +25,9 @@ from pydantic import ByteSize, TypeAdapter
 from kernels import csr, order
 from kernels.bfs import prepare
 from kernels.bfs.cuda.streamed import prepare as prepare_streamed
+from kernels.bfs.rows import prepare as prepare_rows
 from kernels.cuda.wake import wake
+from kernels.layouts import encode
 from kernels.placement import Limits, Sizes, on_gpu
 from kernels.placement.pinned import buffer, fill, pin
 from kernels.placement.plan import row_search_bytes
@@ -57,6 +60,7 @@ class Bench:
         right = prepare(
             self.offsets, self.columns, strategy="direction_optimizing", symmetric=True, output="distance"
         )
+        self.encoded: dict[str, Any] = {}
         self.right = {source: right.run(source).distance.copy() for source in self.sources}
         print(f"{name}: {len(self.offsets) - 1} vertices, {len(self.columns)} arcs", flush=True)
 
@@ -75,6 +79,23 @@ class Bench:
         kept = f"{plan.heads} heads, {search.kept_bytes / 1e6:.0f} MB kept"
         yield f"split, {kept}", search
         yield "streamed", prepare_streamed(self.offsets, self.held, **options)
+        for layout, rows in self.encoded.items():
+            yield f"{layout} pinned", prepare_rows(rows, strategy="host_rows", **options)
+            yield (
+                f"{layout} split, {plan.heads} heads",
+                prepare_rows(rows, strategy="host_rows", heads=plan.heads, keep=plan.keep, **options),
+            )
+
+    def encode(self, layout: str) -> None:
+        """Encode the rows on the device and leave their stream in pinned memory."""
+        rows = encode(layout, self.offsets, self.columns)
+        stream = rows.arrays["stream"]
+        held = buffer(len(stream), stream.dtype)
+        fill(held, stream)
+        self.encoded[layout] = replace(rows, arrays={**rows.arrays, "stream": pin(held).view()})
+        print(
+            f"{self.name}: {layout} takes {8 * len(stream) / len(self.columns):.2f} bits an arc", flush=True
+        )
 
     def run(self, budget: int) -> None:
         """Print a line for each placement and output."""
@@ -105,11 +126,16 @@ def main() -> None:
     )
     parser.add_argument("graphs", nargs="+", help="kron22, kron24, kron24:degree, uniform, ...")
     parser.add_argument("--sources", type=int, default=8)
+    parser.add_argument("--layouts", default="", help="of encoded rows, such as varint,blocks")
     parser.add_argument("--device-memory", default="1.5GB", help="what split may take")
     chosen = parser.parse_args()
     budget = int(TypeAdapter(ByteSize).validate_python(chosen.device_memory))
     for name in chosen.graphs:
-        Bench(name, chosen.sources).run(budget)
+        bench = Bench(name, chosen.sources)
+        for layout in filter(None, chosen.layouts.split(",")):
+            bench.encode(layout)
+        bench.run(budget)
+        del bench
         gc.collect()
         cupy.get_default_memory_pool().free_all_blocks()
 
