@@ -4,7 +4,7 @@
 
 A graph is a name of `tests.benchmarks.gpu`, as it was generated or, with `:degree`, in that order. Every
 search is compared with the direction-optimizing one of rows on the device, which is not timed here. Times are
-CUDA events around the launch, initialisation included, medians over the sources; streamed searches are timed by
+CUDA events around the launch, initialisation included, medians over the sources; streamed ones are timed by
 the clock and read from an array in ordinary memory. Bytes are distinct lines of 128 of each level, counted by
 the search. References on an H200: 51.3 GB/s read by a kernel in order; kron24 by EMOGI 71.5 ms pinned.
 """
