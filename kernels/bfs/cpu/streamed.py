@@ -82,6 +82,8 @@ class StreamedSearch:
         buffer_bytes: int,
         buffers: int,
     ) -> None:
+        if max_depth is not None and max_depth < 0:
+            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
         n = self.vertices = len(row_offsets) - 1
         self.progress: Callable[[int, int], None] | None = None
         self._row_offsets = row_offsets
