@@ -25,6 +25,8 @@ class Limits:
     delegates_per_local : delegates for each vertex of a rank; the paper keeps d under 4 n / p.
     delegate_share : delegates among all vertices. Not in the paper, whose graphs are scale-free: it keeps
         meshes and roads, where every vertex is as good as the next, from turning all into delegates.
+    larger_share, few_delegates : the same where nothing else keeps nn arcs few, for so many delegates at
+        most: small graphs are skewed less, and a mask of 128 KiB costs little more than none.
     nn_share : arcs between normal vertices, where there is a choice; the paper wishes for less than 10 %.
     mask_bytes : of a delegate mask, "several tens of MBs" (section V-A).
 
@@ -32,14 +34,17 @@ class Limits:
 
     delegates_per_local: float = 4.0
     delegate_share: float = 1 / 16
+    larger_share: float = 1 / 4
+    few_delegates: int = 1 << 20
     nn_share: float = 0.1
     mask_bytes: int = 32 << 20
 
-    def most_delegates(self, vertices: int, ranks: int) -> float:
-        """Give the most delegates that a graph may have."""
-        return min(
-            self.delegates_per_local * vertices / ranks, self.delegate_share * vertices, 8 * self.mask_bytes
-        )
+    def most_delegates(self, vertices: int, ranks: int, *, larger: bool = False) -> float:
+        """Give the most delegates that a graph may have; `larger` where nn arcs are many otherwise."""
+        most = self.delegate_share * vertices
+        if larger:
+            most = max(most, min(self.larger_share * vertices, self.few_delegates))
+        return min(self.delegates_per_local * vertices / ranks, most, 8 * self.mask_bytes)
 
 
 def choose(
@@ -58,12 +63,16 @@ def choose(
     that keeps the delegates few; where none does that either, that of the largest.
     """
     bounds = limits or Limits()
+    for larger in (False, True):
+        most = bounds.most_delegates(vertices, ranks, larger=larger)
+        both = [
+            each for each in divisions if each.delegates <= most and each.nn <= bounds.nn_share * each.arcs
+        ]
+        if both:
+            return fastest(
+                both, vertices=vertices, ranks=ranks, hosts=hosts, machine=machine, searching=searching
+            )
     few = [each for each in divisions if each.delegates <= bounds.most_delegates(vertices, ranks)]
-    both = [each for each in few if each.nn <= bounds.nn_share * each.arcs]
-    if both:
-        return fastest(
-            both, vertices=vertices, ranks=ranks, hosts=hosts, machine=machine, searching=searching
-        )
     if few:
         return min(few, key=lambda each: each.threshold)
     return max(divisions, key=lambda each: each.threshold)
@@ -84,14 +93,19 @@ def choose_threshold(
     if vertices == 0 or arcs == 0:
         return 0
     above = vertices - census.of_degree.cumsum()
-    low = int((above <= bounds.most_delegates(vertices, ranks)).argmax())
+    lows = [
+        int((above <= bounds.most_delegates(vertices, ranks, larger=larger)).argmax())
+        for larger in (False, True)
+    ]
     fits = int(census.busier.cumsum().searchsorted(bounds.nn_share * arcs, side="right")) - 1
     high = min(census.largest, fits)
-    first = max(low, 1)
-    steps = (round(first * (high / first) ** (step / STEPS)) for step in range(STEPS + 1) if high > low)
-    tried = sorted({low, *steps})
+    tried = set(lows)
+    for low in lows:
+        first = max(low, 1)
+        if high > low:
+            tried |= {round(first * (high / first) ** (step / STEPS)) for step in range(STEPS + 1)}
     return choose(
-        [census.at(each) for each in tried],
+        [census.at(each) for each in sorted(tried)],
         vertices=vertices,
         ranks=ranks,
         hosts=hosts,

@@ -178,6 +178,11 @@ def test_what_is_chosen_where_not_all_limits_can_be_kept() -> None:
     facts = {"vertices": 1000, "ranks": 2}
     assert choose(curve, **facts).threshold == 8  # the first with few delegates, though nn are many
     assert choose(curve[:1], **facts).threshold == 1
+    # A quarter of the vertices may be delegates where only that leaves few nn arcs, if they are few at all.
+    more = Division(4, delegates=240, nn=90, mixed=200, dd=710)
+    assert choose([*curve, more], **facts).threshold == 4
+    assert choose([*curve, more], **facts, limits=Limits(few_delegates=100)).threshold == 8
+    assert choose([*curve, replace(more, nn=120, mixed=170)], **facts).threshold == 8
     assert choose(curve, **facts, limits=Limits(nn_share=0.7)) == fastest(curve[1:], **facts)
     assert choose(curve, **facts, limits=Limits(delegate_share=1)).threshold == 1
     assert choose(curve, **facts, limits=Limits(mask_bytes=3)).threshold == 16

@@ -168,7 +168,8 @@ def test_suggestions_fit_their_graphs(sections: Sections) -> None:
     assert column(table, "graph") == ["8"] * 5 + ["10"] * 5
     assert column(table, "ranks") == [1, 3, 8, 64, 1024] * 2
     assert column(table, "hosts")[:5] == [1, 1, 1, 8, 128]
-    assert all(share <= 6.25 for share in column(table, "delegates, %"))
+    for delegates, nn in zip(column(table, "delegates, %"), column(table, "nn arcs, %"), strict=True):
+        assert delegates <= (25 if nn <= 10 else 6.25)
     data = found["Suggested thresholds over sizes"]["data"]
     assert data["vertices"] == [256, 1024]
     assert data["threshold"] == [column(table, "threshold")[1], column(table, "threshold")[6]]

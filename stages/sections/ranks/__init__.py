@@ -21,8 +21,10 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     stored = [(label, one) for label, one in members if type(one).__name__ == "Partition"]
     runs = [(label, one) for label, one in measured if any("ranks" in search for search in one.searches)]
     graphs = splits_of([*stored, *((label, one) for label, one in runs if "partition" in one.graph)])
+    if not stored and sum(len(graph.splits) for graph in graphs) < 2:
+        graphs = []  # a study of something else, which happens to be over ranks
     sections = [thresholds_figure(graphs), memory_figure(graphs)] if graphs else []
     sections += suggested_sections(graphs)
     sections += times_sections(runs)
-    sections += predicted_sections(graphs, runs)
+    sections += predicted_sections(measured)
     return [*sections, *thousand_sections(graphs)]

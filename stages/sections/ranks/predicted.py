@@ -8,7 +8,7 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import INK, PALETTE, draw, legend_above
-from stages.sections.ranks.splits import Split, SplitGraph, split_of
+from stages.sections.ranks.splits import Split, split_of
 from stages.sections.ranks.times import in_turns, sent, spent
 from stages.sections.studies import short_labels
 
@@ -36,6 +36,18 @@ def machine_of(one: Measurement) -> Machine:
     return H200_PEER if one.backend == "cuda" else CPU_WORKERS
 
 
+def told(one: Measurement) -> bool:
+    """Tell whether its searches say what their levels went to; one rank alone on a GPU does not."""
+    return all("ranks" in search for search in one.searches)
+
+
+def computed(one: Measurement) -> float:
+    """Give the milliseconds of local computation; those of the whole search where nothing else is told."""
+    if told(one):
+        return spent(one)["visit"]
+    return float(median(search["milliseconds"] for search in one.searches))
+
+
 def hosts_of_run(one: Measurement, ranks: int) -> int:
     """Give the groups that a run took for hosts; ranks of one host need none."""
     groups = int(one.asked.get("tuning", {}).get("groups", 0)) or 1
@@ -47,10 +59,10 @@ def searching_of(one: Measurement, symmetric: bool) -> Searching:
     from kernels.partition.model import Searching
 
     tuning = one.asked.get("tuning", {})
-    told = [search["ranks"] for search in one.searches]
+    masks = [search["ranks"]["mask_bytes"] if told(one) else [] for search in one.searches]
     return Searching(
-        levels=mean(len(each["visit"]) for each in told),
-        mask_levels=mean(sum(1 for count in each["mask_bytes"] if count) for each in told),
+        levels=mean(search["depth"] + 1 for search in one.searches),
+        mask_levels=mean(sum(1 for count in each if count) for each in masks),
         direction_optimized=symmetric and bool(tuning.get("direction_optimized", True)),
         local_all_to_all=bool(tuning.get("local_all_to_all", False)),
     )
@@ -62,15 +74,15 @@ def compare(runs: Sequence[tuple[str, Measurement]]) -> list[Compared]:
 
     groups: dict[tuple[str, str], list[tuple[str, Split, Measurement]]] = {}
     for label, one in runs:
-        split = split_of(label, one) if "partition" in one.graph else None
-        if split is not None and spent(one)["visit"] > 0:
+        split = split_of(label, one) if "partition" in one.graph and one.searches else None
+        if split is not None and (told(one) or split.ranks == 1) and computed(one) > 0:
             groups.setdefault((one.graph["digest"], one.backend), []).append((label, split, one))
     found = []
     for group in groups.values():
         base_label, base, first = min(group, key=lambda run: run[1].ranks)
         machine = calibrated(
             machine_of(first),
-            spent(first)["visit"] / 1e3,
+            computed(first) / 1e3,
             base.division,
             vertices=base.vertices,
             ranks=base.ranks,
@@ -89,18 +101,16 @@ def compare(runs: Sequence[tuple[str, Measurement]]) -> list[Compared]:
     return found
 
 
-def predicted_sections(
-    graphs: Sequence[SplitGraph], runs: Sequence[tuple[str, Measurement]]
-) -> list[dict[str, Any]]:
+def predicted_sections(runs: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
     """List and draw predicted and measured times; none unless several runs compare."""
-    found = compare(runs) if graphs else []
+    found = compare(runs)
     return [_table(found), _figure(found)] if len(found) > 1 else []
 
 
 def _table(found: Sequence[Compared]) -> dict[str, Any]:
     rows: list[list[Any]] = []
     for each in found:
-        measured, predicted = spent(each.one), each.prediction
+        measured, predicted = computed(each.one), each.prediction
         at_once = not in_turns(each.one)
         whole = median(search["milliseconds"] for search in each.one.searches) if at_once else None
         rows.append(
@@ -108,15 +118,15 @@ def _table(found: Sequence[Compared]) -> dict[str, Any]:
                 each.label,
                 each.split.ranks,
                 each.split.threshold,
-                measured["visit"],
+                measured,
                 1e3 * predicted.local,
-                "fitted" if each.fitted else 1e3 * predicted.local / measured["visit"],
+                "fitted" if each.fitted else 1e3 * predicted.local / measured,
                 whole,
                 1e3 * predicted.seconds if whole else None,
                 1e3 * predicted.seconds / whole if whole else None,
-                sent(each.one, "mask_bytes"),
+                sent(each.one, "mask_bytes") if told(each.one) else None,
                 predicted.mask_bytes,
-                sent(each.one, "vertex_bytes"),
+                sent(each.one, "vertex_bytes") if told(each.one) else None,
                 predicted.vertex_bytes,
             ]
         )
@@ -152,10 +162,10 @@ def _figure(found: Sequence[Compared]) -> dict[str, Any]:
     names = short_labels([each.label for each in found])
     kinds = {
         "local computation": [
-            (spent(each.one)["visit"], 1e3 * each.prediction.local) for each in found if not each.fitted
+            (computed(each.one), 1e3 * each.prediction.local) for each in found if not each.fitted
         ],
         "the run that was fitted": [
-            (spent(each.one)["visit"], 1e3 * each.prediction.local) for each in found if each.fitted
+            (computed(each.one), 1e3 * each.prediction.local) for each in found if each.fitted
         ],
         "whole search": [
             (median(search["milliseconds"] for search in each.one.searches), 1e3 * each.prediction.seconds)
@@ -190,7 +200,7 @@ def _figure(found: Sequence[Compared]) -> dict[str, Any]:
         "svg": draw(paint, height=3.2, alt=f"Predicted over measured times of {len(found)} runs"),
         "data": {
             "run": names,
-            "measured_local": [spent(each.one)["visit"] for each in found],
+            "measured_local": [computed(each.one) for each in found],
             "predicted_local": [1e3 * each.prediction.local for each in found],
             "predicted": [1e3 * each.prediction.seconds for each in found],
         },

@@ -60,9 +60,9 @@ def _table(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
         "title": "Suggested degree thresholds",
         "about": (
             "Of the thresholds drawn above, the one that the cost model finds fastest on H200 GPUs, eight a "
-            "host, among those with few delegates (a sixteenth of the vertices, four for each vertex of a "
-            "rank, masks of 32 MiB) and less than a tenth of nn arcs; where there is none, the least with "
-            "few delegates."
+            "host, among those with few delegates (a sixteenth of the vertices, a quarter of few, four for "
+            "each vertex of a rank, masks of 32 MiB) and less than a tenth of nn arcs; where there is none, "
+            "the least with few delegates."
         ),
         "columns": [
             "graph",

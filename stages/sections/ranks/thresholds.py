@@ -35,7 +35,7 @@ def allowed(graph: SplitGraph) -> tuple[int, int] | None:
     from kernels.partition.threshold import Limits
 
     limits = Limits()
-    most = limits.most_delegates(graph.vertices, graph.ranks[-1])
+    most = limits.most_delegates(graph.vertices, graph.ranks[-1], larger=True)
     found = [
         each.threshold
         for each in graph.divisions

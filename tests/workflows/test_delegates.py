@@ -1,0 +1,133 @@
+"""The studies of degree separation: their shape at the paper's sizes, and their reports from small runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels.partition import SearchOptions
+from pipeline.cli import main
+from pipeline.plan import build_plan
+from pipeline.workflow import load_workflow
+
+WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
+
+NAMES = ("delegates_thresholds", "delegates_options", "delegates_ranks", "delegates_scaling")
+
+
+def run(name: str, cache: Path, *words: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Run a workflow inline on the CPU and return the sections of its reports by key and title."""
+    arguments = [str(WORKFLOWS / f"{name}.yaml"), "--cache", str(cache), "--cluster", "inline", *words]
+    with pytest.raises(SystemExit) as stop:
+        main.main(["run", *arguments, "--backend", "cpu"])
+    assert not stop.value.code
+    latest = max(cache.glob("runs/*/report.json"), key=lambda path: path.stat().st_mtime)
+    bodies = json.loads(latest.read_text())["reports"]
+    return {
+        body["key"].partition("[")[0]: {section["title"]: section for section in body["sections"]}
+        for body in bodies
+    }
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+def column(section: dict[str, Any], name: str) -> list[Any]:
+    return [row[section["columns"].index(name)] for row in section["rows"]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_search_is_verified(name: str) -> None:
+    plan = build_plan(load_workflow(WORKFLOWS / f"{name}.yaml"))
+    runs: list[Any] = list(plan.runs.values())
+    searched = [each for each in runs if each.stage.name == "traverse"]
+    checked = [each for each in runs if each.stage.name == "verify"]
+    assert len(searched) == len(checked) > 1
+
+
+def test_thresholds(cache: Path) -> None:
+    graphs = "graphs={a: {source: {rmat: {scale: 7}}}, b: {source: {rmat: {scale: 8}}}}"
+    small = ["--set", graphs, "--set", "thresholds=[4, 8, 16]", "--set", "sources=2"]
+    (found,) = run("delegates_thresholds", cache, *small).values()
+    assert set(found["Verification"]["columns"]) >= {"run"}
+    assert column(found["Experiments"], "verified") == ["passed"] * 12
+    curves = found["Median ms along threshold"]["data"]
+    assert set(curves) == {"a, DOBFS", "a, BFS", "b, DOBFS", "b, BFS"}
+    assert [x for x, _ in curves["a, BFS"]] == [4, 8, 16]
+    divided = found["Vertices and arcs over degree thresholds"]["data"]
+    assert set(divided) == {"a", "b"}
+    assert {4, 8, 16} <= set(divided["a"]["used"])  # and the one that was suggested
+    assert found["Suggested thresholds over sizes"]["data"]["vertices"] == [128, 256]
+    assert set(found["Memory of partitions against table I"]["data"]) == {"a", "b"}
+
+
+def test_options(cache: Path) -> None:
+    small = ["--set", "scale=7", "--set", "sources=2", "--set", "dd_factors=[0.05, 0.5, 5]"]
+    found = run("delegates_options", cache, *small)
+    assert set(found) == {"summary", "scan"}
+    summary = found["summary"]
+    assert set(column(summary["Experiments"], "verified")) == {"passed"}
+    bars = summary["Where searches over ranks spend their time"]["data"]
+    assert bars["run"] == [
+        "DO",
+        "none",
+        "DO_BR",
+        "DO_U",
+        "DO_masks",
+        "DO_groups",
+        "DO_L",
+        "DO_LU",
+        "DO_LU_BR",
+    ]
+    table = summary["Searches over ranks"]
+    told = dict(zip(bars["run"], table["rows"], strict=True))
+    place = {name: table["columns"].index(name) for name in table["columns"]}
+    assert told["none"][place["levels with a backward visit"]] == 0
+    assert told["DO"][place["levels with a backward visit"]] > 0
+    assert told["DO_masks"][place["mask bytes"]] >= told["DO"][place["mask bytes"]]
+    assert told["DO_U"][place["vertex bytes"]] <= told["DO"][place["vertex bytes"]]
+    curve = found["scan"]["Median ms along dd"]["data"]
+    ((_, points),) = curve.items()
+    assert [x for x, _ in points] == [0.05, 0.5, 5]
+
+
+def test_every_option_of_a_search_is_tried() -> None:
+    plan = build_plan(load_workflow(WORKFLOWS / "delegates_options.yaml"))
+    runs: list[Any] = [run for run in plan.runs.values() if run.stage.name == "traverse"]
+    tried = {name for run in runs for name in run.parameters.tuning}
+    assert tried == set(SearchOptions.__dataclass_fields__)
+
+
+def test_scaling(cache: Path) -> None:
+    sizes = ["--set", "weak=[{scale: 6, ranks: 1}, {scale: 7, ranks: 2}]"]
+    sizes += ["--set", "strong=[{scale: 7, ranks: 1}, {scale: 7, ranks: 2}]", "--set", "sources=2"]
+    found = run("delegates_scaling", cache, *sizes)
+    weak, strong = (found[f"{kind}.summary"] for kind in ("weak", "strong"))
+    ((_, curve),) = strong["Strong scaling with ranks"]["data"].items()
+    assert curve["ranks"] == [1, 2]
+    assert column(weak["Searches over ranks"], "ranks") == [1, 2]
+    for sections in (weak, strong):
+        assert set(column(sections["Experiments"], "verified")) == {"passed"}
+        assert column(sections["Predicted against measured"], "ranks") == [1, 2]
+        assert column(sections["Predicted times to 1,024 ranks"], "ranks")[10] == 1024
+
+
+def test_table_2_is_a_matter_of_parameters() -> None:
+    sizes = "[{scale: 24, ranks: 1}, {scale: 25, ranks: 2}, {scale: 26, ranks: 4}]"
+    workflow = load_workflow(
+        WORKFLOWS / "delegates_scaling.yaml",
+        {"weak": sizes, "sources": "140", "backend": "cuda", "keep": "false"},
+    )
+    runs: list[Any] = [run for run in build_plan(workflow).runs.values() if run.key.startswith("weak.")]
+    parts = [run for run in runs if run.stage.name == "partition"]
+    assert [run.parameters.ranks for run in parts] == [1, 2, 4]
+    assert {run.keep for run in parts} == {False}
+    edges = [run.parameters.source.rmat.scale for run in runs if run.stage.name == "ingest"]
+    assert edges == [24, 25, 26]
+    searches = [run.parameters for run in runs if run.stage.name == "traverse"]
+    assert {(each.sources.random, each.backend) for each in searches} == {(140, "cuda")}
