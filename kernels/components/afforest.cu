@@ -1,185 +1,156 @@
-// Afforest (Sutton, Ben-Nun, Barak, IPDPS 2018) in one cooperative launch: tiles of vertices are hooked, a few
-// neighbours of sampled vertices joined, then the arcs of what lies outside the largest component found so far.
+// Afforest (Sutton, Ben-Nun, Barak, IPDPS 2018) in one cooperative launch: hook every vertex to its first
+// neighbour, link sampled neighbours, then all arcs of what lies outside the largest component found so far.
 //
-// The label is the root of a tree, which is its smallest vertex (forest.cuh). In a symmetric graph the vertices
-// of the largest component are skipped: an arc that leaves it is seen from its other end, whose vertex stops as
-// soon as it belongs to the largest component itself. Where no component is large, each edge is joined from its
-// larger end instead. Where arcs do not go both ways every arc is joined.
+// A root is always hooked to a smaller vertex, so the root of a tree is its smallest vertex, which is the
+// label. In a symmetric graph the vertices of the largest component are skipped in the last round: an arc
+// that leaves it is seen from its other end. Otherwise every arc is linked.
 //
-// Contract: row_offsets i64 (vertices + 1), columns VERTEX ascending within rows, component VERTEX (vertices),
-// linked and counters as sweep.cuh says, roots VERTEX (vertices / 8 + TILE), hubs VERTEX (a place for each vertex
-// with HUB arcs or more). Grid: no more blocks than run at once.
+// Contract: row_offsets i64 (vertices + 1), columns VERTEX, component VERTEX (vertices); hubs holds every
+// vertex with HUB arcs or more, hub_count and votes start at 0. Block: 256 or more threads, a multiple of
+// 32, at most 1024. Grid: no more blocks than run at the same time.
 //
 // variants VERTEX: u32 u64
-// variants BLOCK: 512 1024
 
-#include "kernels/components/sweep.cuh"
+#include "kernels/cuda/grid_barrier.cuh"
 
-constexpr u32 THREADS = sizeof(VERTEX) == 4 ? 1536 : 1024;  // of a multiprocessor: more would spill registers
-constexpr i64 HUB = 4096;  // arcs from which a row is split over the grid
-constexpr i64 ALONE = 32;  // arcs that a lane joins before its warp helps
-constexpr i64 SHORT = 8;   // arcs per row, on average over a warp, up to which `rounds` of them are read
+constexpr u32 SAMPLES = 256;  // vertices asked for their component when the largest is sought
+constexpr i64 ALONE = 32;     // arcs that a lane links before its warp helps
+constexpr u32 MOST_TRACED = 16;
+constexpr i64 HUB = 4096;     // arcs from which a row is split over the grid
 
-// Only the first neighbour is looked at where rows are long, since every further one costs each lane a cache
-// line of its own; where a warp's rows share few lines the first `rounds` neighbours are.
-struct Columns {
-    const i64* row_offsets;
-    const VERTEX* columns;
-    u64 vertices, rounds;
-    bool symmetric;
+__device__ __forceinline__ VERTEX parent_of(const VERTEX* component, VERTEX vertex) {
+    return *reinterpret_cast<const volatile VERTEX*>(&component[vertex]);
+}
 
-    __device__ __forceinline__ u64 looked_at(i64 first, i64 last) const {
-        return last - first <= WARP * SHORT ? rounds : 1;
+__device__ __forceinline__ VERTEX swap_root(VERTEX* component, VERTEX root, VERTEX with) {
+    return atomicCAS(&component[root], root, with);
+}
+
+// Join the trees of two vertices: the larger root under the smaller vertex found on the other side.
+__device__ __forceinline__ void link(VERTEX* component, VERTEX a, VERTEX b) {
+    VERTEX p = parent_of(component, a), q = parent_of(component, b);
+    while (p != q) {
+        VERTEX high = p > q ? p : q, low = p > q ? q : p;
+        VERTEX above = parent_of(component, high);
+        if (above == low) return;
+        if (above == high && swap_root(component, high, low) == high) return;
+        p = parent_of(component, parent_of(component, high));
+        q = parent_of(component, low);
     }
+}
 
-    __device__ __forceinline__ void open(u64 base, Near (&near)[EACH], u32* linked) const {
-        i64 begin[EACH];
-        u32 looked[EACH];
-#pragma unroll
-        for (u32 j = 0; j < EACH; ++j) {
-            u64 v = base + j * BLOCK + threadIdx.x;
-            begin[j] = row_offsets[v < vertices ? v : vertices];
-        }
-#pragma unroll
-        for (u32 j = 0; j < EACH; ++j) {
-            u64 v = base + j * BLOCK + threadIdx.x;
-            i64 end = __shfl_down_sync(ALL_LANES, begin[j], 1);
-            if (lane_id() == WARP - 1) end = row_offsets[v + 1 < vertices ? v + 1 : vertices];
-            u64 most = looked_at(__shfl_sync(ALL_LANES, begin[j], 0), __shfl_sync(ALL_LANES, end, WARP - 1));
-            u64 arcs = u64(end - begin[j]);
-            looked[j] = u32(arcs < most ? arcs : most);
-            u32 word = __ballot_sync(ALL_LANES, arcs != 0);
-            if (lane_id() == 0 && v < vertices) linked[v / WARP] = word;
-        }
-#pragma unroll
-        for (u32 k = 0; k < ROUNDS; ++k)
-#pragma unroll
-            for (u32 j = 0; j < EACH; ++j) {
-                VERTEX v = VERTEX(base + j * BLOCK + threadIdx.x);
-                near[j].neighbour[k] = k < looked[j] ? columns[begin[j] + k] : v;
-            }
-        // A larger first neighbour has, where arcs go both ways, a first neighbour no larger than v.
-        bool larger[EACH];
-#pragma unroll
-        for (u32 j = 0; j < EACH; ++j) {
-            VERTEX v = VERTEX(base + j * BLOCK + threadIdx.x), first = near[j].neighbour[0];
-            larger[j] = symmetric && first > v;
-            begin[j] = larger[j] ? row_offsets[first] : 0;
-        }
-#pragma unroll
-        for (u32 j = 0; j < EACH; ++j) {
-            VERTEX v = VERTEX(base + j * BLOCK + threadIdx.x);
-            near[j].second = larger[j] ? columns[begin[j]] : v;
-        }
-    }
-};
+// Hook the larger of two roots under the smaller, at most once per warp and root. Of two hooks of one root
+// the smaller parent stays and the other is lost, so this serves to sample only: what is lost is linked later.
+__device__ __forceinline__ void hook(VERTEX* component, bool live, VERTEX p, VERTEX q) {
+    VERTEX high = p > q ? p : q, low = p > q ? q : p;
+    live = live && p != q;
+    u32 same = __match_any_sync(ALL_LANES, live ? high : VERTEX(~VERTEX(0)));
+    if (live && (same & lanes_below()) == 0) atomicMin(&component[high], low);
+}
 
-// Join the arcs of one vertex per lane, each with what it is linked to.
-__device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, VERTEX* hubs, VERTEX v, bool live) {
-    i64 at = 0, end = 0, joined = 0;
-    VERTEX root = 0, u = 0;
-    if (live) {
-        u64 group = u64(v) / WARP * WARP, past = group + WARP < rows.vertices ? group + WARP : rows.vertices;
-        at = rows.row_offsets[v], end = rows.row_offsets[u64(v) + 1];
-        root = parent_of(forest.component, v);
-        joined = i64(rows.looked_at(rows.row_offsets[group], rows.row_offsets[past]));
-        if (in_giant(forest, root)) at = end;
-        if (end - at >= HUB) {
-            hubs[atomicAdd(&forest.counters[HUBS], 1ull)] = v;
-            at = end;
-        }
-    }
-    if (at < end) {
-        i64 begin = at, stop = end - at < ALONE ? end : at + ALONE;
-        VERTEX tile = v / TILE * TILE;
-        for (; at < stop; ++at) {
-            u = rows.columns[at];
-            if (u >= v && forest.once) at = stop = end;
-            if (at == end || (u >= tile && u < v && at - begin < joined)) continue;
-            root = join_arc(forest, root, u);
-            if (in_giant(forest, root)) at = stop = end;
-        }
-    }
-    __syncwarp();
-    u32 left = __ballot_sync(ALL_LANES, at < end);
-    while (left) {
-        u32 from = __ffs(left) - 1;
-        left &= left - 1;
-        i64 last = __shfl_sync(ALL_LANES, end, from);
-        VERTEX row = __shfl_sync(ALL_LANES, v, from), top = __shfl_sync(ALL_LANES, root, from);
-        for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last; i += WARP) {
-            bool done = false;
-            if (i + lane_id() < last) {
-                u = rows.columns[i + lane_id()];
-                done = forest.once && u >= row;
-                if (!done) {
-                    top = join_arc(forest, top, u);
-                    done = in_giant(forest, top);
-                }
-            }
-            if (__any_sync(ALL_LANES, done)) break;
+// Point every vertex at its root. Each step is stored, so that others' walks are cut short.
+__device__ __forceinline__ void flatten(VERTEX* component, u64 vertices) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        VERTEX at = parent_of(component, VERTEX(v)), above = parent_of(component, at);
+        while (at != above) {
+            component[v] = above;
+            at = above;
+            above = parent_of(component, at);
         }
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
-    afforest(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 symmetric, u64 rounds, u64 probes,
-             u64 giant, VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64* counters, u64* trace) {
-    __shared__ Scratch scratch;
-    u64* arrivals = &counters[ARRIVALS];
-    const Columns rows{row_offsets, columns, vertices, rounds, symmetric != 0};
-    Forest forest{vertices, component, counters, NO_VERTEX, false, false};
-    VERTEX* queue = scratch.queue[warp_id()];
-    auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, v, live); };
+// The most frequent component among sampled vertices that have arcs; every block finds the same one.
+__device__ __forceinline__ VERTEX vote(const i64* row_offsets, const VERTEX* component, u64 vertices) {
+    __shared__ VERTEX sample[SAMPLES];
+    __shared__ u32 best;
+    if (threadIdx.x == 0) best = 0;
+    bool asked = threadIdx.x < SAMPLES;
+    if (asked) {
+        u64 v = __umul64hi(threadIdx.x * 0x9E3779B97F4A7C15ull, vertices);
+        for (u32 tries = 0; tries < 16 && row_offsets[v] == row_offsets[v + 1]; ++tries) v = (v * 3 + 1) % vertices;
+        sample[threadIdx.x] = component[v];
+    }
+    __syncthreads();
+    u32 votes = 0;
+    if (asked)
+        for (u32 i = 0; i < SAMPLES; ++i) votes += sample[i] == sample[threadIdx.x];
+    if (asked) atomicMax(&best, votes << 16 | threadIdx.x);
+    __syncthreads();
+    return sample[best & 0xffff];
+}
+
+// The processor's clock at the end of a phase, for measurements.
+__device__ __forceinline__ void mark(u64* trace, u32& step) {
+    if (global_thread() == 0 && step < MOST_TRACED) trace[step] = u64(clock64());
+    ++step;
+}
+
+extern "C" __global__ void __launch_bounds__(1024)
+    afforest(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 symmetric, u64 rounds, VERTEX* component,
+             VERTEX* hubs, u64* hub_count, u64* trace, u64* arrivals) {
     u32 step = 0;
     mark(trace, step);
-    hook_tiles(scratch.tile, rows, vertices, component, linked, roots, &counters[ROOTS]);
-    mark(trace, step);
-    grid_barrier(arrivals);
-    mark(trace, step);
-
-    u64 listed = load_relaxed(&counters[ROOTS]);
-    flatten_roots(forest, roots, listed);
-    if (listed) grid_barrier(arrivals);
-    mark(trace, step);
-
-    u64 v;
-    if (probes && sampled(vertices, v)) {
-        i64 begin = row_offsets[v], arcs = row_offsets[v + 1] - begin;
-        u64 looked = u64(arcs) < probes ? u64(arcs) : probes;
-        VERTEX root = parent_of(component, VERTEX(v));
-        // The first neighbour was looked at before, so count from the last.
-        for (u64 k = 0; k < looked; ++k)
-            root = join_arc(forest, root, columns[begin + arcs - 1 - i64(u64(arcs) * k / looked)]);
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        i64 begin = row_offsets[v];
+        VERTEX first = begin < row_offsets[v + 1] ? columns[begin] : VERTEX(v);
+        // A larger first neighbour has, where arcs go both ways, a first neighbour no larger than v.
+        if (first > v && symmetric) first = columns[row_offsets[first]];
+        component[v] = first < v ? first : VERTEX(v);
     }
     mark(trace, step);
     grid_barrier(arrivals);
-    mark(trace, step);
-
-    forest.giant = choose_giant(forest, linked, symmetric ? giant : u64(NONE), scratch.giant);
-    forest.once = symmetric && forest.giant == NO_VERTEX;
-    forest.changed = false;
-    mark(trace, step);
-    sweep<true>(forest, linked, queue, join_them);
-    if (forest.changed) counters[CHANGED] = 1;
-    mark(trace, step);
-    grid_barrier(arrivals);
-    mark(trace, step);
-
-    u64 split = load_relaxed(&counters[HUBS]);
-    for (u64 i = 0; i < split; ++i) {
-        VERTEX root = hubs[i];
-        i64 end = row_offsets[u64(hubs[i]) + 1];
-        for (i64 arc = row_offsets[hubs[i]] + i64(global_thread()); arc < end; arc += i64(global_threads()))
-            root = join_arc(forest, root, columns[arc]);
-    }
-    if (split) {
-        if (forest.changed) counters[CHANGED] = 1;
+    flatten(component, vertices);
+    for (u64 round = 1; round <= rounds; ++round) {
+        mark(trace, step);
         grid_barrier(arrivals);
+        for (u64 base = global_thread() - lane_id(); base < vertices; base += global_threads()) {
+            u64 v = base + lane_id();
+            i64 place = v < vertices ? row_offsets[v] + i64(round) : 0;
+            bool live = v < vertices && place < row_offsets[v + 1];
+            VERTEX p = live ? parent_of(component, VERTEX(v)) : VERTEX(0);
+            hook(component, live, p, live ? parent_of(component, columns[place]) : VERTEX(0));
+        }
+        mark(trace, step);
+        grid_barrier(arrivals);
+        flatten(component, vertices);
     }
     mark(trace, step);
-    if (!load_relaxed(&counters[CHANGED])) return;  // no tree has changed since the vertices were pointed at roots
-    if (forest.giant != NO_VERTEX && parent_of(component, forest.giant) != forest.giant) forest.giant = NO_VERTEX;
-    sweep<false>(forest, linked, queue, join_them);
+    grid_barrier(arrivals);
+
+    VERTEX largest = vote(row_offsets, component, vertices);
+    for (u64 base = global_thread() - lane_id(); base < vertices; base += global_threads()) {
+        u64 v = base + lane_id();
+        bool open = v < vertices && !(symmetric && component[v] == largest);
+        i64 at = open ? row_offsets[v] : 0, end = open ? row_offsets[v + 1] : 0;
+        if (end - at >= HUB) {
+            hubs[atomicAdd(hub_count, 1ull)] = VERTEX(v);
+            at = end;
+        }
+        i64 stop = end - at < ALONE ? end : at + ALONE;
+        for (; at < stop; ++at) link(component, VERTEX(v), columns[at]);
+        __syncwarp();
+        u32 left = __ballot_sync(ALL_LANES, at < end);
+        while (left) {
+            u32 from = __ffs(left) - 1;
+            left &= left - 1;
+            i64 last = __shfl_sync(ALL_LANES, end, from);
+            for (i64 i = __shfl_sync(ALL_LANES, at, from) + lane_id(); i < last; i += WARP)
+                link(component, VERTEX(base + from), columns[i]);
+            __syncwarp();
+        }
+    }
+    mark(trace, step);
+    grid_barrier(arrivals);
+    u64 count = load_relaxed(hub_count);
+    for (u64 i = 0; i < count; ++i) {
+        VERTEX hub = hubs[i];
+        i64 end = row_offsets[u64(hub) + 1];
+        for (i64 arc = row_offsets[hub] + i64(global_thread()); arc < end; arc += i64(global_threads()))
+            link(component, hub, columns[arc]);
+    }
+    mark(trace, step);
+    grid_barrier(arrivals);
+    flatten(component, vertices);
     mark(trace, step);
 }

@@ -24,7 +24,7 @@ import cupy
 
 from kernels import order
 from kernels.components import ComponentsResult, components
-from kernels.components.cuda.afforest import MOST_TRACED, PHASES
+from kernels.components.cuda.afforest_tiles import MOST_TRACED, PHASES
 from kernels.components.rows.cuda import prepare
 from kernels.cuda.wake import wake
 from kernels.layouts import LAYOUTS, encode
@@ -41,11 +41,12 @@ REFERENCES = {  # milliseconds: goal, ECL-CC, cuGraph
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "afforest": ("afforest", {}),
-    "afforest, giant of vertex 0": ("afforest", {"giant": "first"}),
-    "afforest, no pruning": ("afforest", {"prune": False}),
-    "afforest, no probes": ("afforest", {"probes": 0}),
-    "afforest, first neighbour alone": ("afforest", {"rounds": 1}),
-    "afforest, blocks of 1024": ("afforest", {"block": 1024}),
+    "tiles": ("afforest_tiles", {}),
+    "tiles, giant of vertex 0": ("afforest_tiles", {"giant": "first"}),
+    "tiles, no pruning": ("afforest_tiles", {"prune": False}),
+    "tiles, no probes": ("afforest_tiles", {"probes": 0}),
+    "tiles, first neighbour alone": ("afforest_tiles", {"rounds": 1}),
+    "tiles, blocks of 1024": ("afforest_tiles", {"block": 1024}),
     "single pass": ("afforest_single_pass", {}),
     "single pass, sampled giant": ("afforest_single_pass", {"giant": "sampled"}),
     "single pass, no pruning": ("afforest_single_pass", {"prune": False}),
@@ -135,9 +136,9 @@ def measure(name: str, only: list[str], runs: int, encoded: bool) -> None:
         if only and label not in only:
             continue
         times = []
-        fast = strategy == "afforest"
+        fast, told = strategy in ("afforest", "afforest_tiles"), strategy == "afforest_tiles"
         for _ in range(1 + (runs if fast else min(runs, 5))):
-            traced = {"trace": cupy.zeros(MOST_TRACED, cupy.uint64)} if fast else {}
+            traced = {"trace": cupy.zeros(MOST_TRACED, cupy.uint64)} if told else {}
             wake()
             found = components(*arrays, symmetric=True, strategy=strategy, **tuning, **traced)
             same = bool((found.component == expected.component).all())
@@ -145,7 +146,7 @@ def measure(name: str, only: list[str], runs: int, encoded: bool) -> None:
             times.append(found.milliseconds)
         times = times[1:]
         line = f"  {label:32} {statistics.median(times):8.4f} ms, {min(times):.4f} to {max(times):.4f}"
-        if fast:
+        if told:
             clocks = [int(clock) for clock in traced["trace"].get() if clock]
             phases = [f"{(b - a) / 1.98e3:.1f}" for a, b in itertools.pairwise(clocks)]
             line += "; us: " + " ".join(f"{n} {t}" for n, t in zip(PHASES, phases, strict=False))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.components.cuda.afforest import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
+from kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
 from tests.emulation.kernel_library import Launch, library
 from tests.kernels.cuda_case import ZOO, fast_csr, names
 from tests.kernels.test_cuda_components import graph_of

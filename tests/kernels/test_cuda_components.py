@@ -9,12 +9,15 @@ from tests.zoo import ZooGraph, scipy_components
 
 pytestmark = pytest.mark.gpu
 
-TUNINGS = (
-    {},
-    {"rounds": 1, "probes": 0},
-    {"prune": False, "probes": 2},
-    {"giant": "first", "probes": 0},
-    {"block": 1024, "probes": 0, "rounds": 2},
+WAYS = (
+    ("afforest", {}),
+    ("afforest", {"rounds": 2}),
+    ("afforest", {"block": 256}),
+    ("afforest_tiles", {}),
+    ("afforest_tiles", {"rounds": 1, "probes": 0}),
+    ("afforest_tiles", {"prune": False, "probes": 2}),
+    ("afforest_tiles", {"giant": "first", "probes": 0}),
+    ("afforest_tiles", {"block": 1024, "probes": 0, "rounds": 2}),
 )
 
 
@@ -60,10 +63,10 @@ def tiles() -> list[ZooGraph]:
 def test_components(graph, index, symmetric) -> None:
     offsets, columns = fast_csr(graph, symmetric=symmetric, index=index)
     expected = scipy_components(offsets, columns)
-    for tuning in TUNINGS:
-        result = components(*on_device(offsets, columns), symmetric=symmetric, strategy="afforest", **tuning)
+    for strategy, tuning in WAYS:
+        result = components(*on_device(offsets, columns), symmetric=symmetric, strategy=strategy, **tuning)
         assert result.component.dtype == index
-        numpy.testing.assert_array_equal(result.component.get(), expected, err_msg=str(tuning))
+        numpy.testing.assert_array_equal(result.component.get(), expected, err_msg=f"{strategy} {tuning}")
 
 
 def test_millions_of_tiny_components() -> None:
@@ -81,11 +84,9 @@ def test_millions_of_tiny_components() -> None:
     expected = cupy.empty(n, cupy.uint32)
     for groups in (pairs, triples):
         expected[groups] = groups.min(axis=1, keepdims=True)
-    for tuning in TUNINGS:
-        found = components(
-            rows.row_offsets, rows.column_indices, symmetric=True, strategy="afforest", **tuning
-        )
-        assert bool((found.component == expected).all()), tuning
+    for strategy, tuning in WAYS:
+        found = components(rows.row_offsets, rows.column_indices, symmetric=True, strategy=strategy, **tuning)
+        assert bool((found.component == expected).all()), f"{strategy} {tuning}"
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -97,4 +98,4 @@ def test_what_cannot_be_is_refused() -> None:
         ({"giant": "last"}, "sampled or first"),
     ):
         with pytest.raises(ValueError, match=message):
-            components(*csr, symmetric=True, strategy="afforest", **tuning)
+            components(*csr, symmetric=True, strategy="afforest_tiles", **tuning)

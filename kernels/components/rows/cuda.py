@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy
 
 from kernels.components import ComponentsResult
-from kernels.components.cuda.afforest import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
+from kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 from kernels.layouts import device_rows
 
@@ -36,7 +36,7 @@ def prepare(
     symmetric : whether every arc has its reverse; without it no row is skipped.
     rounds : first neighbours of every vertex that are kept on the device and joined before any row is read,
         1 to 4; Sutton et al. take 2.
-    giant, prune : as for `kernels.components.cuda.afforest.components`.
+    giant, prune : as for `kernels.components.cuda.afforest_tiles.components`.
 
     Raises ValueError for a value that a parameter cannot have.
 
@@ -106,7 +106,7 @@ class EncodedComponents:
     def run(self, trace: Any = None) -> ComponentsResult:
         """Find the components; the labels are valid until the next call.
 
-        `trace` is as for `kernels.components.cuda.afforest.components`.
+        `trace` is as for `kernels.components.cuda.afforest_tiles.components`.
         """
         import cupy
 

@@ -1,12 +1,12 @@
-// Afforest over rows in any layout, in device memory or in pinned host memory: what kernels/components/afforest.cu
-// does, with rows that are decoded where they are read.
+// Afforest over rows in any layout, in device memory or in pinned host memory: what
+// kernels/components/afforest_tiles.cu does, with rows that are decoded where they are read.
 //
 // `read_heads` decodes the first `planes` neighbours of every vertex, once for any number of searches. Tiles and
 // neighbour rounds look at those alone, in device memory. Then rows are read that lie outside the largest
 // component, in ascending order, a lane per row where they are short, else a warp per unit.
 //
 // Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; heads VERTEX (planes, vertices), NO_VERTEX where a
-// row has fewer; hubs VERTEX (room); component, linked, roots, counters and the grid as in afforest.cu.
+// row has fewer; hubs VERTEX (room); component, linked, roots, counters and the grid as in afforest_tiles.cu.
 //
 // variants LAYOUT: csr varint blocks elias_fano
 // variants VERTEX: u32 u64
