@@ -10,6 +10,10 @@ import pytest
 from kernels.generate import generate
 from pipeline.store import Cache
 from stages.artifacts import Graph
+from stages.compress import STAGE as COMPRESS
+from stages.compress import CompressParameters
+from stages.context import PlainContext
+from stages.stage import Machine
 
 CHILD = """
 import json, sys
@@ -61,10 +65,28 @@ def graphs(tmp_path_factory):
         )
         with cache.writer() as writer:
             stored[scale] = writer.publish(graph).id
+        for codec in ("varint", "blocks") if scale != 16 else ():
+            machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)
+            compressed = COMPRESS.run(PlainContext(machine), CompressParameters(codec=codec), input=graph)
+            with cache.writer() as writer:
+                stored[scale, codec] = writer.publish(compressed).id
     return root, stored
 
 
-@pytest.mark.parametrize(("algorithm", "scale"), [("bfs", 13), ("bfs", 16), ("bfs", 18), ("components", 18)])
+@pytest.mark.parametrize(
+    ("algorithm", "scale"),
+    [
+        ("bfs", 13),
+        ("bfs", 16),
+        ("bfs", 18),
+        ("components", 18),
+        ("bfs", (13, "varint")),
+        ("bfs", (18, "varint")),
+        ("bfs", (13, "blocks")),
+        ("bfs", (18, "blocks")),
+    ],
+    ids=str,
+)
 def test_the_peak_is_what_is_stated(graphs, algorithm, scale):
     root, stored = graphs
     parameters = {"algorithm": algorithm} | ({"sources": {"random": 2}} if algorithm == "bfs" else {})
@@ -76,5 +98,5 @@ def test_the_peak_is_what_is_stated(graphs, algorithm, scale):
     )
     need, peak = json.loads(done.stdout)
     assert peak <= 1.3 * need
-    # Half of the constant part goes where the kernels come compiled from the disk.
-    assert need <= 1.3 * peak + 60e6
+    # Most of the constant part goes where the kernels come compiled from the disk; decoders add to it.
+    assert need <= 1.3 * peak + (80e6 if isinstance(scale, tuple) else 60e6)
