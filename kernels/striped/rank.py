@@ -21,6 +21,9 @@ from kernels.striped.steps import (
     scatter_block,
 )
 
+BINS_ALONE = 1 << 12
+"""Vertices of a bin up to which one thread contracts it, without asking whether more would help."""
+
 
 class Bins:
     """What a level sends, by rank, and what was dropped before: arrays that nobody writes again."""
@@ -156,8 +159,11 @@ class StripedRankSearch:
 
     def receive(self, sender: int, ids: NDArray[Any], tails: NDArray[Any]) -> None:
         """Contract one rank's bin: look up the status of its vertices and claim the unvisited."""
+        if not len(ids):
+            return
         told = (ids, tails, self.ranks, sender, self.level, self.distance, self.predecessor, self.tree)
-        blocks = even_blocks(len(ids))
+        # Cutting takes longer than the work of a small bin, and most levels of a deep graph have such.
+        blocks = even_blocks(len(ids)) if len(ids) > BINS_ALONE else []
         if len(blocks) > 1:
             run_blocks(lambda a, b: contract_block(a, b, *told, self._fresh, self._marker), blocks)
         else:

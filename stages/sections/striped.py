@@ -51,8 +51,11 @@ class StripedRun:
 
     @property
     def culling(self) -> str:
-        """The options that were given."""
-        return ", ".join(f"{name}={value}" for name, value in self.one.asked["tuning"].items())
+        """The options that were given, in words."""
+        tuning = self.one.asked["tuning"]
+        left_out = [name.replace("_", " ") for name, value in tuning.items() if value is False]
+        told = [f"{name}={value}" for name, value in tuning.items() if value is not False]
+        return ", ".join([*told, *([f"no {' or '.join(left_out)}"] if left_out else [])])
 
     @property
     def rate(self) -> float | None:

@@ -92,6 +92,7 @@ def test_no_option_changes_what_is_found(name: str, output: str) -> None:
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 def test_threads_find_the_same(name: str, index: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernels.row_blocks.LEAST_WORK", 64)
+    monkeypatch.setattr("kernels.striped.rank.BINS_ALONE", 64)
     offsets, columns = fast_csr(rmat(11), symmetric=True)
     columns = columns.astype(index)
     source = int(numpy.argmax(numpy.diff(offsets)))

@@ -98,7 +98,7 @@ def test_what_is_sent_and_what_is_not() -> None:
         ),
     ]
     data = sections(members)["What is sent over stripes, and what is not"]["data"]
-    assert list(data) == ["a", "a (bitmask=False, local_duplicates=False)"]
+    assert list(data) == ["a", "a (no bitmask or local duplicates)"]
     assert data["a"] == pytest.approx(dict(zip(ENDS, (0.3, 0.1, 0.4, 0.2), strict=True)))
     assert list(data.values())[1] == pytest.approx(dict(zip(ENDS, (0.0, 0.0, 0.6, 0.4), strict=True)))
 

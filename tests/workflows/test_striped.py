@@ -48,7 +48,7 @@ def test_both_figures(tmp_path: Path) -> None:
     ends = sections["What is sent over stripes, and what is not"]["data"]
     dropped = {name: told["local duplicate"] + told["in the bitmask"] for name, told in ends.items()}
     assert dropped["kron"] > 0.5
-    assert dropped["kron (bitmask=False, local_duplicates=False)"] == 0
+    assert dropped["kron (no bitmask or local duplicates)"] == 0
     table = sections["Searches over stripes"]
     # Two graphs with two counts of ranks and two outputs, four uniform ones, two without culling.
     assert len(table["rows"]) == 8 + 8 + 2
