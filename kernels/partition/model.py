@@ -1,7 +1,8 @@
 """A cost model of a search over p ranks on h hosts (Pan, Pearce, Owens 2018, sections IV-B and V).
 
 Time is local work, delegates' masks, normal vertices and meetings, one after the other: nothing is taken to
-overlap. Volumes are the paper's: d / 8 bytes for a mask and 4 for each nn arc, of which (p - 1) / p are cut.
+overlap. Volumes are the paper's: a bit for each delegate, in words of 8 bytes, and 4 bytes for each nn arc,
+of which (p - 1) / p are cut.
 On a host every rank reads the other ranks' masks; between hosts masks go up and down a tree.
 """
 
@@ -78,7 +79,7 @@ def predict(
         raise ValueError(f"{ranks} ranks do not make {hosts} equal hosts")
     how = searching or Searching()
     here = ranks // hosts
-    mask = division.delegates / 8
+    mask = 8 * math.ceil(division.delegates / 64)
     # Normal vertices: ids that all ranks send, those that stay on a host, those that leave one.
     cut = 4 * division.nn * (ranks - 1) / ranks
     stay, leave = cut * (here - 1) / max(1, ranks - 1), cut * (ranks - here) / max(1, ranks - 1)

@@ -98,10 +98,10 @@ def test_every_section_is_there_and_drawn(study: dict[str, Artifact], sections: 
 
 def test_thresholds_divide_vertices_and_arcs(sections: Sections) -> None:
     data = sections["Vertices and arcs over degree thresholds"]["data"]
-    assert set(data) == {"8", "10"}
+    assert set(data) == {"scale=8", "scale=10"}
     graph = graph_of(10)
     degrees = numpy.diff(graph.row_offsets)
-    told = data["10"]
+    told = data["scale=10"]
     for place, threshold in enumerate(told["threshold"]):
         share = 100 * (degrees > threshold).mean()
         assert told["delegates, of the vertices"][place] == pytest.approx(share)
@@ -138,12 +138,12 @@ def test_the_band_holds_what_keeps_both_few() -> None:
 
 
 def test_memory_is_told_as_stored_and_by_the_formula(study: dict[str, Artifact], sections: Sections) -> None:
-    data = sections["Memory of partitions against table I"]["data"]["10"]
+    data = sections["Memory of partitions against table I"]["data"]["scale=10"]
     parts = study["parts[scale=10,ranks=3,threshold=8]"]
     assert isinstance(parts, Partition)
     told = parts.statistics
     stored = next(
-        value for name, (threshold, value) in data["stored"].items() if "3" in name and threshold == 8
+        value for name, (threshold, value) in data["stored"].items() if "ranks=3" in name and threshold == 8
     )
     assert stored == (told["bytes"] + told["list_bytes"]) / parts.arc_count
     at_eight = next(value for threshold, value in data["formula"]["3"] if threshold == 8)
@@ -165,7 +165,7 @@ def test_measurements_alone_tell_their_partitions(study: dict[str, Artifact], se
 def test_suggestions_fit_their_graphs(sections: Sections) -> None:
     found = sections
     table = found["Suggested degree thresholds"]
-    assert column(table, "graph") == ["8"] * 5 + ["10"] * 5
+    assert column(table, "graph") == ["scale=8"] * 5 + ["scale=10"] * 5
     assert column(table, "ranks") == [1, 3, 8, 64, 1024] * 2
     assert column(table, "hosts")[:5] == [1, 1, 1, 8, 128]
     for delegates, nn in zip(column(table, "delegates, %"), column(table, "nn arcs, %"), strict=True):
@@ -199,6 +199,17 @@ def test_options_are_named() -> None:
     assert column(table, "options") == ["", "direction_optimized=false, reduction=blocking"]
     backward = column(table, "levels with a backward visit")
     assert backward[1] == 0
+
+
+def test_masks_that_are_sent_whole_are_predicted_to_the_byte() -> None:
+    _, whole = ran(graph_of(9), 3, 60, changed_only=False)
+    _, alone = ran(graph_of(9), 1, 60)
+    table = sections_of({"bfs[ranks=1]": alone, "bfs[ranks=3]": whole})["Predicted against measured"]
+    assert column(table, "mask bytes predicted") == pytest.approx(column(table, "mask bytes"))
+    assert column(table, "mask bytes")[1] > 0
+    # Every cut arc of the vertices that are reached is sent once.
+    sent, predicted = column(table, "vertex bytes")[1], column(table, "vertex bytes predicted")[1]
+    assert sent == pytest.approx(predicted, rel=0.2)
 
 
 def test_predictions_rest_on_the_run_with_the_fewest_ranks(study: dict[str, Artifact]) -> None:

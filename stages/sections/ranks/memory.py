@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import INK, PALETTE, draw_panels
@@ -28,6 +28,8 @@ def table_bytes(graph: SplitGraph, division: Division, ranks: int) -> int:
 def memory_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     """Draw bytes for each arc over thresholds: the formula for each number of ranks, and what is stored."""
     drawn = graphs[:MAX_GRAPHS]
+    counts = sorted({ranks for graph in drawn for ranks in _counts(graph)})
+    colors = {ranks: PALETTE[place % len(PALETTE)] for place, ranks in enumerate(counts)}
     return {
         "kind": "figure",
         "title": "Memory of partitions against table I",
@@ -38,7 +40,7 @@ def memory_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
             "paper's result; CSR without degree separation takes 8 n + 8 m."
         ),
         "svg": draw_panels(
-            [(graph.name, _painter(graph)) for graph in drawn],
+            [(graph.name, _painter(graph, colors)) for graph in drawn],
             columns=2,
             height=2.6,
             across="degree threshold",
@@ -71,11 +73,13 @@ def _stored(split: Split) -> float:
     return float(split.statistics["bytes"] + split.statistics["list_bytes"]) / split.arcs
 
 
-def _painter(graph: SplitGraph) -> Callable[[Any], None]:
+def _counts(graph: SplitGraph) -> list[int]:
+    few = len(graph.ranks) <= MAX_COUNTS
+    return graph.ranks if few else [*graph.ranks[: MAX_COUNTS - 1], graph.ranks[-1]]
+
+
+def _painter(graph: SplitGraph, colors: Mapping[int, str]) -> Callable[[Any], None]:
     curve = [each for each in graph.divisions if each.threshold > 0]
-    counts = (
-        graph.ranks if len(graph.ranks) <= MAX_COUNTS else [*graph.ranks[: MAX_COUNTS - 1], graph.ranks[-1]]
-    )
 
     def paint(axes: Any) -> None:
         for height, name, style in (
@@ -84,8 +88,8 @@ def _painter(graph: SplitGraph) -> Callable[[Any], None]:
             (GOAL, "a third of the edge list", ":"),
         ):
             axes.axhline(height, color=INK, lw=0.9, ls=style, alpha=0.6, label=name)
-        for place, ranks in enumerate(counts):
-            color = PALETTE[place]
+        for ranks in _counts(graph):
+            color = colors[ranks]
             x = [each.threshold for each in curve]
             y = [table_bytes(graph, each, ranks) / graph.arcs for each in curve]
             own = [split for split in graph.splits if split.ranks == ranks]

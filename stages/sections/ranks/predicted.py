@@ -8,9 +8,8 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import INK, PALETTE, draw, legend_above
-from stages.sections.ranks.splits import Split, split_of
+from stages.sections.ranks.splits import Split, run_names, split_of
 from stages.sections.ranks.times import in_turns, sent, spent
-from stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
     from kernels.partition.machines import Machine
@@ -159,7 +158,7 @@ def _table(found: Sequence[Compared]) -> dict[str, Any]:
 
 
 def _figure(found: Sequence[Compared]) -> dict[str, Any]:
-    names = short_labels([each.label for each in found])
+    names = run_names([each.label for each in found])
     kinds = {
         "local computation": [
             (computed(each.one), 1e3 * each.prediction.local) for each in found if not each.fitted

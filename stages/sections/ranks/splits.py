@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.studies import graph_names, short_labels
+from stages.sections.studies import coordinates, graph_names, short_labels
 
 if TYPE_CHECKING:
     from kernels.partition.census import Division
@@ -96,6 +96,25 @@ def split_of(label: str, one: Any) -> Split | None:
     return Split(label, label, {"vertices": vertices, "arcs": arcs}, ranks, threshold, symmetric, statistics)
 
 
+def named_values(name: str, label: str) -> str:
+    """Put the names of axes to those parts of a short name that are bare numbers, such as `ranks=4`."""
+    at = coordinates(label)
+    parts = []
+    for part in name.split(", "):
+        axis = next((axis for axis, value in at.items() if value == part), None)
+        if axis is not None and part.replace(".", "").isdigit():
+            parts.append(f"{axis}={part}")
+            del at[axis]
+        else:
+            parts.append(part)
+    return ", ".join(parts)
+
+
+def run_names(labels: Sequence[str]) -> list[str]:
+    """Name stage runs shortly, by axes and values where these are numbers."""
+    return [named_values(name, label) for name, label in zip(short_labels(labels), labels, strict=True)]
+
+
 def splits_of(members: Sequence[tuple[str, Any]]) -> list[SplitGraph]:
     """Group partitions and partitioned searches by their graphs; each partition counts once."""
     from kernels.partition.census import Division
@@ -105,7 +124,7 @@ def splits_of(members: Sequence[tuple[str, Any]]) -> list[SplitGraph]:
         split = split_of(label, one)
         if split is not None:
             found.setdefault(split.key, split)
-    names = short_labels([split.label for split in found.values()])
+    names = run_names([split.label for split in found.values()])
     groups: dict[tuple[Any, ...], list[Split]] = {}
     for name, split in zip(names, found.values(), strict=True):
         named = Split(**{**vars(split), "name": name})
@@ -113,7 +132,7 @@ def splits_of(members: Sequence[tuple[str, Any]]) -> list[SplitGraph]:
     titles = graph_names([[(split.label, split) for split in group] for group in groups.values()])
     return [
         SplitGraph(
-            title,
+            named_values(title, group[0].label),
             tuple(group),
             tuple(Division(**each) for each in group[0].statistics["thresholds"]),
         )

@@ -7,7 +7,7 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above, thinned
-from stages.sections.studies import short_labels
+from stages.sections.ranks.splits import run_names
 
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
@@ -118,7 +118,7 @@ def _table(runs: Runs) -> dict[str, Any]:
 
 
 def _bars(runs: Runs) -> dict[str, Any]:
-    names = short_labels([label for label, _ in runs])
+    names = run_names([label for label, _ in runs])
     parts = [spent(one) for _, one in runs]
     whole = [median(search["milliseconds"] for search in one.searches) for _, one in runs]
 
@@ -165,7 +165,7 @@ def typical_search(one: Measurement) -> Mapping[str, Any]:
 
 
 def _levels(runs: Runs) -> dict[str, Any]:
-    names = short_labels([label for label, _ in runs])
+    names = run_names([label for label, _ in runs])
     told = [typical_search(one)["ranks"] for _, one in runs]
     return {
         "kind": "figure",
