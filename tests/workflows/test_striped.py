@@ -13,6 +13,7 @@ from kernels.bfs import prepare as prepare_csr
 from kernels.striped import prepare, stripe
 from pipeline.cli import main
 from tests.kernels.cuda_case import fast_csr
+from tests.pipeline.test_partition_cluster import gravel, outputs
 from tests.workflows.real_graphs import graph_files, read
 from tests.zoo import ZooGraph, needs_data
 
@@ -54,14 +55,34 @@ def test_both_figures(tmp_path: Path) -> None:
     assert len(table["rows"]) == 8 + 8 + 2
 
 
-def test_ranks_on_workers_of_their_own(tmp_path: Path) -> None:
-    some = ["graph=kron", "ranks=3", "output=distance", "vertices=60", "degree=4", "culling=none"]
-    words = [word for one in some for word in ("--where", one)]
-    sections = report(tmp_path, "--cluster", "local", "--workers", "3", *words)
-    rows = sections["Searches over stripes"]["rows"]
-    assert [row[1] for row in rows] == [3, 3, 3]
-    notes = sections["Traversal times and rates"]["about"]
-    assert "took turns" not in notes
+CLUSTER = """
+workflow: stripes
+matrix: {ranks: [1, 2, 3, 4, 7]}
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 10, edge_factor: 8, seed: 5}}}
+  graph: {stage: symmetrize, input: edges}
+  split: {stage: partition, input: graph, ranks: "${ranks}", scheme: striped}
+  bfs:   {stage: traverse, input: split, sources: {random: 4, seed: 3}}
+  check: {stage: verify, graph: graph, traversal: bfs}
+"""
+
+
+def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
+    file, root = tmp_path / "stripes.yaml", tmp_path / "cache"
+    file.write_text(CLUSTER)
+    common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "7"]
+    assert gravel("run", str(file), *common) == 0
+    found = outputs(root)
+    assert len(found) == 5
+    (single,) = [traversal for key, (traversal, _) in found.items() if "=1" in key]
+    for key, (traversal, measurement) in found.items():
+        ranks = int(key.split("ranks=")[1].rstrip("]"))
+        assert numpy.array_equal(traversal.distance, single.distance)
+        assert numpy.array_equal(traversal.predecessor, single.predecessor)
+        assert measurement.strategy == "striped"
+        if ranks > 1:
+            assert f"each of {ranks} ranks on its own worker" in measurement.reason
+            assert all(sum(one["stripes"]["bytes"]) > 0 for one in measurement.searches)
 
 
 def cases() -> list[object]:
