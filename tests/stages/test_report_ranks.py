@@ -229,6 +229,9 @@ def test_predictions_rest_on_the_run_with_the_fewest_ranks(study: dict[str, Arti
     again = predict(base.split.division, machine=machine, searching=how, **facts)
     assert again.local == pytest.approx(base.prediction.local)
     assert last.prediction.vertex_bytes == pytest.approx(4 * last.split.division.nn * 2 / 3)
+    # One fit serves all graphs, or growing ones would be compared with themselves.
+    every = compare([(label, one) for label, one in study.items() if isinstance(one, Measurement)])
+    assert [each.fitted for each in every] == [True] + [False] * 7
     figure = sections_of(dict(runs))["Model against measurement"]
     assert figure["data"]["predicted_local"][0] == pytest.approx(measured)
     assert "Predicted against measured" not in sections_of(dict(runs[:1]))

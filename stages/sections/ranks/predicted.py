@@ -68,14 +68,14 @@ def searching_of(one: Measurement, symmetric: bool) -> Searching:
 
 
 def compare(runs: Sequence[tuple[str, Measurement]]) -> list[Compared]:
-    """Predict every run from the local rate of the one with the fewest ranks on its graph and backend."""
+    """Predict every run from the local rate of the one with the fewest ranks on its backend."""
     from kernels.partition.model import calibrated, predict
 
-    groups: dict[tuple[str, str], list[tuple[str, Split, Measurement]]] = {}
+    groups: dict[str, list[tuple[str, Split, Measurement]]] = {}
     for label, one in runs:
         split = split_of(label, one) if "partition" in one.graph and one.searches else None
         if split is not None and (told(one) or split.ranks == 1) and computed(one) > 0:
-            groups.setdefault((one.graph["digest"], one.backend), []).append((label, split, one))
+            groups.setdefault(one.backend, []).append((label, split, one))
     found = []
     for group in groups.values():
         base_label, base, first = min(group, key=lambda run: run[1].ranks)
@@ -133,7 +133,7 @@ def _table(found: Sequence[Compared]) -> dict[str, Any]:
         "kind": "table",
         "title": "Predicted against measured",
         "about": (
-            "The cost model's local rates are fitted to the local computation of one run of each graph, that "
+            "The cost model's local rates are fitted to the local computation of one run, the first of those "
             "with the fewest ranks; levels and those with masks are as measured. A whole search "
             "is compared where its ranks ran at once. Masks are predicted whole, though only words that "
             "changed may be sent."
