@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -100,6 +102,17 @@ def test_a_stranger_without_the_key_is_turned_away() -> None:
     with pytest.raises((AuthenticationError, EOFError, OSError)):
         Client(hub.invitation(0).address, authkey=b"guess")
     assert gather(hub, exchange, [1])[0][0]
+    hub.close()
+
+
+def test_small_messages_do_not_wait_for_each_other_on_either_side() -> None:
+    hub = Hub("127.0.0.1", 1)
+    member = SocketRank(hub.invitation(0))
+    member.barrier()
+    for connection in (member._connection, hub._members[0]):
+        with socket.socket(fileno=os.dup(connection.fileno())) as own:
+            assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    member.leave(None)
     hub.close()
 
 
