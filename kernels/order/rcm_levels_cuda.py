@@ -16,8 +16,8 @@ WIDE = "kernels/order/rcm_wide.cu"
 CHUNK, SIDES, TALLY_WORDS, STATE_WORDS = 2048, 3, 4, 6  # as in those files
 
 SOLO = 512
-"""Vertices of a level that one block takes alone. Measured on an H200 for USA-road-NE: 70 ms with 512 and 83 ms
-with 2048."""
+"""Vertices of a level that one block takes alone. Measured on an H200 for USA-road-NE: 70 ms with 512 and
+83 ms with 2048."""
 
 MOST_ARCS = 1 << 22
 """Arcs of a level beyond which a sweep of all rows, a few hundred microseconds, costs less than walking the
