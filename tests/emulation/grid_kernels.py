@@ -1,0 +1,130 @@
+"""Cooperative kernels with dynamic shared memory, compiled for the CPU, and a CuPy for their callers."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import tempfile
+import types
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from kernels.cuda.source import compiler_options, read_source
+from tests.emulation.kernel_library import HERE, _without_assembly
+
+_KERNEL = re.compile(r'extern "C" void\s+(\w+)\s*\(([^{]*?)\)\s*\{')
+_FLAGS = ("-std=c++17", "-fpermissive", "-w")
+BLOCKS, THREADS = 2, 64
+ARENA_WORDS = 1 << 15
+"""64-bit words of shared memory of a block: what `SHARED_BYTES` promises."""
+SHARED_BYTES = 8 * ARENA_WORDS
+
+_BEFORE = """
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
+"""
+_WRAPPER = """
+static void call_{name}(void** arguments) {{ {name}({unpacked}); }}
+extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) {{
+    emulated::Grid grid;
+    for (unsigned b = 0; b < blocks; ++b)
+        grid.blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
+    for (auto& block : grid.blocks) block.join();
+}}
+"""
+
+
+def _wrapper(name: str, parameters: str) -> str:
+    kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in parameters.split(",")]
+    unpacked = ", ".join(f"*static_cast<{kind}*>(arguments[{i}])" for i, kind in enumerate(kinds))
+    return _WRAPPER.format(name=name, unpacked=unpacked)
+
+
+@cache
+def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
+    text = _without_assembly(read_source(path))
+    defined = [
+        option for option in compiler_options(read_source(path), dict(macros)) if option.startswith("-D")
+    ]
+    shared = f"alignas(16) static thread_local u64 shared_words[{ARENA_WORDS}];\n#define arena shared_words"
+    text = text.replace("extern __shared__ u64 arena[];", shared)
+    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{_BEFORE}\n{text}'
+    folder = Path(tempfile.mkdtemp(prefix="gravel-grid-"))
+    file, target = folder / "kernels.cpp", folder / "kernels.so"
+    file.write_text(source)
+    expanded = subprocess.run(
+        ["g++", *_FLAGS, *defined, "-E", "-P", str(file)], check=True, capture_output=True, text=True
+    ).stdout
+    file.write_text(source + "".join(_wrapper(*kernel) for kernel in _KERNEL.findall(expanded)))
+    built = ["-O1", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing", str(file), "-o", str(target)]
+    subprocess.run(["g++", *_FLAGS, *defined, *built], check=True)
+    return ctypes.CDLL(str(target))
+
+
+class GridKernel:
+    """A kernel that is launched with `BLOCKS` blocks of at most `THREADS`, whatever was asked for."""
+
+    max_dynamic_shared_size_bytes = 0
+    max_threads_per_block = THREADS
+
+    def __init__(self, loaded: ctypes.CDLL, name: str) -> None:
+        self._run = getattr(loaded, f"run_{name}")
+
+    def __call__(self, grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
+        assert shared_mem <= SHARED_BYTES
+        values: list[Any] = []
+        for given in arguments:
+            if isinstance(given, numpy.ndarray):
+                values.append(ctypes.c_uint64(given.ctypes.data))
+            elif isinstance(given, numpy.float64):
+                values.append(ctypes.c_double(float(given)))
+            else:
+                values.append(ctypes.c_uint64(int(given)))
+        pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        self._run(min(grid[0], BLOCKS), min(block[0], THREADS), pointers)
+
+
+def load(path: str, **macros: object) -> Any:
+    """Stand for `kernels.cuda.load`."""
+    loaded = _compiled(path, tuple(sorted(macros.items())))
+    return types.SimpleNamespace(get_function=lambda name: GridKernel(loaded, name))
+
+
+class Array(numpy.ndarray):
+    """A NumPy array that counts as CuPy's."""
+
+    def get(self) -> numpy.ndarray:
+        return numpy.array(self)
+
+
+Array.__module__ = "cupy"
+
+
+def on_device(values: Any) -> Array:
+    return numpy.array(values).view(Array)
+
+
+def _empty(shape: Any, dtype: Any = numpy.float64) -> Array:
+    # What was never written must not look like zero.
+    return on_device(numpy.full(shape, 0x5A5A5A5A, numpy.int64).astype(dtype))
+
+
+def _placed(make: Any) -> Any:
+    return lambda *given, **named: on_device(make(*given, **named))
+
+
+def cupy() -> types.ModuleType:
+    """Make the part of CuPy that a search of encoded rows uses."""
+    fake: Any = types.ModuleType("cupy")
+    fake.empty = _empty
+    for name in ("zeros", "full", "arange", "clip"):
+        fake.__dict__[name] = _placed(getattr(numpy, name))
+    for name in ("int32", "int64", "uint32", "uint64"):
+        fake.__dict__[name] = getattr(numpy, name)
+    device = types.SimpleNamespace(synchronize=lambda: None, attributes={"ClockRate": 1})
+    fake.cuda = types.SimpleNamespace(Device=lambda: device)
+    return fake

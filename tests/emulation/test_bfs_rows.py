@@ -1,0 +1,59 @@
+"""The search of encoded rows, on CPU threads, against SciPy: two blocks that race, over small graphs."""
+
+import shutil
+import sys
+
+import numpy
+import pytest
+
+from kernels.bfs.rows import prepare
+from kernels.layouts import LAYOUTS, EncodedRows, encode
+from tests.emulation import grid_kernels
+from tests.kernels.conformance import check, csr_of, sources_of
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.test_bfs_rows import TUNINGS
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
+STEPS = ("pull_uncached", "alternate", "flood_and_pull", "push", "team_spills")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
+    monkeypatch.setattr("kernels.cuda.load", grid_kernels.load)
+    for name, stand_in in {
+        "load": grid_kernels.load,
+        "resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "shared_bytes": lambda: grid_kernels.SHARED_BYTES,
+        "event_milliseconds": lambda work: work() or 1.0,
+    }.items():
+        monkeypatch.setattr(f"kernels.bfs.rows.cuda.search.{name}", stand_in)
+
+
+def search(csr, layout, output, *, strategy="direction_optimizing", symmetric=True, **constants) -> None:
+    rows = encode(layout, *csr)
+    arrays = {name: grid_kernels.on_device(array) for name, array in rows.arrays.items()}
+    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    made = prepare(placed, strategy=strategy, symmetric=symmetric, output=output, **constants)
+    for source in sources_of(len(csr[0]) - 1, 2):
+        check(made.run(source), csr, source, output)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_every_step(layout, index) -> None:
+    skewed = fast_csr(rmat(8, 8), symmetric=True, index=index)
+    narrow = index is numpy.uint32
+    for csr in [*(csr_of(name, True, index) for name in SMALL), skewed] if narrow else [skewed]:
+        for constants in ({}, *(TUNINGS[name] for name in STEPS)):
+            for output in ("both", "distance") if narrow else ("both",):
+                search(csr, layout, output, **constants)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_top_down_on_directed_graphs(layout) -> None:
+    csr = fast_csr(rmat(8, 8), symmetric=False)
+    for constants in ({}, {"team_limit": 0}, {"team_blocks": 1}):
+        search(csr, layout, "both", strategy="top_down", symmetric=False, **constants)
