@@ -2,11 +2,10 @@
 
     python -m tests.benchmarks.compressed kron22 kron24 uniform cnr-2000.graph-txt --layouts varint,blocks
 
-A graph is a name or a file as `tests.benchmarks.deep` takes it. The columns are searched by
-`direction_optimizing`, the rows by `direction_optimizing` (`--strategies`). Every
-search's distances and predecessors are compared with those of the columns. Times are medians over sources of
-CUDA events around the launch; bits per arc count the stream, in brackets with the rows' offsets and whatever
-else lies beside it.
+A graph is a name or a file as `tests.benchmarks.deep` takes it. Columns are searched by
+`direction_optimizing`, rows by that of `kernels.bfs.rows` (`--strategies`). Every search of rows is compared
+with the search of columns, distances and predecessors. Times are medians over sources of CUDA events around
+the launch. Bits per arc count the stream, in brackets with the offsets of rows.
 """
 
 from __future__ import annotations
