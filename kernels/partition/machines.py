@@ -93,13 +93,13 @@ CPU_WORKERS = Machine(
     memory_bandwidth=10e9,
     level_seconds=0.2e-3,
     link_bandwidth=1e9,
-    link_latency=2e-3,
+    link_latency=1.5e-3,
     host_bandwidth=1e9,
-    host_latency=2e-3,
+    host_latency=1.5e-3,
     message_seconds=1e-4,
     ranks_per_host=1,
 )
-"""Processes that talk through Dask. Nothing of it is measured; `kernels.partition.model.calibrated` fits the
-local rates to a run."""
+"""Processes that talk over sockets. Measured is a level of two of them on one machine, 3 ms with hardly any
+work; the rest is assumed, and `kernels.partition.model.calibrated` fits the local rates to a run."""
 
 MACHINES = (H200_PEER, H200_NCCL, P100_RAY, CPU_WORKERS)
