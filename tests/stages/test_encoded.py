@@ -11,7 +11,7 @@ from stages.errors import StageError
 from stages.searching.encoded import edge_ends_of, read_rows, row_offsets_of
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters
-from tests.stages.test_traverse import BACKENDS, GRAPHS, as_graph, check_tree, plain, renumbered, run
+from tests.stages.traverse_case import BACKENDS, GRAPHS, as_graph, check_tree, plain, renumbered, run
 from tests.zoo import scipy_distances
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")

@@ -17,7 +17,7 @@ from stages.searching.need import estimate
 from stages.searching.placing import plan_for
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters, traverse
-from tests.stages.test_traverse import as_graph, compressed, partitioned, plain, renumbered
+from tests.stages.traverse_case import as_graph, compressed, partitioned, plain, renumbered
 from tests.zoo import scipy_distances, zoo
 
 GRAPHS = {graph.name: graph for graph in zoo()}

@@ -17,7 +17,7 @@ from stages.errors import VerificationFailed
 from stages.probe import STAGE, ProbeParameters, probe
 from stages.report import ReportParameters, report
 from stages.stage import Extent, Machine
-from tests.stages.test_traverse import GRAPHS, as_graph, plain, renumbered
+from tests.stages.traverse_case import GRAPHS, as_graph, plain, renumbered
 from tests.zoo import scipy_distances
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 30)
