@@ -1,8 +1,10 @@
 """Compiles every `.cu` file of the tree, in all declared variants, with NVRTC and without a GPU.
 
-    python -m kernels.cuda.compile --arch sm_80 --arch sm_90
+    python -m kernels.cuda.compile --arch sm_90
+    python -m kernels.cuda.compile --arch sm_80 --each-value
 
-Each processor compiles a variant at a time. Prints one line per variant: file, macros, architecture,
+With `--each-value` a file is compiled in as few variants as have every value of every macro once. Each processor
+compiles a variant at a time. Prints one line per variant: file, macros, architecture,
 seconds, and registers, shared and spilled bytes of each kernel as the assembler reports them. Exit status 1
 if any variant fails or spills more than `--most-spilled` bytes.
 """
@@ -19,7 +21,13 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from kernels.cuda.source import compiler_options, each_variant, kernel_files, read_source
+from kernels.cuda.source import (
+    compiler_options,
+    covering_variants,
+    each_variant,
+    kernel_files,
+    read_source,
+)
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _USAGE = re.compile(r"Used (\d+) registers")
@@ -101,11 +109,12 @@ class Job:
         return kept, line if kept else f"{line}; FAILED, at most {self.most_spilled} bytes may be spilled"
 
 
-def _jobs(files: Sequence[str], architectures: Sequence[str], most_spilled: int) -> Iterator[Job]:
-    for path in files:
-        for macros in each_variant(read_source(path)):
-            for architecture in architectures:
-                yield Job(path, macros, architecture, most_spilled)
+def _jobs(chosen: argparse.Namespace) -> Iterator[Job]:
+    variants = covering_variants if chosen.each_value else each_variant
+    for path in chosen.files or kernel_files():
+        for macros in variants(read_source(path)):
+            for architecture in chosen.arch or ["sm_90"]:
+                yield Job(path, macros, architecture, chosen.most_spilled)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -113,10 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kernels.cuda.compile", description=__doc__)
     parser.add_argument("--arch", action="append", help="such as sm_90; may be given more than once")
     # A few spilled words lie outside the inner loops; many mean that a kernel outgrew its block size.
-    parser.add_argument("--most-spilled", type=int, default=128, metavar="BYTES", help="default 128")
+    parser.add_argument("--most-spilled", type=int, default=144, metavar="BYTES", help="default 144")
+    parser.add_argument("--each-value", action="store_true", help="few variants, with each value once")
     parser.add_argument("files", nargs="*", help="kernel files (default: all)")
     chosen = parser.parse_args(arguments)
-    jobs = list(_jobs(chosen.files or kernel_files(), chosen.arch or ["sm_90"], chosen.most_spilled))
+    jobs = list(_jobs(chosen))
     failed = False
     # NVRTC compiles one program at a time in a process.
     workers = max(1, min(len(jobs), os.cpu_count() or 1))

@@ -58,6 +58,13 @@ def compiler_options(text: str, macros: Mapping[str, object]) -> tuple[str, ...]
     return ("--std=c++17", *(f"-D{name}={macros[name]}" for name in sorted(macros)))
 
 
+def covering_variants(text: str) -> Iterator[dict[str, str]]:
+    """As few of a file's variants as have every value of every macro once; {} where it declares none."""
+    declared = declared_variants(text)
+    for i in range(max(map(len, declared.values()), default=1)):
+        yield {name: values[i % len(values)] for name, values in declared.items()}
+
+
 def kernel_files() -> list[str]:
     """Every `.cu` file of the tree, as `read_source` takes it."""
     return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "kernels").rglob("*.cu"))

@@ -5,6 +5,7 @@ import pytest
 from kernels.cuda.compile import compile_variant, kernel_usage, main, spilled_bytes
 from kernels.cuda.source import (
     compiler_options,
+    covering_variants,
     declared_variants,
     each_variant,
     kernel_files,
@@ -38,6 +39,12 @@ def test_a_broken_kernel_is_refused(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("kernels.cuda.source.ROOT", tmp_path)
     with pytest.raises(RuntimeError, match="does not compile"):
         compile_variant("kernels/broken.cu", {}, "sm_90")
+
+
+def test_few_variants_have_every_value() -> None:
+    text = "// variants A: 1 2 3\n// variants B: x y\n"
+    assert list(covering_variants(text)) == [{"A": "1", "B": "x"}, {"A": "2", "B": "y"}, {"A": "3", "B": "x"}]
+    assert list(covering_variants("int x;\n")) == [{}]
 
 
 def test_headers_are_inlined_once(tmp_path, monkeypatch) -> None:
