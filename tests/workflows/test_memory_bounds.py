@@ -160,7 +160,7 @@ DEVICE = {"GRAVEL_FAKE_DEVICES": "2x16GiB"}
 
 
 def test_a_cap_on_the_device_is_planned_with(tmp_path: Path) -> None:
-    """Symmetrize works in ranges of sources; reorder goes back to the host; a search is refused."""
+    """Symmetrize works in ranges; reorder goes back to the host; a search too, or it is refused."""
     text = (
         "workflow: device\nstages:\n"
         "  edges: {stage: ingest, source: {rmat: {scale: 24}}}\n"
@@ -182,7 +182,11 @@ def test_a_cap_on_the_device_is_planned_with(tmp_path: Path) -> None:
     assert ran.code == 0
     assert 0 < capped["graph"] <= 2 << 30
     assert capped["ordered"] == 0
-    ran, _ = plan(text + "  bfs: {stage: traverse, input: graph, sources: {random: 1}}\n", "2GiB")
+    search = "  bfs: {stage: traverse, input: graph, sources: {random: 1}, placement: %s}\n"
+    ran, capped = plan(text + search % "auto", "2GiB")
+    assert ran.code == 0
+    assert 0 < capped["bfs"] <= 2 << 30
+    ran, _ = plan(text + search % "device", "2GiB")
     assert ran.code == 2
     assert "bfs needs" in ran.errors
     assert "of GPU memory" in ran.errors
