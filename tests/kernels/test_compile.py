@@ -1,4 +1,4 @@
-"""Every CUDA kernel compiles without a GPU; `python -m kernels.cuda.compile` compiles every variant."""
+"""CUDA kernels compile without a GPU. `.ci/run` compiles all of them with `python -m kernels.cuda.compile`."""
 
 import pytest
 
@@ -13,6 +13,7 @@ from kernels.cuda.source import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("path", kernel_files())
 def test_the_first_variant_compiles(path: str, architecture: str) -> None:

@@ -67,6 +67,7 @@ stages:
 """
 
 
+@pytest.mark.slow  # the gang is that of delegates, which tests/pipeline/test_partition_cluster.py has
 def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
     file, root = tmp_path / "stripes.yaml", tmp_path / "cache"
     file.write_text(CLUSTER)
