@@ -1,4 +1,4 @@
-"""CUDA kernels compile without a GPU. `.ci/run` compiles all of them with `python -m kernels.cuda.compile`."""
+"""CUDA kernels compile without a GPU; `.ci/run` compiles all with `python -m kernels.cuda.compile`."""
 
 import pytest
 
