@@ -149,6 +149,8 @@ def all_stages() -> dict[str, Stage]:
 
     found: dict[str, Stage] = {}
     for module in pkgutil.iter_modules(stages.__path__):
+        if module.ispkg:  # parts of stages, which take a tenth of a cached run's time to import
+            continue
         stage = getattr(importlib.import_module(f"stages.{module.name}"), "STAGE", None)
         if isinstance(stage, Stage):
             found[stage.name] = stage
