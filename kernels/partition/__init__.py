@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from kernels.partition.assemble import assemble
 from kernels.partition.census import Census, Division, take_census
-from kernels.partition.components import components
+from kernels.partition.components import components, components_of_rank
 from kernels.partition.distribute import build_rank, partition, separate
 from kernels.partition.layout import PartitionedGraph, RankGraph, Separation, Subgraph, from_arrays, to_arrays
 from kernels.partition.machines import Machine
@@ -64,6 +64,7 @@ __all__ = [
     "build_rank",
     "choose_threshold",
     "components",
+    "components_of_rank",
     "from_arrays",
     "partition",
     "predict",

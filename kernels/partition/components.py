@@ -9,130 +9,152 @@ of another rank travel point to point. The labels that no longer change are each
 from __future__ import annotations
 
 import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from kernels.components import ComponentsResult
-from kernels.jit import serial
-from kernels.partition.layout import PartitionedGraph, RankGraph, local_count, row_lengths
+from kernels.exchange import Endpoint, Program, Ticket, Wire, drive, gather, run_in_lock_step, swap
+from kernels.partition.components_rank import ComponentsRank, Pairs
+from kernels.partition.layout import PartitionedGraph
 
 
-@serial
-def _best_neighbours(rows, offsets, columns, row_labels, column_labels, best_rows, best_columns):  # type: ignore[no-untyped-def]
-    """Give both ends of every arc the smaller of what they know and the other end's label."""
-    for row in range(rows):
-        own = row_labels[row]
-        best = best_rows[row]
-        for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
-            column = numpy.int64(columns[arc])
-            best = min(best, column_labels[column])
-            best_columns[column] = min(best_columns[column], own)
-        best_rows[row] = best
+@dataclass(frozen=True)
+class RankComponents:
+    """What one rank knows at the end; vertex v of the graph is entry v // p of rank v mod p."""
+
+    component: NDArray[Any]  # in the type of a vertex
+    milliseconds: float
+    rounds: int
+    delegate_bytes: int  # sent for delegates
+    vertex_bytes: int  # sent for other vertices
 
 
-@serial
-def _keep_smaller(places, values, labels):  # type: ignore[no-untyped-def]
-    changed = False
-    for position in range(len(places)):
-        place = places[position]
-        if values[position] < labels[place]:
-            labels[place] = values[position]
-            changed = True
-    return changed
+class _Exchange:
+    """What the ranks tell each other in a round, and the bytes of it that this rank sends."""
 
+    def __init__(self, end: Endpoint, state: ComponentsRank) -> None:
+        self._end, self._state = end, state
+        self._wanted_there: dict[int, NDArray[Any]] = {}
+        self.delegate_bytes = self.vertex_bytes = 0
 
-class _RankLabels:
-    """One rank's labels: of its own vertices (a delegate's at its owner) and of all delegates."""
+    def ask(self) -> Generator[Ticket, dict[int, Any], None]:
+        """Learn which labels other ranks want every round, where the graph is not symmetric."""
+        state, others = self._state, self._end.others
+        if not state.symmetric:
+            self._wanted_there = yield from swap(self._end, {rank: state.wanted(rank) for rank in others})
 
-    def __init__(self, part: RankGraph, delegates: NDArray[Any], vertex_count: int, ranks: int) -> None:
-        self.part, self.rank, self.ranks = part, part.rank, ranks
-        local = local_count(vertex_count, ranks, part.rank)
-        self.labels = numpy.arange(local, dtype=numpy.int64) * ranks + part.rank
-        self.delegates = delegates
-        self.own = delegates % ranks == part.rank
-        self.own_places = delegates[self.own] // ranks
-        self.grand = self.labels.copy()
-        self.delegate_grand = delegates.copy()
-        lengths = row_lengths(part.nn)
-        self.nn_rows = numpy.repeat(numpy.arange(local, dtype=numpy.int64), lengths)
-        self.nn_targets = part.nn.column_indices.astype(numpy.int64)
-
-    def owned_grand(self) -> NDArray[Any]:
-        """Give this rank's word on the delegates' label's labels: its own delegates', else the largest."""
-        known = numpy.full(len(self.delegates), numpy.iinfo(numpy.int64).max)
-        known[self.own] = self.grand[self.own_places]
-        return known
-
-    def neighbours(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Find the best label around each vertex and delegate along nd, dn and dd arcs."""
-        part, best = self.part, self.grand.copy()
-        best_delegates = self.delegate_grand.copy()
-        local, count = len(self.labels), len(self.delegates)
-        around = (self.grand, self.delegate_grand, best, best_delegates)
-        _best_neighbours(local, *part.nd, *around)
-        _best_neighbours(count, *part.dn, around[1], around[0], around[3], around[2])
-        _best_neighbours(count, *part.dd, around[1], around[1], around[3], around[3])
-        return best, best_delegates
-
-
-def _deliver(vertices: NDArray[Any], values: NDArray[Any], labels: list[NDArray[Any]]) -> None:
-    """Bring (vertex, value) pairs to the vertices' owners, where the smaller values stay in `labels`."""
-    p = len(labels)
-    if p == 1:
-        _keep_smaller(vertices, values, labels[0])
-        return
-    owner = vertices % p
-    for rank, mine in enumerate(labels):
-        to_rank = owner == rank
-        _keep_smaller(vertices[to_rank] // p, values[to_rank], mine)
-
-
-def _look_up(ranks: list[_RankLabels], wanted: list[NDArray[Any]], field: str) -> list[NDArray[Any]]:
-    """Answer every rank's question about one field of any vertices: a request and a reply, both exchanged."""
-    p = len(ranks)
-    answers = []
-    for vertices in wanted:
-        distinct, places = numpy.unique(vertices, return_inverse=True)
-        answer = numpy.empty(len(distinct), numpy.int64)
+    def look_up(self) -> Generator[Ticket, dict[int, Any], NDArray[Any]]:
+        """Give the labels of the own vertices' labels: a request, and a reply."""
+        end, labels, p = self._end, self._state.labels, self._end.size
+        if p == 1:
+            return labels[labels]
+        distinct, places = numpy.unique(labels, return_inverse=True)
         owner = distinct % p
-        for rank in ranks:
-            mine = owner == rank.rank
-            answer[mine] = getattr(rank, field)[distinct[mine] // p]
-        answers.append(answer[places])
-    return answers
+        requests = {rank: (distinct[owner == rank] // p).astype(numpy.uint32) for rank in range(p)}
+        asked = yield from swap(end, {rank: requests[rank] for rank in end.others})
+        kind = self._state.vertex_dtype
+        replies = {rank: labels[wanted].astype(kind) for rank, wanted in asked.items()}
+        self.vertex_bytes += sum(requests[rank].nbytes + replies[rank].nbytes for rank in end.others)
+        answers = yield from swap(end, replies)
+        answers[end.rank] = labels[requests[end.rank]]
+        found = numpy.empty(len(distinct), numpy.int64)
+        for rank, answer in answers.items():
+            found[owner == rank] = answer
+        return found[places]
+
+    def delegates(self) -> Generator[Ticket, dict[int, Any], None]:
+        """Give every rank the labels of the delegates' labels, which their owners know."""
+        state, end = self._state, self._end
+        known = state.grand[state.own_places].astype(state.vertex_dtype)
+        self.delegate_bytes += known.nbytes * len(end.others)
+        for rank, values in enumerate((yield from gather(end, known))):
+            state.delegate_grand[state.delegates % end.size == rank] = values
+
+    def tails(self) -> Generator[Ticket, dict[int, Any], None]:
+        """Bring the labels of the heads of nn arcs to their tails, where the graph is not symmetric."""
+        state, end = self._state, self._end
+        if state.symmetric:
+            return
+        replies = {
+            rank: state.grand[there].astype(state.vertex_dtype) for rank, there in self._wanted_there.items()
+        }
+        self.vertex_bytes += sum(reply.nbytes for reply in replies.values())
+        answers = yield from swap(end, replies)
+        answers[end.rank] = state.grand[state.wanted(end.rank)]
+        for rank, labels in answers.items():
+            state.lower_tails(rank, labels)
+
+    def visit(self) -> Generator[Ticket, dict[int, Any], None]:
+        """Follow all arcs; the reduction of the delegates is under way while nn arcs are visited."""
+        state, end = self._state, self._end
+        delegates = state.visit_delegates()
+        self.delegate_bytes += delegates.nbytes * len(end.others)
+        begun = end.post(dict.fromkeys(end.others, delegates), end.others)
+        normals = state.visit_normals()
+        self.vertex_bytes += sum(normals[rank].nbytes for rank in end.others)
+        arrived = yield from swap(end, {rank: normals[rank] for rank in end.others})
+        for pairs in (*arrived.values(), normals[end.rank]):
+            state.lower(pairs)
+        yield from self.tails()
+        for pairs in (*(yield begun).values(), delegates):
+            state.lower_delegates(pairs)
+
+    def hooks(self) -> Generator[Ticket, dict[int, Any], bool]:
+        """Lower what was the label of a vertex that fell, wherever it lives; say whether any label fell."""
+        state, end, p = self._state, self._end, self._end.size
+        vertices, values = state.settle()
+        owner = vertices % p
+        parcels = {}
+        for rank in range(p):
+            mine = owner == rank
+            places = (vertices[mine] // p).astype(numpy.uint32)
+            parcels[rank] = Pairs(places, values[mine].astype(state.vertex_dtype))
+        self.vertex_bytes += sum(parcels[rank].nbytes for rank in end.others)
+        message = {rank: (len(vertices) > 0, parcels[rank]) for rank in end.others}
+        told = yield from swap(end, message)
+        state.hook(*parcels[end.rank])
+        for _, pairs in told.values():
+            state.hook(*pairs)
+        return len(vertices) > 0 or any(fell for fell, _ in told.values())
 
 
-def _round(ranks: list[_RankLabels], symmetric: bool) -> bool:
-    """Do one round on all ranks; say whether any label fell."""
-    before = [rank.labels for rank in ranks]
-    for rank, grand in zip(ranks, _look_up(ranks, before, "labels"), strict=True):
-        rank.grand = grand
-    delegate_grand = numpy.minimum.reduce([rank.owned_grand() for rank in ranks])
-    for rank in ranks:
-        rank.delegate_grand = delegate_grand
+def components_program(end: Endpoint, state: ComponentsRank) -> Program[RankComponents]:
+    """Find components as one rank; every rank runs this with its own state."""
+    started = time.perf_counter()
+    state.start()
+    exchange = _Exchange(end, state)
+    yield from exchange.ask()
+    rounds, falling = 0, True
+    while falling:
+        state.grand = yield from exchange.look_up()
+        yield from exchange.delegates()
+        yield from exchange.visit()
+        falling = yield from exchange.hooks()
+        rounds += 1
+    return RankComponents(
+        state.labels.astype(state.vertex_dtype),
+        (time.perf_counter() - started) * 1e3,
+        rounds,
+        exchange.delegate_bytes,
+        exchange.vertex_bytes,
+    )
 
-    around = [rank.neighbours() for rank in ranks]
-    best = [vertices for vertices, _ in around]
-    best_delegates = numpy.minimum.reduce([delegates for _, delegates in around])
-    for rank in ranks:
-        _deliver(rank.nn_targets, rank.grand[rank.nn_rows], best)
-    if not symmetric:
-        for rank, mine, values in zip(
-            ranks, best, _look_up(ranks, [rank.nn_targets for rank in ranks], "grand"), strict=True
-        ):
-            _keep_smaller(rank.nn_rows, values, mine)
-    hooks = []
-    for rank, mine in zip(ranks, best, strict=True):
-        mine[rank.own_places] = numpy.minimum(mine[rank.own_places], best_delegates[rank.own])
-        falls = mine < rank.labels
-        hooks.append((rank.labels[falls], mine[falls]))
-        rank.labels = numpy.minimum(rank.labels, mine)
-    changed = any(len(vertices) for vertices, _ in hooks)
-    for vertices, values in hooks:
-        _deliver(vertices, values, [rank.labels for rank in ranks])
-    return changed
+
+def components_of_rank(wire: Wire, state: ComponentsRank) -> RankComponents:
+    """Find components as one rank of a gang; every rank calls this with its own state."""
+    return drive(components_program(Endpoint(wire), state), wire)
+
+
+def joined(ranks: Sequence[RankComponents], milliseconds: float) -> ComponentsResult:
+    """Put the ranks' labels together to those of the graph."""
+    component = numpy.empty(sum(len(rank.component) for rank in ranks), ranks[0].component.dtype)
+    for place, rank in enumerate(ranks):
+        component[place :: len(ranks)] = rank.component
+    return ComponentsResult(component, milliseconds, "partition")
 
 
 def components(graph: PartitionedGraph, *, symmetric: bool) -> ComponentsResult:
@@ -146,12 +168,8 @@ def components(graph: PartitionedGraph, *, symmetric: bool) -> ComponentsResult:
     Returns labels in the dtype of the delegate list, with the time of all rounds.
 
     """
+    n, p = graph.vertex_count, graph.ranks
+    ranks = [ComponentsRank(part, graph.delegates, n, p, symmetric=symmetric) for part in graph.parts]
     started = time.perf_counter()
-    delegates = graph.delegates.astype(numpy.int64)
-    ranks = [_RankLabels(part, delegates, graph.vertex_count, graph.ranks) for part in graph.parts]
-    while _round(ranks, symmetric):
-        pass
-    labels = numpy.empty(graph.vertex_count, graph.delegates.dtype)
-    for rank in ranks:
-        labels[rank.rank :: graph.ranks] = rank.labels
-    return ComponentsResult(labels, (time.perf_counter() - started) * 1e3, "partition")
+    found = run_in_lock_step(lambda end: components_program(end, ranks[end.rank]), p)
+    return joined(found, (time.perf_counter() - started) * 1e3)

@@ -1,0 +1,93 @@
+"""Components over ranks equal one rank's: every rank count, any order of messages, threads as ranks."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import PartitionedGraph, components, components_of_rank, partition
+from kernels.partition.components import components_program
+from kernels.partition.components_rank import ComponentsRank, smallest_each
+from stages.gang import run_in_threads
+from tests.kernels.disorder import DisorderedNetwork
+from tests.zoo import scipy_components, zoo
+
+BY_NAME = {graph.name: graph for graph in zoo()}
+RANKS = (1, 2, 3, 4, 7)
+
+
+def states(whole: PartitionedGraph, symmetric: bool) -> list[ComponentsRank]:
+    n, p = whole.vertex_count, whole.ranks
+    return [ComponentsRank(part, whole.delegates, n, p, symmetric=symmetric) for part in whole.parts]
+
+
+def shuffled_path(n: int) -> tuple[Any, Any]:
+    """A path whose vertices are numbered at random, so that labels have far to go."""
+    order = numpy.random.default_rng(3).permutation(n)
+    pairs = numpy.stack((order[:-1], order[1:]))
+    tails, heads = numpy.concatenate((pairs, pairs[::-1]), axis=1)
+    rows = numpy.lexsort((heads, tails))
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    numpy.cumsum(numpy.bincount(tails, minlength=n), out=offsets[1:])
+    return offsets, heads[rows].astype(numpy.uint32)
+
+
+@pytest.mark.parametrize("name", ["skewed_random", "hub_and_chain", "tail_on_clique"])
+def test_messages_may_overtake_each_other(name: str) -> None:
+    for symmetric, ranks in itertools.product((True, False), RANKS):
+        offsets, columns = BY_NAME[name].csr(symmetric=symmetric)
+        wanted = scipy_components(offsets, columns)
+        whole = partition(offsets, columns, ranks=ranks, threshold=6)
+        ready = states(whole, symmetric)
+        for seed in range(3):
+            network = DisorderedNetwork(ranks, seed, hold=0.3 * seed)
+            found = network.run(lambda end, ready=ready: components_program(end, ready[end.rank]))
+            for rank, mine in enumerate(found):
+                assert numpy.array_equal(mine.component, wanted[rank::ranks])
+                assert mine.component.dtype == columns.dtype
+            assert len({mine.rounds for mine in found}) == 1
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_ranks_that_are_threads_find_the_same(ranks: int) -> None:
+    offsets, columns = shuffled_path(2000)
+    whole = partition(offsets, columns, ranks=ranks, threshold=4)
+    ready = states(whole, True)
+    found = run_in_threads(lambda gang, rank: components_of_rank(gang, ready[rank]), list(range(ranks)))
+    for mine in found:
+        assert not mine.component.any()
+        # Hooks and shortcuts: rounds grow with the logarithm of the path.
+        assert 3 <= mine.rounds <= 16
+        assert mine.delegate_bytes == 0
+        assert (mine.vertex_bytes > 0) == (ranks > 1)
+    assert len({mine.rounds for mine in found}) == 1
+
+
+def test_only_what_falls_is_sent() -> None:
+    """Once nothing falls, a round sends requests and replies for labels alone."""
+    offsets, columns = BY_NAME["skewed_random"].csr()
+    whole = partition(offsets, columns, ranks=2, threshold=14)
+    (state, other) = states(whole, True)
+    state.grand = state.labels.copy()
+    first = state.visit_normals()
+    assert all(len(pairs.places) for pairs in first)
+    assert sum(len(pairs.places) for pairs in state.visit_normals()) == 0
+    falls = state.visit_delegates()
+    assert (falls.values < state.delegates[falls.places]).all()
+    assert len(other.visit_delegates().places) < len(whole.delegates)
+
+
+def test_the_smallest_of_each_stays() -> None:
+    vertices, values = smallest_each(numpy.array([5, 2, 5, 2, 9]), numpy.array([7, 3, 1, 4, 8]))
+    assert (vertices.tolist(), values.tolist()) == ([2, 5, 9], [3, 1, 8])
+    assert len(smallest_each(numpy.empty(0, numpy.int64), numpy.empty(0, numpy.int64))[0]) == 0
+
+
+def test_no_vertex_at_all() -> None:
+    offsets, columns = numpy.zeros(1, numpy.int64), numpy.empty(0, numpy.uint32)
+    for ranks in (1, 3):
+        found = components(partition(offsets, columns, ranks=ranks, threshold=3), symmetric=True)
+        assert len(found.component) == 0
