@@ -72,10 +72,12 @@ __device__ __forceinline__ bool culled_by_warp(const Culling& c, bool live, VERT
     return winner != lane_id() && its == vertex && (!TREE || its_parent <= parent);
 }
 
-// Whether an arc that this block looked up before stands for this one; if not, it is remembered.
-__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent) {
+// Whether an arc that this block looked up before stands for this one; if not, it is remembered. `last` is that of the
+// entries in use, a power of two.
+__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent,
+                                                  u32 last = HISTORY - 1) {
     if (!REMEMBERS) return false;
-    volatile u64* cell = &c.history[vertex % HISTORY];
+    volatile u64* cell = &c.history[vertex & last];
     u64 known = *cell;
     u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(vertex);
     if (TREE ? known >> 32 == vertex && known <= mine : known == mine) return true;

@@ -11,7 +11,7 @@ import pytest
 
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.cuda import peer_rank
+from kernels.partition.cuda import mapping
 from kernels.partition.cuda.peer_rank import PeerRank
 from stages.gang import run_in_threads
 from tests.emulation import fake_cupy
@@ -37,7 +37,7 @@ def search(gang: Any, whole: Any, sources: list[int], **facts: Any) -> list[Any]
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if apart:
-        monkeypatch.setattr(peer_rank, "process_id", threading.get_ident)
+        monkeypatch.setattr(mapping, "process_id", threading.get_ident)
     for offsets, columns in (fast_csr(rmat(8), symmetric=True), BY_NAME["tail_on_clique"].csr()):
         whole = partition(offsets, columns, ranks=ranks, threshold=12)
         sources = [int(numpy.argmax(numpy.diff(offsets))), 3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -78,7 +78,35 @@ class Slab:
         }
 
 
-class RankMemory:
+class Table:
+    """The arrays and numbers of one rank, from which the kernel's table of ranks is made.
+
+    `fields` names a kernel's structure field by field, 8 bytes each: those that other ranks read, which lie
+    in `slab`, then `rank`, then the rest. Each is one of `arrays` or of `numbers`.
+    """
+
+    fields: Sequence[str]
+    slab: Slab
+    arrays: dict[str, Any]
+    numbers: dict[str, int]
+
+    def row(self) -> NDArray[numpy.uint64]:
+        """Give the table's entry for this rank, as its own device sees it."""
+        return numpy.array([self._field(name) for name in self.fields], numpy.uint64)
+
+    def _field(self, name: str) -> int:
+        if name in self.numbers:
+            return self.numbers[name]
+        array = self.arrays[name]
+        return int(array.data.ptr) if len(array) else 0
+
+    @property
+    def nbytes(self) -> int:
+        """Count the bytes of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+class RankMemory(Table):
     """Rank `part.rank` on the current device; everything is allocated here.
 
     Parameters
@@ -90,6 +118,8 @@ class RankMemory:
     Raises ValueError for more delegates or dd arcs than the kernel's counters take.
 
     """
+
+    fields = FIELDS
 
     def __init__(
         self,
@@ -167,41 +197,34 @@ class RankMemory:
             "dd_filled": filled["dd"],
         }
 
-    def row(self) -> NDArray[numpy.uint64]:
-        """Give the table's entry for this rank, as its own device sees it."""
-        return numpy.array([self._field(name) for name in FIELDS], numpy.uint64)
 
-    def _field(self, name: str) -> int:
-        if name in self.numbers:
-            return self.numbers[name]
-        array = self.arrays[name]
-        return int(array.data.ptr) if len(array) else 0
-
-    @property
-    def nbytes(self) -> int:
-        """Count the bytes of all arrays."""
-        return sum(array.nbytes for array in self.arrays.values())
-
-
-def seen_from_afar(row: NDArray[numpy.uint64], shift: int = 0) -> NDArray[numpy.uint64]:
+def seen_from_afar(
+    row: NDArray[numpy.uint64], shift: int = 0, fields: Sequence[str] = FIELDS
+) -> NDArray[numpy.uint64]:
     """Give a rank's entry as another device sees it: shared arrays alone, moved by `shift` bytes."""
     far = numpy.zeros_like(row)
-    count = len(SHARED)
+    count = fields.index("rank")
     far[:count] = numpy.where(row[:count] == 0, 0, row[:count].astype(numpy.int64) + shift).astype(
         numpy.uint64
     )
-    far[FIELDS.index("rank")] = row[FIELDS.index("rank")]
+    far[count] = row[count]
     return far
 
 
-def bin_starts(columns: Any, ranks: int, rank: int) -> NDArray[numpy.uint64]:
-    """Count the nn arcs to each other rank, and lay their bins one after another, uint64 (ranks + 1,)."""
+def arcs_by_owner(columns: Any, ranks: int) -> NDArray[numpy.int64]:
+    """Count the arcs to the vertices of each rank, int64 (ranks,); columns are on the device."""
     import cupy
 
     counts = numpy.zeros(ranks, numpy.int64)
     for first in range(0, len(columns), BIN_STEP):
         owners = columns[first : first + BIN_STEP] % columns.dtype.type(ranks)
         counts += cupy.bincount(owners.astype(numpy.int32), minlength=ranks).get()
+    return counts
+
+
+def bin_starts(columns: Any, ranks: int, rank: int) -> NDArray[numpy.uint64]:
+    """Count the nn arcs to each other rank, and lay their bins one after another, uint64 (ranks + 1,)."""
+    counts = arcs_by_owner(columns, ranks)
     counts[rank] = 0
     starts = numpy.zeros(ranks + 1, numpy.uint64)
     numpy.cumsum(counts, out=starts[1:], dtype=numpy.uint64)

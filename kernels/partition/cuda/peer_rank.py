@@ -2,55 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from kernels.cuda import vertex_macro
 from kernels.partition.cuda.launch import Launch
+from kernels.partition.cuda.mapping import Gang, Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory, Slab, seen_from_afar
+from kernels.partition.cuda.memory import RankMemory
 from kernels.partition.cuda.search import WIDE
 from kernels.partition.layout import SUBGRAPHS, RankGraph, mask_words
 from kernels.partition.options import SearchOptions
 from kernels.partition.program import LevelRecord, RankLabels
-
-
-class Gang(Protocol):
-    """What a rank needs of the others; `stages.gang.RankContext` fits."""
-
-    rank: int
-    size: int
-
-    def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all ranks."""
-        ...
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a rank tells of its memory: where it is, and how other processes map it."""
-
-    process: int
-    row: NDArray[numpy.uint64]
-    pointers: tuple[int, int]  # of the rank's slab and of its meeting point
-    handles: tuple[bytes, bytes]
-
-
-def process_id() -> int:
-    """Tell processes apart: one cannot map its own memory."""
-    return os.getpid()
-
-
-def _told(slab: Slab, point: MeetingPoint, row: NDArray[numpy.uint64]) -> Told:
-    import cupy
-
-    pointers = slab.pointer, point.pointer
-    first, second = (cupy.cuda.runtime.ipcGetMemHandle(pointer) for pointer in pointers)
-    return Told(process_id(), row, pointers, (bytes(first), bytes(second)))
 
 
 class PeerRank:
@@ -101,13 +66,7 @@ class PeerRank:
             uniquify=options.uniquify,
         )
         point = MeetingPoint()
-        self._mapped: list[int] = []
-        rows, points = [], []
-        for rank, told in enumerate(gang.all_gather(_told(self._memory.slab, point, self._memory.row()))):
-            slab, meeting = told.pointers if rank == gang.rank else self._map(told)
-            far = told.row if rank == gang.rank else seen_from_afar(told.row, slab - told.pointers[0])
-            rows.append(far)
-            points.append(meeting)
+        self._mapping = Mapping(gang, self._memory, point)
         macros = {
             "VERTEX": vertex_macro(delegates.dtype),
             "OFFSET": "u64" if wide else "u32",
@@ -115,29 +74,16 @@ class PeerRank:
         }
         self._launch = Launch(
             macros,
-            rows,
+            self._mapping.rows,
             [gang.rank],
             delegates,
-            points,
+            self._mapping.points,
             gang.rank,
             point=point,
             options=options,
             symmetric=symmetric,
             time_limit=time_limit,
         )
-
-    def _map(self, told: Told) -> tuple[int, int]:
-        """Give this device's pointers to another rank's memory."""
-        import cupy
-
-        if told.process == process_id():
-            return told.pointers
-        slab, point = (
-            int(cupy.cuda.runtime.ipcOpenMemHandle(handle, cupy.cuda.runtime.cudaIpcMemLazyEnablePeerAccess))
-            for handle in told.handles
-        )
-        self._mapped += [slab, point]
-        return slab, point
 
     def run(self, source: int) -> RankLabels:
         """Search from one vertex together with all ranks.
@@ -188,11 +134,5 @@ class PeerRank:
 
     def leave(self, gang: Gang) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
-        import cupy
-
         self._gang = gang
-
-        for pointer in self._mapped:
-            cupy.cuda.runtime.ipcCloseMemHandle(pointer)
-        self._mapped.clear()
-        self._gang.all_gather(None)
+        self._mapping.close(gang)

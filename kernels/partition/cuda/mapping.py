@@ -1,0 +1,87 @@
+"""What the ranks of a gang, each in a process of its own, map of each other's device memory (CUDA IPC)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.partition.cuda.meeting import MeetingPoint
+from kernels.partition.cuda.memory import Table, seen_from_afar
+
+
+class Gang(Protocol):
+    """What a rank needs of the others; `stages.gang.RankContext` fits."""
+
+    rank: int
+    size: int
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Give every rank the values of all ranks."""
+        ...
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a rank tells of its memory: where it is, and how other processes map it."""
+
+    process: int
+    row: NDArray[numpy.uint64]
+    pointers: tuple[int, int]  # of the rank's slab and of its meeting point
+    handles: tuple[bytes, bytes]
+
+
+def process_id() -> int:
+    """Tell processes apart: one cannot map its own memory."""
+    return os.getpid()
+
+
+def _told(table: Table, point: MeetingPoint) -> Told:
+    import cupy
+
+    pointers = table.slab.pointer, point.pointer
+    first, second = (cupy.cuda.runtime.ipcGetMemHandle(pointer) for pointer in pointers)
+    return Told(process_id(), table.row(), pointers, (bytes(first), bytes(second)))
+
+
+class Mapping:
+    """All ranks' entries and meeting points as the current device sees them; all ranks make theirs at once.
+
+    `rows` and `points` are in the order of ranks.
+    """
+
+    def __init__(self, gang: Gang, table: Table, point: MeetingPoint) -> None:
+        self._mapped: list[int] = []
+        self.rows: list[NDArray[numpy.uint64]] = []
+        self.points: list[int] = []
+        for rank, told in enumerate(gang.all_gather(_told(table, point))):
+            slab, meeting = told.pointers if rank == gang.rank else self._map(told)
+            shift = slab - told.pointers[0]
+            own = rank == gang.rank
+            self.rows.append(told.row if own else seen_from_afar(told.row, shift, table.fields))
+            self.points.append(meeting)
+
+    def _map(self, told: Told) -> tuple[int, int]:
+        """Give this device's pointers to another rank's memory."""
+        import cupy
+
+        if told.process == process_id():
+            return told.pointers
+        slab, point = (
+            int(cupy.cuda.runtime.ipcOpenMemHandle(handle, cupy.cuda.runtime.cudaIpcMemLazyEnablePeerAccess))
+            for handle in told.handles
+        )
+        self._mapped += [slab, point]
+        return slab, point
+
+    def close(self, gang: Gang) -> None:
+        """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
+        import cupy
+
+        for pointer in self._mapped:
+            cupy.cuda.runtime.ipcCloseMemHandle(pointer)
+        self._mapped.clear()
+        gang.all_gather(None)
