@@ -47,8 +47,8 @@ def index_delegates(words: NDArray[Any], degrees: NDArray[Any]) -> DelegateIndex
 
 
 @serial
-def _position(v, words, before):  # type: ignore[no-untyped-def]
-    """Give a vertex's position among the delegates, -1 for a normal vertex."""
+def position_of(v, words, before):  # type: ignore[no-untyped-def]
+    """Inside kernels: give a vertex's position among the delegates, -1 for a normal vertex."""
     word = words[v >> 6]
     bit = numpy.uint64(v & 63)
     if not (word >> bit) & numpy.uint64(1):
@@ -58,11 +58,11 @@ def _position(v, words, before):  # type: ignore[no-untyped-def]
 
 
 @serial
-def _owner(u, position, w, other, degrees, ranks):  # type: ignore[no-untyped-def]
-    """Give the rank of a dd arc: that of its end of lower degree, of the smaller vertex where they equal."""
+def lower_end(u, position, w, other, degrees):  # type: ignore[no-untyped-def]
+    """Inside kernels: give the end of a dd arc that has fewer arcs, the smaller vertex where they equal."""
     if degrees[position] != degrees[other]:
-        return (u if degrees[position] < degrees[other] else w) % ranks
-    return min(u, w) % ranks
+        return u if degrees[position] < degrees[other] else w
+    return min(u, w)
 
 
 @serial
@@ -71,17 +71,17 @@ def _count(first_row, offsets, columns, words, before, degrees, ranks, low, high
     seen = 0
     for row in range(len(offsets) - 1):
         u = first_row + row
-        position = _position(u, words, before)
+        position = position_of(u, words, before)
         own = u % ranks
         if position < 0 and not low <= own < high:
             continue
         for arc in range(offsets[row] - base, offsets[row + 1] - base):
             w = numpy.int64(columns[arc])
-            other = _position(w, words, before)
+            other = position_of(w, words, before)
             if position < 0:
                 normal[0 if other < 0 else 1, row] += 1
                 continue
-            rank = w % ranks if other < 0 else _owner(u, position, w, other, degrees, ranks)
+            rank = w % ranks if other < 0 else lower_end(u, position, w, other, degrees) % ranks
             if low <= rank < high:
                 delegate[0 if other < 0 else 1, rank - low, seen] += 1
         if position >= 0:
@@ -95,13 +95,13 @@ def _fill(  # type: ignore[no-untyped-def]
     base = offsets[0]
     for row in range(len(offsets) - 1):
         u = first_row + row
-        position = _position(u, words, before)
+        position = position_of(u, words, before)
         own = u % ranks
         if position < 0 and not low <= own < high:
             continue
         for arc in range(offsets[row] - base, offsets[row + 1] - base):
             w = numpy.int64(columns[arc])
-            other = _position(w, words, before)
+            other = position_of(w, words, before)
             if position < 0:
                 kind = 0 if other < 0 else 1
                 rank = own
@@ -110,7 +110,7 @@ def _fill(  # type: ignore[no-untyped-def]
                 rank = w % ranks
             else:
                 kind = 3
-                rank = _owner(u, position, w, other, degrees, ranks)
+                rank = lower_end(u, position, w, other, degrees) % ranks
             if not low <= rank < high:
                 continue
             place = places[kind, rank - low]

@@ -161,7 +161,8 @@ def _fill_delegates(  # type: ignore[no-untyped-def]
                 dd += 1
 
 
-def _offsets(counts: NDArray[Any]) -> NDArray[Any]:
+def offsets_of(counts: NDArray[Any]) -> NDArray[Any]:
+    """Sum the lengths of rows up: uint32 where all arcs fit, else int64 (rows + 1,)."""
     offsets = numpy.zeros(len(counts) + 1, numpy.int64)
     numpy.cumsum(counts, out=offsets[1:])
     return offsets.astype(numpy.uint32) if offsets[-1] < 1 << 32 else offsets
@@ -184,7 +185,7 @@ def build_rank(
     nn_counts, nd_counts = numpy.zeros(local, numpy.int64), numpy.zeros(local, numpy.int64)
     graph = (row_offsets, column_indices)
     run_blocks(lambda a, b: _count_normal(a, b, *graph, index, ranks, rank, nn_counts, nd_counts), blocks)
-    nn_offsets, nd_offsets = _offsets(nn_counts), _offsets(nd_counts)
+    nn_offsets, nd_offsets = offsets_of(nn_counts), offsets_of(nd_counts)
     nn_columns = numpy.empty(int(nn_offsets[-1]), column_indices.dtype)
     nd_columns = numpy.empty(int(nd_offsets[-1]), numpy.uint32)
     nn, nd = Subgraph(nn_offsets, nn_columns), Subgraph(nd_offsets, nd_columns)
@@ -196,7 +197,7 @@ def build_rank(
     dn_counts, dd_counts = (numpy.zeros(len(delegates), numpy.int64) for _ in range(2))
     common = (*graph, delegates, index, ranks, rank)
     run_blocks(lambda a, b: _count_delegates(a, b, *common, dn_counts, dd_counts), blocks)
-    dn_offsets, dd_offsets = _offsets(dn_counts), _offsets(dd_counts)
+    dn_offsets, dd_offsets = offsets_of(dn_counts), offsets_of(dd_counts)
     dn = Subgraph(dn_offsets, numpy.empty(int(dn_offsets[-1]), numpy.uint32))
     dd = Subgraph(dd_offsets, numpy.empty(int(dd_offsets[-1]), numpy.uint32))
     run_blocks(lambda a, b: _fill_delegates(a, b, *common, *dn, *dd), blocks)

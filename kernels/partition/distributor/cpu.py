@@ -1,0 +1,271 @@
+"""A rank's side of the distributor on the CPU, with NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.csr.rows import RowBuilder
+from kernels.index import index_dtype
+from kernels.jit import serial
+from kernels.partition.census import LARGEST, capped, sum_of
+from kernels.partition.chunks import DelegateIndex, index_delegates, lower_end, position_of
+from kernels.partition.distribute import check_ranks, offsets_of
+from kernels.partition.distributor.source import EdgeSource
+from kernels.partition.layout import RankGraph, Subgraph, local_count, make_rank
+from kernels.row_blocks import row_blocks, run_blocks
+
+
+@serial
+def _count_owners(source, target, ranks, counts):  # type: ignore[no-untyped-def]
+    for i in range(len(source)):
+        if source[i] != target[i]:
+            counts[numpy.int64(source[i]) % ranks] += 1
+            counts[numpy.int64(target[i]) % ranks] += 1
+
+
+@serial
+def _deal(source, target, ranks, places, rows, columns):  # type: ignore[no-untyped-def]
+    """Put both arcs of every edge that is no loop to those of its owner; `columns` may be empty."""
+    for i in range(len(source)):
+        u = numpy.int64(source[i])
+        v = numpy.int64(target[i])
+        if u == v:
+            continue
+        place = places[u % ranks]
+        places[u % ranks] = place + 1
+        rows[place] = u // ranks
+        if len(columns):
+            columns[place] = v
+        place = places[v % ranks]
+        places[v % ranks] = place + 1
+        rows[place] = v // ranks
+        if len(columns):
+            columns[place] = u
+
+
+@serial
+def _count_ends(first, last, offsets, columns, rank, ranks, degrees, busier, quieter):  # type: ignore[no-untyped-def]
+    for row in range(first, last):
+        own = degrees[row * ranks + rank]
+        for arc in range(offsets[row], offsets[row + 1]):
+            other = degrees[numpy.int64(columns[arc])]
+            busier[max(own, other)] += 1
+            quieter[min(own, other)] += 1
+
+
+@serial
+def _flag(vertices, words):  # type: ignore[no-untyped-def]
+    for v in vertices:
+        words[v >> 6] |= numpy.uint64(1) << numpy.uint64(v & 63)
+
+
+@serial
+def _count_kinds(first, last, offsets, columns, rank, ranks, words, before, degrees, nn, nd, half):  # type: ignore[no-untyped-def]
+    """Count a row's arcs that stay here: nn, nd, and of those between delegates the ones that decide."""
+    for row in range(first, last):
+        u = row * ranks + rank
+        position = position_of(u, words, before)
+        for arc in range(offsets[row], offsets[row + 1]):
+            w = numpy.int64(columns[arc])
+            other = position_of(w, words, before)
+            if position < 0:
+                if other < 0:
+                    nn[row] += 1
+                else:
+                    nd[row] += 1
+            elif other >= 0 and lower_end(u, position, w, other, degrees) == u:
+                half[row] += 1
+
+
+@serial
+def _fill_kinds(  # type: ignore[no-untyped-def]
+    first,
+    last,
+    offsets,
+    columns,
+    rank,
+    ranks,
+    words,
+    before,
+    degrees,
+    nn_starts,
+    nd_starts,
+    half_starts,
+    nn,
+    nd,
+    tails,
+    heads,
+):
+    for row in range(first, last):
+        u = row * ranks + rank
+        position = position_of(u, words, before)
+        to_normal = numpy.int64(nn_starts[row])
+        to_delegate = numpy.int64(nd_starts[row])
+        place = numpy.int64(half_starts[row])
+        for arc in range(offsets[row], offsets[row + 1]):
+            w = numpy.int64(columns[arc])
+            other = position_of(w, words, before)
+            if position < 0:
+                if other < 0:
+                    nn[to_normal] = columns[arc]
+                    to_normal += 1
+                else:
+                    nd[to_delegate] = other
+                    to_delegate += 1
+            elif other >= 0 and lower_end(u, position, w, other, degrees) == u:
+                tails[place] = position
+                heads[place] = other
+                place += 1
+
+
+@serial
+def _count_columns(columns, counts):  # type: ignore[no-untyped-def]
+    for column in columns:
+        counts[column] += 1
+
+
+@serial
+def _turn_around(offsets, columns, places, turned):  # type: ignore[no-untyped-def]
+    """Fill the rows of the transpose; those of this matrix ascend, so theirs do."""
+    for row in range(len(offsets) - 1):
+        for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
+            column = columns[arc]
+            turned[places[column]] = row
+            places[column] += 1
+
+
+class RankBuilder:
+    """Rank `rank` of `ranks`, in this process (`kernels.partition.distributor.program.Builder`).
+
+    Raises ValueError for fewer than one rank, or one with 2^32 - 1 vertices or more.
+    """
+
+    def __init__(self, source: EdgeSource, ranks: int, rank: int) -> None:
+        self.source, self.ranks, self.rank = source, ranks, rank
+        self._n = source.vertices
+        check_ranks(self._n, ranks)
+        self._dtype = index_dtype(self._n)
+        self._local = local_count(self._n, ranks, rank)
+        # Two entries more than rows: the room that `RowBuilder` needs.
+        self._counts = numpy.zeros(self._local + 2, numpy.int64)
+        self._builder: RowBuilder | None = None
+        self._offsets = self._columns = numpy.empty(0, numpy.int64)
+        self._all_degrees = numpy.empty(0, numpy.uint16)
+        self._index: DelegateIndex | None = None
+        self._delegates = numpy.empty(0, self._dtype)
+
+    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+        """Make edges, and their arcs by owner: local rows uint32, and columns."""
+        source, target = self.source.make(first, count)
+        counts = numpy.zeros(self.ranks + 1, numpy.int64)
+        _count_owners(source, target, self.ranks, counts[1:])
+        starts = numpy.cumsum(counts)
+        rows = numpy.empty(int(starts[-1]), numpy.uint32)
+        columns = numpy.empty(len(rows) if with_columns else 0, self._dtype)
+        _deal(source, target, self.ranks, starts[:-1].copy(), rows, columns)
+        cuts = [slice(starts[rank], starts[rank + 1]) for rank in range(self.ranks)]
+        return [(rows[cut], columns[cut]) if with_columns else (rows[cut],) for cut in cuts]
+
+    def count(self, rows: NDArray[Any]) -> None:
+        """Count arcs of local rows."""
+        _count_columns(rows, self._counts[2:])
+
+    def close_counts(self) -> None:
+        """Make room for what was counted."""
+        self._builder = RowBuilder(self._counts, self._dtype)
+
+    def place(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
+        """Put arcs, all of which were counted, into their rows."""
+        assert self._builder is not None
+        self._builder.add(rows, columns)
+
+    def close_rows(self) -> None:
+        """Sort the rows and drop duplicates."""
+        assert self._builder is not None
+        self._offsets, self._columns, _ = self._builder.finish(vertex_count=self._n)
+        self._builder = None
+
+    def capped_degrees(self) -> NDArray[numpy.uint16]:
+        """Give the degrees of the own vertices as the census takes them."""
+        return capped(numpy.diff(self._offsets))
+
+    def learn_degrees(self, rank: int, first: int, degrees: NDArray[Any]) -> None:
+        """Take in capped degrees of a rank's vertices from its local index `first` on."""
+        if not len(self._all_degrees):
+            self._all_degrees = numpy.empty(self._n, numpy.uint16)
+        self._all_degrees[rank + first * self.ranks :: self.ranks][: len(degrees)] = degrees
+
+    def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Count own vertices by degree and own arcs by either end; forget all degrees."""
+        of_degree = numpy.bincount(self.capped_degrees(), minlength=LARGEST + 1)
+
+        def count(first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
+            busier, quieter = numpy.zeros(LARGEST + 1, numpy.int64), numpy.zeros(LARGEST + 1, numpy.int64)
+            rows = self._offsets, self._columns, self.rank, self.ranks
+            _count_ends(first, last, *rows, self._all_degrees, busier, quieter)
+            return busier, quieter
+
+        parts = run_blocks(count, row_blocks(self._offsets, per_thread=1))
+        self._all_degrees = numpy.empty(0, numpy.uint16)
+        return of_degree, sum_of([each for each, _ in parts]), sum_of([each for _, each in parts])
+
+    def busy_vertices(self, threshold: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+        """Give own vertices with more arcs than that, and their degrees."""
+        lengths = numpy.diff(self._offsets)
+        rows = numpy.flatnonzero(lengths > threshold)
+        return rows * self.ranks + self.rank, lengths[rows]
+
+    def learn_delegates(self, vertices: NDArray[numpy.int64], degrees: NDArray[numpy.int64]) -> None:
+        """Take in all delegates, in any order."""
+        order = numpy.argsort(vertices, kind="stable")
+        vertices = vertices[order]
+        words = numpy.zeros(max(1, -(-self._n // 64)), numpy.uint64)
+        _flag(vertices, words)
+        self._index = index_delegates(words, degrees[order])
+        self._delegates = vertices.astype(self._dtype)
+
+    def together(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Join arrays."""
+        return numpy.concatenate(pieces)
+
+    def split(self) -> tuple[RankGraph, NDArray[Any]]:
+        """Make the subgraphs, and give them with the delegates."""
+        assert self._index is not None
+        rows = (self._offsets, self._columns, self.rank, self.ranks, *self._index)
+        blocks = row_blocks(self._offsets)
+        counts = [numpy.zeros(self._local, numpy.uint32) for _ in range(3)]
+        run_blocks(lambda a, b: _count_kinds(a, b, *rows, *counts), blocks)
+        starts = [offsets_of(each) for each in counts]
+        arcs = [int(each[-1]) for each in starts]
+        nn, nd = numpy.empty(arcs[0], self._dtype), numpy.empty(arcs[1], numpy.uint32)
+        tails, heads = (numpy.empty(arcs[2], numpy.uint32) for _ in range(2))
+        run_blocks(lambda a, b: _fill_kinds(a, b, *rows, *starts, nn, nd, tails, heads), blocks)
+        del rows
+        self._offsets = self._columns = numpy.empty(0, numpy.int64)
+        self._index = None
+        subgraphs = {"nn": Subgraph(starts[0], nn), "nd": Subgraph(starts[1], nd)}
+        subgraphs["dn"] = self._turned(subgraphs["nd"])
+        subgraphs["dd"] = self._both_ways(tails, heads)
+        return make_rank(self.rank, subgraphs), self._delegates
+
+    def _turned(self, nd: Subgraph) -> Subgraph:
+        counts = numpy.zeros(len(self._delegates), numpy.int64)
+        _count_columns(nd.column_indices, counts)
+        offsets = offsets_of(counts)
+        columns = numpy.empty(len(nd.column_indices), numpy.uint32)
+        _turn_around(*nd, offsets[:-1].astype(numpy.int64), columns)
+        return Subgraph(offsets, columns)
+
+    def _both_ways(self, tails: NDArray[Any], heads: NDArray[Any]) -> Subgraph:
+        d = len(self._delegates)
+        counts = numpy.zeros(d + 2, numpy.int64)
+        for ends in (tails, heads):
+            _count_columns(ends, counts[2:])
+        rows = RowBuilder(counts, numpy.uint32, direction="both")
+        rows.add(tails, heads)
+        offsets, columns, _ = rows.finish(keep_duplicates=True, vertex_count=max(1, d))
+        return Subgraph(offsets.astype(numpy.uint32) if len(columns) < 1 << 32 else offsets, columns)

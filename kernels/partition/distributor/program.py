@@ -1,0 +1,174 @@
+"""The distributor as each rank goes through it; a builder does the work on its side, CPU or GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.exchange import Endpoint, Program, Ticket, gather, swap
+from kernels.generate.slices import parts_of
+from kernels.partition.census import Census
+from kernels.partition.distributor.source import EdgeSource
+from kernels.partition.layout import RankGraph, local_count
+from kernels.partition.storage import RankSize, rank_size
+
+PART_EDGES = 1 << 20
+"""Edges that a rank makes between two meetings: 16 MiB of arcs in 32-bit ids, which hides what a meeting of
+a few workers costs (about 1 ms)."""
+
+PIECE = 1 << 24
+"""Values of an array that ranks tell all others at once."""
+
+Steps = Generator[Ticket, dict[int, Any], Any]
+
+
+class Builder(Protocol):
+    """A rank's side of the work; arrays are those of its side, and only it looks into them."""
+
+    source: EdgeSource
+    ranks: int
+    rank: int
+
+    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+        """Make edges, and their arcs by the rank that owns the source: local rows, columns where asked."""
+        ...
+
+    def count(self, rows: Any) -> None:
+        """Count arcs of local rows."""
+        ...
+
+    def close_counts(self) -> None:
+        """Make room for what was counted."""
+        ...
+
+    def place(self, rows: Any, columns: Any) -> None:
+        """Put arcs, all of which were counted, into their rows."""
+        ...
+
+    def close_rows(self) -> None:
+        """Sort the rows and drop duplicates."""
+        ...
+
+    def capped_degrees(self) -> Any:
+        """Give the degrees of the own vertices as the census takes them."""
+        ...
+
+    def learn_degrees(self, rank: int, first: int, degrees: Any) -> None:
+        """Take in capped degrees of a rank's vertices from its local index `first` on."""
+        ...
+
+    def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Count own vertices by degree and own arcs by either end, as `Census`; forget all degrees."""
+        ...
+
+    def busy_vertices(self, threshold: int) -> tuple[Any, Any]:
+        """Give own vertices with more arcs than that, and their degrees, int64 each."""
+        ...
+
+    def learn_delegates(self, vertices: Any, degrees: Any) -> None:
+        """Take in all delegates, in any order."""
+        ...
+
+    def together(self, pieces: Sequence[Any]) -> Any:
+        """Join arrays."""
+        ...
+
+    def split(self) -> tuple[RankGraph, Any]:
+        """Make the subgraphs, and give them with the delegates, ascending in the dtype of columns."""
+        ...
+
+
+@dataclass(frozen=True)
+class RankShare:
+    """What a rank has at the end, and what all know of the whole."""
+
+    part: RankGraph
+    delegates: Any  # (delegates,) ascending, in the dtype of column_indices
+    threshold: int
+    vertex_count: int
+    arc_count: int
+    census: Census  # of the whole graph
+    sizes: tuple[RankSize, ...]  # of all ranks
+
+
+def distribute_program(
+    end: Endpoint,
+    builder: Builder,
+    *,
+    threshold: int | Callable[[Census], int],
+    part_edges: int = PART_EDGES,
+) -> Program[RankShare]:
+    """Make one rank of a generated graph; every rank runs this with its own builder.
+
+    Parameters
+    ----------
+    threshold : vertices with more neighbours are delegates; or what chooses it from the census.
+    part_edges : edges that a rank makes at once.
+
+    """
+    source, ranks = builder.source, builder.ranks
+    n = source.vertices
+    parts = parts_of(source.edges, ranks, end.rank, part_edges)
+    for first, count in parts:
+        yield from _spread(end, builder.deal(first, count, with_columns=False), builder.count)
+    builder.close_counts()
+    for first, count in parts:
+        yield from _spread(end, builder.deal(first, count, with_columns=True), builder.place)
+    builder.close_rows()
+    census = yield from _take_census(end, builder, n)
+    chosen = threshold if isinstance(threshold, int) else threshold(census)
+    yield from _tell_delegates(end, builder, chosen)
+    part, delegates = builder.split()
+    sizes = yield from gather(end, rank_size(part))
+    return RankShare(
+        part=part,
+        delegates=delegates,
+        threshold=chosen,
+        vertex_count=n,
+        arc_count=sum(sum(size.arcs) for size in sizes),
+        census=census,
+        sizes=tuple(sizes),
+    )
+
+
+def _spread(end: Endpoint, parcels: Sequence[tuple[Any, ...]], take: Callable[..., None]) -> Steps:
+    """Send each rank its parcel, and take in the own and all that come."""
+    arrived = yield from swap(end, {rank: parcels[rank] for rank in end.others})
+    take(*parcels[end.rank])
+    for parcel in arrived.values():
+        take(*parcel)
+
+
+def gather_pieces(
+    end: Endpoint, own: Any, most: int, take: Callable[[int, int, Any], None], *, piece: int = PIECE
+) -> Steps:
+    """Tell all ranks an array of at most `most` values, some at a time; `take(rank, first, values)` has all."""
+    for first in range(0, most, piece):
+        told = yield from gather(end, own[first : first + piece])
+        for rank, values in enumerate(told):
+            if len(values):
+                take(rank, first, values)
+
+
+def _take_census(end: Endpoint, builder: Builder, n: int) -> Generator[Ticket, dict[int, Any], Census]:
+    most = local_count(n, end.size, 0)
+    yield from gather_pieces(end, builder.capped_degrees(), most, builder.learn_degrees)
+    told = yield from gather(end, builder.count_ends())
+    return Census(*(numpy.sum([of_rank[kind] for of_rank in told], axis=0) for kind in range(3)))
+
+
+def _tell_delegates(end: Endpoint, builder: Builder, threshold: int) -> Steps:
+    vertices, degrees = builder.busy_vertices(threshold)
+    counts = yield from gather(end, len(vertices))
+    joined = []
+    for own in (vertices, degrees):
+        pieces: list[list[Any]] = [[own[:0]] for _ in range(end.size)]
+        yield from gather_pieces(
+            end, own, max(counts), lambda rank, _, values, into=pieces: into[rank].append(values)
+        )
+        joined.append(builder.together([each for of_rank in pieces for each in of_rank]))
+    builder.learn_delegates(*joined)

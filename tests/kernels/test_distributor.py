@@ -1,0 +1,126 @@
+"""The distributor fed by generators: bit by bit what the whole graph's partition is, in bounded memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels import csr
+from kernels.exchange import run_in_lock_step
+from kernels.generate import generate, size
+from kernels.generate.slices import parts_of, slice_of
+from kernels.partition import PartitionedGraph, choose_threshold, partition, storage, storage_of, take_census
+from kernels.partition.distributor import EdgeSource, RankShare, distribute_program
+from kernels.partition.distributor.cpu import RankBuilder
+from kernels.partition.layout import to_arrays
+
+RMAT = {"edge_factor": 8, "seed": 5}
+SOURCES = [
+    EdgeSource("rmat", {"scale": 9, **RMAT}),
+    EdgeSource("uniform", {"vertices": 300, "edges": 2000, "seed": 2}),
+    EdgeSource("star", {"vertices": 130}),
+    EdgeSource("grid", {"dims": [9, 7]}),
+]
+
+
+def whole_rows(source: EdgeSource) -> csr.Rows:
+    edges = generate(source.name, **source.arguments)
+    return csr.build(*edges, source.vertices)
+
+
+def spread(source: EdgeSource, ranks: int, threshold: Any, part_edges: int = 1000) -> list[RankShare]:
+    return run_in_lock_step(
+        lambda end: distribute_program(
+            end, RankBuilder(source, ranks, end.rank), threshold=threshold, part_edges=part_edges
+        ),
+        ranks,
+    )
+
+
+def assert_same(shares: list[RankShare], whole: PartitionedGraph) -> None:
+    assert [share.part.rank for share in shares] == list(range(whole.ranks))
+    for share, part in zip(shares, whole.parts, strict=True):
+        assert numpy.array_equal(share.delegates, whole.delegates)
+        assert share.delegates.dtype == whole.delegates.dtype
+        assert (share.vertex_count, share.arc_count) == (whole.vertex_count, whole.arc_count)
+        found, expected = to_arrays(share.part), to_arrays(part)
+        for name, array in expected.items():
+            assert numpy.array_equal(found[name], array), name
+            assert found[name].dtype == array.dtype, name
+
+
+@pytest.mark.parametrize("edges", [0, 1, 5, 64, 1000])
+@pytest.mark.parametrize("ranks", [1, 3, 7])
+def test_every_edge_is_in_one_part_of_one_rank(edges: int, ranks: int) -> None:
+    seen: list[int] = []
+    rounds = set()
+    for rank in range(ranks):
+        parts = parts_of(edges, ranks, rank, 9)
+        first, last = slice_of(edges, ranks, rank)
+        assert sum(count for _, count in parts) == last - first
+        assert all(0 <= count <= 9 for _, count in parts)
+        rounds.add(len(parts))
+        seen += [edge for low, count in parts for edge in range(low, low + count)]
+    assert seen == list(range(edges))
+    assert len(rounds) == 1
+    with pytest.raises(ValueError, match="holds none"):
+        parts_of(edges, ranks, 0, 0)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_ranks_make_what_the_whole_graph_is_split_into(source: EdgeSource, ranks: int) -> None:
+    rows = whole_rows(source)
+    for threshold in (0, 3, 16, 10**6):
+        shares = spread(source, ranks, threshold)
+        whole = partition(rows.row_offsets, rows.column_indices, ranks=ranks, threshold=threshold)
+        assert_same(shares, whole)
+        told = storage_of(
+            shares[0].sizes, vertex_count=source.vertices, delegate_count=len(shares[0].delegates)
+        )
+        assert told == storage(whole)
+
+
+@pytest.mark.parametrize("scale", [1, 4, 7, 11])
+def test_scales_and_parts_change_nothing(scale: int) -> None:
+    source = EdgeSource("rmat", {"scale": scale, **RMAT})
+    rows = whole_rows(source)
+    whole = partition(rows.row_offsets, rows.column_indices, ranks=3, threshold=8)
+    for part_edges in (97, 1 << 20):
+        assert_same(spread(source, 3, 8, part_edges), whole)
+
+
+def test_the_threshold_is_chosen_from_the_same_census() -> None:
+    source = SOURCES[0]
+    rows = whole_rows(source)
+    expected = take_census(rows.row_offsets, rows.column_indices)
+    shares = spread(source, 4, lambda census: choose_threshold(census, 4))
+    for share in shares:
+        assert numpy.array_equal(share.census.of_degree, expected.of_degree)
+        assert numpy.array_equal(share.census.busier, expected.busier)
+        assert numpy.array_equal(share.census.quieter, expected.quieter)
+        assert share.threshold == choose_threshold(expected, 4)
+
+
+def test_a_graph_without_edges() -> None:
+    for vertices in (0, 5):
+        shares = spread(EdgeSource("empty", {"vertices": vertices}), 3, 4)
+        assert [share.arc_count for share in shares] == [0, 0, 0]
+
+
+def test_a_rank_never_makes_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SOURCES[0]
+    made: list[tuple[int, int]] = []
+
+    def make(self: EdgeSource, first: int, count: int, backend: str = "cpu") -> Any:
+        made.append((first, count))
+        return generate(self.name, first=first, count=count, **self.arguments)
+
+    monkeypatch.setattr(EdgeSource, "make", make)
+    spread(source, 4, 8, part_edges=300)
+    total = size(source.name, **source.arguments).edges
+    assert max(count for _, count in made) <= 300
+    # Once to count, and once to place.
+    assert sum(count for _, count in made) == 2 * total
