@@ -82,3 +82,8 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
     while (width > 1 && words < global_threads() / WARP * width) width /= 2;
     return width;
 }
+
+template <class T>
+__device__ __forceinline__ void fill(T* values, u64 count, T value) {
+    for (u64 i = global_thread(); i < count; i += global_threads()) values[i] = value;
+}

@@ -10,11 +10,11 @@
 // variants TREE: 0 1
 
 #include "kernels/partition/backward.cuh"
+#include "kernels/partition/directions.cuh"
 #include "kernels/partition/forward.cuh"
 #include "kernels/partition/settle.cuh"
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
-enum Subgraph : u32 { ND, DN, DD };
 
 // Words of `log`: levels, then from FIRST_LEVEL on for each of the first levels LEVEL_WORDS: directions, 4 bits for
 // each rank of this device; the frontier here (normal vertices) and everywhere (delegates); and the clock when its
@@ -22,39 +22,6 @@ enum Subgraph : u32 { ND, DN, DD };
 // that came from other ranks to make this frontier, which the level after the last has too.
 constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
-
-struct Factors {
-    double backward[3], forward[3];
-    u64 optimized;
-};
-
-// What every block knows of each rank here.
-struct Local {
-    u64 hidden[3];  // rows of nd, dn and dd whose vertex is not seen
-    u32 backward;   // bits
-};
-
-// Take in the counts of the next level and decide its directions (kernels/partition/directions.py).
-__device__ __forceinline__ void decide(Local& l, const u64* counts, const Factors& factors) {
-    u64 rows[3] = {load_relaxed(&counts[ND_ROWS]), load_relaxed(&counts[DN_ROWS]), load_relaxed(&counts[DD_ROWS])};
-    u64 arcs[3] = {load_relaxed(&counts[ND_ARCS]), load_relaxed(&counts[DN_ARCS]),
-                   load_relaxed(&counts[DD_TAIL]) & MERGE_ARCS};
-    for (u32 k = 0; k < 3; ++k) l.hidden[k] -= rows[k];
-    if (!factors.optimized) return;
-    const u32 destinations[3] = {DN, ND, DD};
-    for (u32 k = 0; k < 3; ++k) {
-        if (!rows[k]) continue;
-        double work = double(l.hidden[destinations[k]]) * (double(rows[k]) + double(l.hidden[k])) / double(rows[k]);
-        bool was = l.backward >> k & 1;
-        bool turned = was ? !(double(arcs[k]) < factors.forward[k] * work) : double(arcs[k]) > factors.backward[k] * work;
-        l.backward = (l.backward & ~(1u << k)) | u32(turned) << k;
-    }
-}
-
-template <class T>
-__device__ __forceinline__ void fill(T* values, u64 count, T value) {
-    for (u64 i = global_thread(); i < count; i += global_threads()) values[i] = value;
-}
 
 __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
     fill(r.distance, r.local, -1);
@@ -165,7 +132,12 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
             Tally tally;
-            settle_delegates(w, r, i32(ahead), side, r.counts + ahead % SIDES * COUNTS, tally);
+            settle_delegates(w, r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally, [&](u64 own) {
+                u32 found = 0;
+                for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
+                r.found[(side ^ 1) * w.words + own] = 0;
+                return found;
+            });
             receive(w, r, r.counts + ahead % SIDES * COUNTS);
             tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
         }
@@ -173,7 +145,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
             Tally tally;
-            settle_normals(w, r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally);
+            mark_received(w, r);
+            settle_normals(r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally);
             tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
         }
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;

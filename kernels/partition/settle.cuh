@@ -57,19 +57,20 @@ __device__ __forceinline__ void list_delegates(const Rank& r, u64* counts, bool 
     r.dd_starts[slot] = (tail & MERGE_ARCS) + before - dd;
 }
 
-// Reduce all ranks' masks of this level and take in the delegates that they found.
-__device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, i32 depth, u64 side, u64* counts,
-                                                 Tally& tally) {
+// Take in the delegates that were found; `reduced(word)` gives all ranks' masks of this level, and each word is
+// asked for once.
+template <class Reduced>
+__device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, i32 depth, u64* counts, Tally& tally,
+                                                 const Reduced& reduced) {
     u32 width = words_at_once(w.words);
     for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();
         u32 fresh = 0;
         if (lane_id() < width && own < w.words) {
-            for (u32 from = 0; from < w.rank_count; ++from) fresh |= __ldcv(&w.ranks[from].found[side * w.words + own]);
+            fresh = reduced(own);
             u32 seen = r.delegates_seen[own];
             fresh &= ~seen;
             if (fresh) r.delegates_seen[own] = seen | fresh;
-            r.found[(side ^ 1) * w.words + own] = 0;
         }
         u32 some = __ballot_sync(ALL_LANES, fresh != 0);
         while (some) {
@@ -102,10 +103,14 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
     }
 }
 
-// Label the fresh normal vertices and make them the frontier.
-__device__ __forceinline__ void settle_normals(const World& w, const Rank& r, i32 depth, u64* counts, Tally& tally) {
+// Remember how far the others' bins were read.
+__device__ __forceinline__ void mark_received(const World& w, const Rank& r) {
     if (global_thread() < w.rank_count && global_thread() != r.rank)
         r.came[global_thread()] = __ldcv(&w.ranks[global_thread()].bin_tail[r.rank]);
+}
+
+// Label the fresh normal vertices and make them the frontier.
+__device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* counts, Tally& tally) {
     u32 width = words_at_once(r.local_words);
     for (u64 first = global_thread() / WARP * width; first < r.local_words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();

@@ -1,0 +1,33 @@
+// The direction of each visit, decided on the device (kernels/partition/directions.py).
+
+#include "kernels/partition/rank.cuh"
+
+enum Subgraph : u32 { ND, DN, DD };
+
+struct Factors {
+    double backward[3], forward[3];
+    u64 optimized;
+};
+
+// What is known of a rank from level to level.
+struct Local {
+    u64 hidden[3];  // rows of nd, dn and dd whose vertex is not seen
+    u32 backward;   // bits
+};
+
+// Take in the counts of the next level and decide its directions.
+__device__ __forceinline__ void decide(Local& l, const u64* counts, const Factors& factors) {
+    u64 rows[3] = {load_relaxed(&counts[ND_ROWS]), load_relaxed(&counts[DN_ROWS]), load_relaxed(&counts[DD_ROWS])};
+    u64 arcs[3] = {load_relaxed(&counts[ND_ARCS]), load_relaxed(&counts[DN_ARCS]),
+                   load_relaxed(&counts[DD_TAIL]) & MERGE_ARCS};
+    for (u32 k = 0; k < 3; ++k) l.hidden[k] -= rows[k];
+    if (!factors.optimized) return;
+    const u32 destinations[3] = {DN, ND, DD};
+    for (u32 k = 0; k < 3; ++k) {
+        if (!rows[k]) continue;
+        double work = double(l.hidden[destinations[k]]) * (double(rows[k]) + double(l.hidden[k])) / double(rows[k]);
+        bool was = l.backward >> k & 1;
+        bool turned = was ? !(double(arcs[k]) < factors.forward[k] * work) : double(arcs[k]) > factors.backward[k] * work;
+        l.backward = (l.backward & ~(1u << k)) | u32(turned) << k;
+    }
+}
