@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import platform
-import socket
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.cluster.devices import Device, find_devices
-from stages.artifacts import Json
+
+if TYPE_CHECKING:
+    from stages.artifacts import Json
 
 
 @cache
@@ -76,7 +77,7 @@ def versions() -> dict[str, str]:
 
 def machine_facts(backend: str) -> dict[str, Json]:
     """Return who and what computes, for provenance: host, user, hardware, versions."""
-    facts: dict[str, Any] = {"host": socket.gethostname(), "user": _user(), "hardware": hardware(backend)}
+    facts: dict[str, Any] = {"host": os.uname().nodename, "user": _user(), "hardware": hardware(backend)}
     return {**facts, "system": f"{platform.system()} {platform.release()}", "versions": versions()}
 
 

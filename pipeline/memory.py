@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import RequestError
-from stages.stage import Need
+from stages.sizes import Need
 
 USABLE = 0.9
 """Share of the machine's memory given to stages; the rest is for the system and for idle workers."""

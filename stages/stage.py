@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from stages.sizes import Extent as Extent
+from stages.sizes import Machine as Machine
+from stages.sizes import Need as Need
+
 if TYPE_CHECKING:
     from stages.artifacts import Artifact
 
@@ -40,52 +44,6 @@ class Slot:
     kinds: tuple[str, ...]
     about: str
     many: bool = False
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How large an artifact is, or at most will be: enough to state what the next stage needs.
-
-    `arcs` counts edges for an `EdgeList`; `bytes` is the sum of its arrays, uncompressed. `kind` is the
-    artifact's type name. `searches` counts rows of a BFS `Traversal`. `directed` says that
-    arcs may lack their reverse. `normal_arcs` counts the arcs between normal vertices of a `Partition`, also
-    of a compressed one; None marks what is no partition. `ranks` counts its ranks, 0 for anything else, and
-    `striped` says that it has no delegates.
-    """
-
-    kind: str
-    vertices: int = 0
-    arcs: int = 0
-    bytes: int = 0
-    searches: int = 0
-    directed: bool = False
-    normal_arcs: int | None = None
-    ranks: int = 0
-    striped: bool = False
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The part of the machine that a stage run may plan with."""
-
-    backend: str  # "cpu" or "cuda"
-    threads: int
-    host_memory: int  # bytes that this stage run may use
-    device_memory: int = 0  # bytes, 0 without a GPU
-
-
-@dataclass(frozen=True)
-class Need:
-    """What a stage run takes at its peak, above an idle worker, and what it will put out.
-
-    `refusal` says why it cannot run within its own parameters, with the numbers; such a run is not started.
-    """
-
-    host_bytes: int
-    device_bytes: int
-    outputs: tuple[Extent, ...]
-    gang: int = 0  # workers that it would use at the same time; it does without where there are fewer
-    refusal: str = ""
 
 
 @dataclass(frozen=True)

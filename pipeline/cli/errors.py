@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -149,6 +147,9 @@ def _report_defect(error: Exception) -> None:
 
 def _save_traceback(error: BaseException) -> Path | None:
     """Keep the traceback in a file; the disk may be what failed, so this may not work."""
+    import tempfile
+    import traceback
+
     text = "".join(traceback.format_exception(error))
     try:
         handle, name = tempfile.mkstemp(prefix="gravel-traceback-", suffix=".txt")

@@ -1,6 +1,19 @@
 """Carrying out a plan: what is cached is used, the rest runs on a cluster that starts when it is needed."""
 
-from pipeline.executor.execute import execute
+from typing import TYPE_CHECKING, Any
+
 from pipeline.executor.options import RunOptions, RunOutcome
 
+if TYPE_CHECKING:
+    from pipeline.executor.executing import execute
+
 __all__ = ["RunOptions", "RunOutcome", "execute"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `execute` when it is asked for: a run known to find everything cached does without."""
+    if name == "execute":
+        from pipeline.executor.executing import execute
+
+        return execute
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,10 +13,11 @@ from pipeline.errors import RequestError
 from pipeline.executor.options import RunOptions
 from pipeline.hardware import core_count, hardware
 from pipeline.memory import Capacity, host_capacity, parse_bytes
-from stages.stage import Machine, Stage
+from stages.sizes import Machine
 
 if TYPE_CHECKING:
     from pipeline.cluster.security import Tls
+    from stages.stage import Stage
 
 DEVICE_USABLE = 0.95
 """Share of a GPU's memory given to stages; the CUDA context and the kernels take the rest."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.artifacts import Json
-
 if TYPE_CHECKING:
     from pipeline.cluster.security import Tls
     from pipeline.progress import Reporter
+    from stages.artifacts import Json
 
 RETRIES = 2
 """How often a stage is tried again whose worker died or ran out of memory."""

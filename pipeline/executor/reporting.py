@@ -3,78 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.cluster import Progress
 from pipeline.executor import failures
 from pipeline.executor.nodes import Node
+from pipeline.executor.telling import Telling
 from pipeline.plan.building import MEASURED
 from pipeline.plan.model import Plan
 from pipeline.plan.why import History
-from pipeline.progress.events import Event, QuietReporter, Reporter
+from pipeline.progress.events import Reporter
 from pipeline.progress.rates import Pace
 from pipeline.runs.record import RunRecord, StageRecord
 from pipeline.worker import Failure, StageOutcome
-from stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from pipeline.store import ArtifactRecord, Cache
+    from pipeline.store import Cache
 
 
-class RunReport:
+class RunReport(Telling):
     """One method per thing that can happen to a stage run."""
 
     def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
-        self.record = record
+        super().__init__(record, reporter)
         self._plan = plan
-        self._reporter = reporter
         self._cache = cache
         self._paces: dict[str, Pace] = {}
         self._history = History(cache, plan.workflow.name)
-        self._write_failed = False
-        self.failures: list[tuple[str, str, str | None]] = []
         self._repetitions: dict[str, list[str]] = {}
         for key, run in plan.runs.items():
             if run.repeats is not None:
                 self._repetitions.setdefault(run.repeats, [run.repeats]).append(key)
 
-    def emit(self, kind: str, **data: Any) -> None:
-        """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
-        try:
-            self._reporter.handle(Event(kind, data))
-        except OSError:
-            self._reporter = QuietReporter()
-
-    def tick(self) -> None:
-        """Refresh the screen and, now and then, the record."""
-        self._reporter.tick()
-        self.write(soon=True)
-
-    def end(self, state: str) -> None:
-        """Settle how the run ended."""
-        self.record.end(state)
-        self.write()
-
-    def write(self, *, soon: bool = False) -> None:
-        """Write the record. A full disk must not stop stages that may still end."""
-        try:
-            if soon:
-                self.record.write_soon()
-            else:
-                self.record.write()
-        except OSError as error:
-            if not self._write_failed:
-                self._write_failed = True
-                self.emit("note", message=f"the run's record cannot be written: {error}")
-
     def _stage(self, node: Node) -> StageRecord:
         return self.record.stages[node.key]
-
-    def identified(self, node: Node) -> None:
-        """A node's recipe is known."""
-        stage = self._stage(node)
-        stage.recipe = node.recipe.digest if node.recipe else None
-        stage.state = "waiting" if node.run.keep else "not needed"
 
     def explain(self, node: Node) -> list[str]:
         """Say why a node is not cached."""
@@ -86,21 +48,6 @@ class RunReport:
         """A node has to be computed."""
         stage = self._stage(node)
         stage.state, stage.why = "waiting", list(why)
-
-    def cached(
-        self, node: Node, provenance: Mapping[str, Json], described: Sequence[ArtifactRecord], why: str
-    ) -> None:
-        """A node's result was found."""
-        stage = self._stage(node)
-        stage.state, stage.why = "cached", [] if why == "cached" else [why]
-        stage.outputs = list(node.ids or ())
-        stage.seconds = provenance.get("seconds")
-        stage.need = provenance.get("need")
-        stage.peak_host_bytes = provenance.get("peak_host_bytes")
-        stage.peak_device_bytes = provenance.get("peak_device_bytes")
-        stage.bytes = sum(artifact.bytes for artifact in described)
-        stage.bytes_on_disk = sum(artifact.bytes_on_disk for artifact in described)
-        self.emit("stage_cached", stage=node.key, seconds=stage.seconds, bytes=stage.bytes)
 
     def started(self, node: Node) -> None:
         """A node runs."""

@@ -66,7 +66,7 @@ class Settler:
         except GravelError as error:
             self.fail(node, Failure("stage", str(error), error.problems[0].hint))
             return False
-        self._report.identified(node)
+        self._report.identified(node.key, node.recipe.digest, keep=node.run.keep)
         if not node.run.keep:
             digest = node.recipe.digest
             node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
@@ -113,7 +113,7 @@ class Settler:
         node.ids = record.outputs
         node.extents = tuple(artifact.extent for artifact in described)
         node.state = SETTLED
-        self._report.cached(node, record.provenance, described, why)
+        self._report.cached(node.key, record.outputs, record.provenance, described, why)
         return True
 
     def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> bool:

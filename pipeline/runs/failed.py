@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.errors import RequestError
 from pipeline.runs.reading import read_run, run_folders, still_runs
-from stages.artifacts import Json
+
+if TYPE_CHECKING:
+    from stages.artifacts import Json
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.errors import RequestError
 from pipeline.runs.record import log_name
-from stages.artifacts import Json
+
+if TYPE_CHECKING:
+    from stages.artifacts import Json
 
 
 def read_run(folder: Path) -> dict[str, Json] | None:
@@ -35,7 +37,7 @@ def still_runs(record: dict[str, Json]) -> bool:
     """Say whether the process of a run lives; one on another host is believed."""
     if record.get("state") != "running":
         return False
-    if record.get("host") != socket.gethostname():
+    if record.get("host") != os.uname().nodename:
         return True
     try:
         os.kill(int(record["pid"]), 0)

@@ -12,16 +12,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
-import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.plan.model import Plan
-from stages.artifacts import Json
+if TYPE_CHECKING:
+    from pipeline.plan import Plan
+    from stages.artifacts import Json
 
 FORMAT = 1
 WRITE_INTERVAL = 0.5
@@ -63,7 +63,7 @@ class StageRecord:
 def new_run_id(workflow: str) -> str:
     """Name a run by its start and its workflow; ids sort by time."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", workflow)[:40].strip("-") or "run"
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{secrets.token_hex(2)}"
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{os.urandom(2).hex()}"
 
 
 def log_name(key: str) -> str:
@@ -76,13 +76,50 @@ def log_name(key: str) -> str:
     return f"{plain[:120]}-{blake3(key.encode()).hexdigest()[:8]}.log"
 
 
+@dataclass(frozen=True)
+class Outline:
+    """What a record says of the plan, as plain data: the workflow, and its stage runs in order.
+
+    Each of `stages` has the first five fields of `StageRecord`.
+    """
+
+    workflow: Mapping[str, Json]
+    stages: Sequence[Mapping[str, Json]]
+
+    @staticmethod
+    def of(plan: Plan) -> Outline:
+        """Outline a plan."""
+        workflow = plan.workflow
+        return Outline(
+            {
+                "name": workflow.name,
+                "about": workflow.about,
+                "path": str(workflow.path),
+                "file": str(workflow.path.absolute()),
+                "parameters": dict(workflow.parameters),
+                "matrix": {axis: list(values) for axis, values in workflow.matrix.items()},
+            },
+            [
+                {
+                    "key": key,
+                    "entry": run.entry,
+                    "stage": run.stage.name,
+                    "upstream": list(run.upstream),
+                    "coordinates": dict(run.coordinates),
+                }
+                for key, run in plan.runs.items()
+            ],
+        )
+
+
 class RunRecord:
     """A run's folder and record. `write` is atomic: a reader sees one version or the next."""
 
     def __init__(
-        self, root: Path, plan: Plan, machine: Mapping[str, Json], options: Mapping[str, Json]
+        self, root: Path, outline: Outline, machine: Mapping[str, Json], options: Mapping[str, Json]
     ) -> None:
-        self.run = new_run_id(plan.workflow.name)
+        self.workflow = dict(outline.workflow)
+        self.run = new_run_id(self.workflow["name"])
         self.folder = root / "runs" / self.run
         self.state = "running"
         self.cluster: str | None = None
@@ -91,23 +128,8 @@ class RunRecord:
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
         self.stages = {
-            key: StageRecord(
-                key=key,
-                entry=run.entry,
-                stage=run.stage.name,
-                upstream=list(run.upstream),
-                coordinates=dict(run.coordinates),
-                log=f"logs/{log_name(key)}",
-            )
-            for key, run in plan.runs.items()
-        }
-        self._workflow = {
-            "name": plan.workflow.name,
-            "about": plan.workflow.about,
-            "path": str(plan.workflow.path),
-            "file": str(plan.workflow.path.absolute()),
-            "parameters": dict(plan.workflow.parameters),
-            "matrix": {axis: list(values) for axis, values in plan.workflow.matrix.items()},
+            stage["key"]: StageRecord(**stage, log=f"logs/{log_name(stage['key'])}")
+            for stage in outline.stages
         }
         self._machine = dict(machine)
         self._options = dict(options)
@@ -141,11 +163,11 @@ class RunRecord:
             "run": self.run,
             "state": self.state,
             "pid": os.getpid(),
-            "host": socket.gethostname(),
+            "host": os.uname().nodename,
             "started": _iso(self._started),
             "ended": None if self._ended is None else _iso(self._ended),
             "seconds": round(self.seconds, 3),
-            "workflow": self._workflow,
+            "workflow": self.workflow,
             "machine": self._machine,
             "options": self._options,
             "cluster": self.cluster,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from pipeline.errors import RequestError
-from stages.stage import Extent
+from stages.sizes import Extent
 
 Json: TypeAlias = Any
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import RequestError
-from pipeline.runs import RunRecord, find_run, last_report, list_runs, read_run, stage_log
+from pipeline.runs import Outline, RunRecord, find_run, last_report, list_runs, read_run, stage_log
 from pipeline.runs.record import log_name, new_run_id
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 
 def record_of(root: Path) -> RunRecord:
     plan = plan_of(stage_run("a", MAKE), stage_run("b[x=1]", ADD, "a"), stage_run("b[x=2]", ADD, "a"))
-    record = RunRecord(root, plan, {"host": "here"}, {})
+    record = RunRecord(root, Outline.of(plan), {"host": "here"}, {})
     record.write()
     return record
 

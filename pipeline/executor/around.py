@@ -1,0 +1,134 @@
+"""What is around every run, whoever finds or computes its results: record, lease, interrupts, report."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from pipeline.executor.interrupt import on_interrupt
+from pipeline.executor.options import RunOptions, RunOutcome
+from pipeline.runs.reading import last_report, list_runs, still_runs
+from pipeline.store.files import storage_errors
+
+if TYPE_CHECKING:
+    from pipeline.executor.machine import Setting
+    from pipeline.executor.telling import Telling
+    from pipeline.progress.events import Reporter
+    from pipeline.runs.record import RunRecord
+    from pipeline.store import Cache
+    from stages.artifacts import Json
+
+
+class Work(Protocol):
+    """What a run does under its lease."""
+
+    def run(self) -> str:
+        """Tell of each stage run; returns "done", "failed" or "interrupted"."""
+        ...
+
+    def interrupt(self) -> None:
+        """Stop as soon as possible; called from a signal handler."""
+        ...
+
+    @property
+    def computed(self) -> int:
+        """How many stage runs were computed."""
+        ...
+
+
+def carry_through(
+    work: Work,
+    record: RunRecord,
+    telling: Telling,
+    cache: Cache,
+    options: RunOptions,
+    reporter: Reporter,
+    lease: AbstractContextManager[object],
+) -> RunOutcome:
+    """Do a run's work from its first record to its report; `lease` is held meanwhile.
+
+    Raises what `work` raises, after the record says so, and RequestError for a cache that cannot be written.
+    """
+    try:
+        with lease, on_interrupt(work.interrupt):
+            with storage_errors(cache.root):
+                record.write()
+            telling.emit(
+                "run_started",
+                run=record.run,
+                workflow=record.workflow["name"],
+                stages=len(record.stages),
+                folder=str(record.folder),
+            )
+            try:
+                state = work.run()
+            except BaseException as error:
+                record.problem = str(error) or type(error).__name__
+                telling.end("failed")
+                raise
+            telling.end(state)
+            record.report = _report(record, work, cache, telling)
+            telling.write()
+        cache.settle(record.run, wait=state != "interrupted")
+    finally:
+        shutil.rmtree(cache.root / "scratch" / record.run, ignore_errors=True)
+        reporter_end = None if record.state == "running" else record.state
+        if reporter_end is not None:
+            if record.datasets:
+                telling.emit("datasets", datasets=record.datasets)
+            telling.emit("run_finished", **_summary(record))
+        reporter.close()
+    return RunOutcome(record.run, record.state, record.folder, record.to_json(), record.report)
+
+
+def machine_told(facts: Mapping[str, Json], setting: Setting) -> dict[str, Json]:
+    """Return what a run's record says of the machine; `facts` are those of `machine_facts`."""
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return {**facts, "versions": versions, "cores": setting.cores, "backend": setting.backend}
+
+
+def sweep(cache: Cache) -> None:
+    """Remove what runs and writers that were killed left."""
+    folder = cache.root / "scratch"
+    if folder.is_dir() and any(folder.iterdir()):
+        alive = {record["run"] for record in list_runs(cache.root) if still_runs(record)}
+        for entry in folder.iterdir():
+            if entry.is_dir() and entry.name not in alive:
+                shutil.rmtree(entry, ignore_errors=True)
+    cache.sweep()
+
+
+def _summary(record: RunRecord) -> dict[str, Json]:
+    return {
+        "run": record.run,
+        "state": record.state,
+        "seconds": round(record.seconds, 3),
+        **{name: record.count(name) for name in ("computed", "cached", "failed", "skipped", "interrupted")},
+        "report": record.report,
+    }
+
+
+def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> str | None:
+    """Write the run's report, or say where the last one is if nothing was computed.
+
+    A run that was killed before its report leaves it to the next one.
+    """
+    last = last_report(cache.root, str(record.workflow["path"]))
+    if last is not None and not work.computed and not telling.failures:
+        return last
+    if record.state == "interrupted":
+        return None
+    from pipeline.errors import DamagedArtifact, GravelError
+    from pipeline.report import write_run_report
+
+    try:
+        return str(write_run_report(record.folder, record.to_json(), cache))
+    except DamagedArtifact as damage:
+        cache.quarantine(damage.artifact_id, damage.reason)
+        telling.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
+        return None
+    except (GravelError, OSError) as error:
+        telling.emit("note", message=f"the report could not be written: {error}")
+        return None

@@ -1,0 +1,68 @@
+"""The one entry for a plan: carry it out under the run's record, lease and interrupt handling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.datasets import local_copy
+from pipeline.datasets.changes import gone, last_data_sets, new_and_gone
+from pipeline.executor.around import carry_through, machine_told, sweep
+from pipeline.executor.driver import Driver
+from pipeline.executor.machine import decide
+from pipeline.executor.options import RunOptions, RunOutcome
+from pipeline.executor.reporting import RunReport
+from pipeline.file_digest import FileDigests
+from pipeline.hardware import machine_facts
+from pipeline.plan import Plan
+from pipeline.progress import QuietReporter
+from pipeline.runs import Outline, RunRecord
+from pipeline.store import Cache
+from stages.copies import copies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def execute(plan: Plan, options: RunOptions) -> RunOutcome:
+    """Compute what is not cached and return how it went.
+
+    Raises RequestError for what is refused before anything starts (no such GPU, it cannot fit, a file that
+    is missing). Stage failures are part of the outcome, not raised.
+    """
+    setting = decide(options)
+    reporter = options.reporter or QuietReporter()
+    cache = Cache(options.cache_root)
+    facts = machine_facts(setting.backend)
+    record = RunRecord(options.cache_root, Outline.of(plan), machine_told(facts, setting), options.to_json())
+    report = RunReport(plan, record, reporter, cache)
+    cache.say = lambda message: report.emit("note", message=message)
+    sweep(cache)
+    driver = Driver(plan, FileDigests(cache.root), cache, setting, options, report, facts)
+    work = _Planned(plan, driver, report, cache.root)
+    return carry_through(work, record, report, cache, options, reporter, cache.lease(record.run))
+
+
+class _Planned:
+    """The work of a plan: what came and went among the data sets, then the driver's."""
+
+    def __init__(self, plan: Plan, driver: Driver, report: RunReport, root: Path) -> None:
+        self._plan = plan
+        self._driver = driver
+        self._report = report
+        self._root = root
+        self.interrupt = driver.interrupt
+
+    @property
+    def computed(self) -> int:
+        return self._driver.computed
+
+    def run(self) -> str:
+        record, workflow = self._report.record, self._plan.workflow
+        past = last_data_sets(self._root, workflow)
+        record.gone = gone(past, workflow)
+        for message in new_and_gone(past, workflow):
+            self._report.emit("note", message=message)
+        with copies(lambda url: local_copy(self._root, url)):
+            state = self._driver.run()
+        record.datasets = self._driver.data_sets(past)
+        return state
