@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernels.bfs.cuda.parts import gather_number
+
 
 @dataclass(frozen=True)
 class StripedOptions:
     """Which neighbours are dropped before they are sent; raises ValueError for what cannot be.
 
-    Neither changes distances or predecessors, only what is sent.
+    Nothing here changes distances; predecessors only as the bitmask says.
     """
 
     bitmask: bool = True
-    """Drop vertices that this rank has sent, or found, before: a bit for every vertex of the graph."""
+    """Drop vertices that this rank has sent, or found, before: a bit for every vertex of the graph. On GPUs
+    whoever sends a vertex first sends its own predecessor, so that any may stand where the smallest would."""
     local_duplicates: bool = True
     """Drop vertices that were among the last gathered, as a hashed history of them tells."""
     history: int = 1024
-    """Entries of that history, a power of two; 1,024 take 8 KiB, a quarter of a common L1 cache."""
+    """Entries of that history, a power of two; 1,024 take 8 KiB, a quarter of a common L1 cache, and are the
+    most on GPUs, where every block has one."""
+    warp_duplicates: bool = True
+    """On GPUs, with `local_duplicates`: drop also what another lane of the warp gathered at the same time."""
+    gather: str = "scan_warp_cta"
+    """On GPUs: how rows are read (section 4.1): serial, warp, scan or scan_warp_cta."""
 
     def __post_init__(self) -> None:
         if self.history < 1 or self.history & (self.history - 1):
             raise ValueError(f"history is {self.history}; it is a power of two")
+        gather_number(self.gather)

@@ -28,7 +28,8 @@ def put_together(
             distance[rank::ranks] = own.distance
         if predecessor is not None:
             predecessor[rank::ranks] = own.predecessor
-    return BFSResult(source, distance, predecessor, milliseconds, ("push",) * len(labels[0].levels))
+    depth = len(labels[0].levels) + labels[0].unlogged
+    return BFSResult(source, distance, predecessor, milliseconds, ("push",) * depth)
 
 
 class StripedSearch:

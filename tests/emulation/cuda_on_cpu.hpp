@@ -155,6 +155,15 @@ template <class T>
 T __ldcv(const T* address) {
     return __atomic_load_n(address, __ATOMIC_RELAXED);
 }
+template <class T>
+T __ldg(const T* address) {
+    return *address;
+}
+template <class T>
+T __ldcg(const T* address) {
+    return __ldcv(address);
+}
+#define __builtin_assume(condition)
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 

@@ -117,6 +117,10 @@ def module() -> types.ModuleType:
     # What was never written must not look like zero.
     fake.empty = lambda count, dtype: _array(numpy.full(count, 0x5A5A5A5A, numpy.int64).astype(dtype))
     fake.zeros = _filled(numpy.zeros)
+    fake.full = lambda count, value, dtype=None: _array(numpy.full(count, value, dtype))
+    fake.ascontiguousarray = _array
+    for name in ("int32", "int64", "uint32", "uint64"):
+        setattr(fake, name, getattr(numpy, name))
     fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
     runtime = types.SimpleNamespace(

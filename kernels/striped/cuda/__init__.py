@@ -1,0 +1,7 @@
+"""Striped searches on GPUs: stripes in device memory, one cooperative launch a search on each device."""
+
+from __future__ import annotations
+
+from kernels.striped.cuda.search import CudaStripedSearch, prepare
+
+__all__ = ["CudaStripedSearch", "prepare"]

@@ -1,0 +1,123 @@
+"""One stripe's arrays on a device, and its entry in the table that `kernels/striped/stripes.cu` takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.bfs.cuda.labels import NARROW, WIDEST, Labels
+from kernels.partition.cuda.memory import Slab, Table, arcs_by_owner
+from kernels.partition.layout import local_count
+from kernels.striped.layout import StripedRank
+from kernels.striped.options import StripedOptions
+
+SHARED = ("counts", "bin_start", "bin_ids", "bin_tails")
+"""Arrays that other ranks read, in the order of the kernel's `Stripe`."""
+
+FIELDS = (
+    *SHARED,
+    "rank",
+    "row_offsets",
+    "columns",
+    "distance",
+    "keys",
+    "predecessor",
+    "bitmask",
+    "queue",
+    "huge",
+    "tails",
+    "sent",
+    "came",
+    "local",
+)
+"""The kernel's `Stripe`, field by field, 8 bytes each."""
+
+SIDES, KEPT, TAILS = 3, 1, 2
+"""In `kernels/striped/stripe.cuh` too."""
+
+LONGEST = 1 << 17
+"""Arcs of a row that one block reads: the whole grid reads longer ones, as in `kernels/bfs/wide.cuh`."""
+
+MOST_ARCS = 1 << 32
+"""From which on row offsets take 64 bits."""
+
+
+class StripeMemory(Table):
+    """Stripe `part.rank` on the current device; everything is allocated here.
+
+    A bin has room for as many vertices as can come into it in one search: every arc to its owner, and with
+    the bitmask each of the owner's vertices once.
+
+    Parameters
+    ----------
+    offset_dtype : of the row offsets, numpy.uint32 or numpy.uint64.
+    output : "distance", "predecessor" or "both".
+    longest : arcs of a row that one block reads.
+
+    Raises ValueError for more vertices than the keys of a search with predecessors tell apart.
+
+    """
+
+    fields = FIELDS
+
+    def __init__(
+        self,
+        part: StripedRank,
+        *,
+        vertex_count: int,
+        ranks: int,
+        offset_dtype: Any,
+        output: str,
+        options: StripedOptions,
+        longest: int = LONGEST,
+    ) -> None:
+        import cupy
+
+        tree = output != "distance"
+        if tree and vertex_count >= WIDEST:
+            raise ValueError(
+                f"predecessors can be found for up to {WIDEST - 1} vertices; found {vertex_count}"
+            )
+        counts = [local_count(vertex_count, ranks, rank) for rank in range(ranks)]
+        local = counts[part.rank]
+        # What a key has room for is a vertex of the whole graph.
+        self.labels = Labels.allocate(local, output, narrow=local + 1 if vertex_count < NARROW else 0)
+        columns = cupy.asarray(part.column_indices)
+        starts = bin_starts(columns, counts, bitmask=options.bitmask)
+        room = int(starts[-1])
+        self.slab = Slab(
+            {
+                "counts": (SIDES * (KEPT + ranks), numpy.uint64),
+                "bin_start": (ranks + 1, numpy.uint64),
+                "bin_ids": (room, numpy.uint32),
+                "bin_tails": (room if tree else 0, numpy.uint32),
+            }
+        )
+        self.slab.arrays["bin_start"].set(starts)
+        lengths = numpy.diff(part.row_offsets.astype(numpy.int64, copy=False))
+        self.arrays = self.slab.arrays | {
+            "row_offsets": cupy.asarray(part.row_offsets).astype(offset_dtype, copy=False),
+            "columns": columns,
+            "distance": self.labels.distance_argument(),
+            "keys": self.labels.keys,
+            "predecessor": self.labels.predecessor_argument(),
+            "bitmask": cupy.empty(-(-vertex_count // 32) if options.bitmask else 0, numpy.uint32),
+            "queue": cupy.empty(local, numpy.uint32),
+            "huge": cupy.empty(int((lengths > longest).sum()), numpy.uint32),
+            "tails": cupy.empty(TAILS, numpy.uint64),
+            "sent": cupy.empty(2 * ranks, numpy.uint64),
+            "came": cupy.empty(2 * ranks, numpy.uint64),
+        }
+        self.numbers = {"rank": part.rank, "local": local}
+
+
+def bin_starts(columns: Any, counts: list[int], *, bitmask: bool) -> NDArray[numpy.uint64]:
+    """Lay the bins for each rank, which owns `counts` vertices, one after another: uint64 (ranks + 1,)."""
+    room = arcs_by_owner(columns, len(counts))
+    if bitmask:
+        room = numpy.minimum(room, counts)
+    starts = numpy.zeros(len(counts) + 1, numpy.uint64)
+    numpy.cumsum(room, out=starts[1:], dtype=numpy.uint64)
+    return starts

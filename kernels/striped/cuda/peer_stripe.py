@@ -1,0 +1,100 @@
+"""One stripe of a gang on the GPU of its process, which reads its peers' bins in place (CUDA IPC)."""
+
+from __future__ import annotations
+
+import numpy
+
+from kernels.cuda import vertex_macro
+from kernels.partition.cuda.mapping import Gang, Mapping
+from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from kernels.striped.cuda.launch import Launch
+from kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
+from kernels.striped.layout import StripedRank
+from kernels.striped.options import StripedOptions
+from kernels.striped.program import RankLabels
+
+
+class PeerStripe:
+    """A stripe in the memory of the current device; all ranks of the gang make theirs at the same time.
+
+    Every rank lives in a process of its own, on a device of its own that can read the others'. `leave` gives
+    their memory back, when no rank searches any more.
+
+    Parameters
+    ----------
+    part, vertex_count, options : as `kernels.striped.rank.StripedRankSearch` takes them.
+    output : "distance", "predecessor" or "both".
+    time_limit : seconds that a device waits for the others at one meeting.
+
+    """
+
+    def __init__(
+        self,
+        gang: Gang,
+        part: StripedRank,
+        vertex_count: int,
+        *,
+        output: str,
+        options: StripedOptions,
+        max_depth: int | None = None,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        self._gang = gang
+        self._max_depth = max_depth
+        wide = max(gang.all_gather(len(part.column_indices))) >= MOST_ARCS
+        self._memory = StripeMemory(
+            part,
+            vertex_count=vertex_count,
+            ranks=gang.size,
+            offset_dtype=numpy.uint64 if wide else numpy.uint32,
+            output=output,
+            options=options,
+        )
+        point = MeetingPoint()
+        self._mapping = Mapping(gang, self._memory, point)
+        macros = {
+            "VERTEX": vertex_macro(part.column_indices.dtype),
+            "OFFSET": "u64" if wide else "u32",
+            "TREE": self._memory.labels.tree,
+        }
+        self._launch = Launch(
+            macros,
+            self._mapping.rows,
+            [gang.rank],
+            self._mapping.points,
+            gang.rank,
+            vertex_count=vertex_count,
+            point=point,
+            options=options,
+            time_limit=time_limit,
+        )
+
+    def run(self, source: int) -> RankLabels:
+        """Search from one vertex together with all ranks.
+
+        Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
+        """
+        import cupy
+
+        start, end = self._launch.start(source, self._max_depth)
+        end.synchronize()
+        # Nobody starts anew before all know how this one ended.
+        if any(self._gang.all_gather(self._launch.point.aborted)):
+            self._launch.point.reset()
+            self._gang.all_gather(None)
+            raise RuntimeError(GIVEN_UP)
+        taken = float(cupy.cuda.get_elapsed_time(start, end))
+        (levels,) = self._launch.levels()
+        labels = self._memory.labels
+        predecessor = numpy.ascontiguousarray(labels.predecessor.get()) if labels.tree else None
+        distance = numpy.ascontiguousarray(labels.distance.get())
+        return RankLabels(distance, predecessor, taken, levels, self._launch.unlogged)
+
+    def join(self, gang: Gang) -> None:
+        """Go on with another gang of the same ranks in the same processes."""
+        self._gang = gang
+
+    def leave(self, gang: Gang) -> None:
+        """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
+        self._gang = gang
+        self._mapping.close(gang)

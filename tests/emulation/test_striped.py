@@ -1,0 +1,205 @@
+"""The striped search on one to three emulated devices: as the CPU finds it, and a device that is lost."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition.cuda import mapping
+from kernels.partition.cuda.meeting import MeetingPoint
+from kernels.striped import StripedOptions, stripe
+from kernels.striped import prepare as prepare_on_cpu
+from kernels.striped.cuda import CudaStripedSearch, prepare
+from kernels.striped.cuda.peer_stripe import PeerStripe
+from stages.gang import run_in_threads
+from tests.emulation import fake_cupy
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import ZooGraph, zoo
+
+pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
+
+
+@pytest.fixture
+def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.striped.cuda.launch.load", fake_cupy.load)
+    monkeypatch.setattr("kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+
+
+BY_NAME = {graph.name: graph for graph in zoo()}
+SHAPES = ["one_vertex", "all_isolated", "one_edge", "path_33", "star_300", "two_parts", "tail_on_clique"]
+LAYOUTS = [(1, 1), (3, 1), (2, 2), (4, 3)]
+"""Ranks and devices."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "none": {"bitmask": False, "local_duplicates": False, "gather": "warp"},
+    "bitmask": {"local_duplicates": False, "gather": "scan"},
+    "duplicates": {"bitmask": False},
+    "history": {"bitmask": False, "warp_duplicates": False, "history": 4, "gather": "serial"},
+}
+
+
+def check_tree(offsets: Any, columns: Any, source: int, distance: Any, predecessor: Any) -> None:
+    """Every vertex that was reached has a predecessor one level up that has an arc to it."""
+    n = len(distance)
+    reached = distance > 0
+    assert numpy.array_equal(predecessor >= 0, reached)
+    assert (distance[predecessor[reached]] == distance[reached] - 1).all()
+    tails = numpy.repeat(numpy.arange(n), numpy.diff(offsets))
+    arcs = set((tails * n + columns.astype(numpy.int64)).tolist())
+    assert all(int(p) * n + int(v) in arcs for v, p in enumerate(predecessor) if p >= 0)
+
+
+def same(found: Any, wanted: Any, graph: tuple[Any, Any], source: int, *, exact: bool) -> None:
+    distance, predecessor = numpy.asarray(found.distance), numpy.asarray(found.predecessor)
+    assert numpy.array_equal(distance, wanted.distance)
+    assert found.directions == wanted.directions
+    if exact:
+        assert numpy.array_equal(predecessor, wanted.predecessor)
+    else:
+        check_tree(*graph, source, distance, predecessor)
+
+
+def same_levels(labels: Any, on_cpu: Any, options: StripedOptions) -> None:
+    for mine, theirs in zip(labels, on_cpu, strict=True):
+        for one, other in zip(mine.levels, theirs.levels, strict=True):
+            assert (one.frontier, one.arcs, one.fresh) == (other.frontier, other.arcs, other.fresh)
+            assert one.arcs == one.duplicates + one.masked + sum(one.sent)
+            assert min(one.expand_milliseconds, one.barrier_milliseconds, one.contract_milliseconds) >= 0
+            if options.bitmask or not options.local_duplicates:
+                assert (one.sent, one.sent_bytes) == (other.sent, other.sent_bytes)
+
+
+def check(
+    graph: tuple[Any, Any],
+    sources: list[int],
+    ranks: int,
+    devices: int,
+    options: StripedOptions,
+    **constants: Any,
+) -> None:
+    whole = stripe(*graph, ranks=ranks)
+    on_cpu = prepare_on_cpu(whole, options=options)
+    facts = {"devices": range(devices), "options": options, "time_limit": 60.0, **constants}
+    search = CudaStripedSearch(whole, **facts)
+    for source in sources:
+        wanted, found = on_cpu.run(source), search.run(source)
+        same(found, wanted, graph, source, exact=not options.bitmask)
+        same_levels(search.labels, on_cpu.labels, options)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_devices_find_what_the_cpu_does(name: str) -> None:
+    graph: ZooGraph = BY_NAME[name]
+    for symmetric in (True, False):
+        csr = graph.csr(symmetric=symmetric)
+        for ranks, devices in LAYOUTS:
+            check(csr, sorted({0, graph.vertex_count - 1}), ranks, devices, StripedOptions())
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_on_a_skewed_graph(name: str) -> None:
+    graph = fast_csr(rmat(9), symmetric=True)
+    degrees = numpy.diff(graph[0])
+    sources = [int(numpy.argmax(degrees)), int(numpy.flatnonzero(degrees)[5])]
+    for ranks, devices in LAYOUTS:
+        check(graph, sources, ranks, devices, StripedOptions(**OPTIONS[name]))
+
+
+def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.striped.cuda.search.MOST_ARCS", 1)
+    monkeypatch.setattr("kernels.striped.cuda.memory.NARROW", 1)
+    graph = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
+    check(graph, [7, 100], 3, 2, StripedOptions())
+
+
+def test_rows_that_the_whole_grid_reads() -> None:
+    graph = fast_csr(rmat(8), symmetric=True)
+    check(graph, [7, int(numpy.argmax(numpy.diff(graph[0])))], 2, 1, StripedOptions(bitmask=False), longest=5)
+
+
+def test_outputs_and_depth() -> None:
+    graph = fast_csr(rmat(8), symmetric=True)
+    whole = stripe(*graph, ranks=2)
+    source = int(numpy.argmax(numpy.diff(graph[0])))
+    for depth in (0, 1, 2):
+        wanted = prepare_on_cpu(whole, max_depth=depth).run(source)
+        found = prepare(whole, max_depth=depth, output="distance", devices=(0, 1)).run(source)
+        assert found.predecessor is None
+        assert numpy.array_equal(found.distance, wanted.distance)
+        assert found.directions == wanted.directions
+    assert prepare(whole, output="predecessor").run(source).distance is None
+
+
+def test_levels_beyond_the_log_are_added_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.striped.cuda.launch.LOGGED_LEVELS", 5)
+    graph = BY_NAME["path_33"].csr()
+    whole = stripe(*graph, ranks=2)
+    search, on_cpu = prepare(whole), prepare_on_cpu(whole)
+    for source in (0, 31):
+        found, wanted = search.run(source), on_cpu.run(source)
+        assert found.directions == wanted.directions
+        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
+            assert len(mine.levels) == 5
+            for name in ("frontier", "arcs", "fresh", "sent_bytes"):
+                every = [getattr(record, name) for record in theirs.levels]
+                assert [getattr(record, name) for record in mine.levels] == [*every[:4], sum(every[4:])]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    whole = stripe(*BY_NAME["path_33"].csr(), ranks=2)
+    with pytest.raises(ValueError, match="at most 1024 entries"):
+        prepare(whole, options=StripedOptions(history=2048))
+    with pytest.raises(ValueError, match="2 ranks do not go on 3 devices"):
+        prepare(whole, devices=range(3))
+    with pytest.raises(ValueError, match="source 33 is not in the graph"):
+        prepare(whole).run(33)
+
+
+def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    described, alone = MeetingPoint.described, MeetingPoint()
+
+    def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
+        return described(self, [*pointers, alone.pointer], device, limit)
+
+    graph = fast_csr(rmat(7), symmetric=True)
+    whole = stripe(*graph, ranks=2)
+    with monkeypatch.context() as lost:
+        lost.setattr(MeetingPoint, "described", with_a_stranger)
+        search = prepare(whole, devices=(0, 1), time_limit=0.3)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the search was given up"):
+            search.run(1)
+    assert alone.aborted
+
+
+def search_as_peer(gang: Any, part: Any, vertices: int, sources: list[int]) -> list[Any]:
+    with fake_cupy.Device(gang.rank):
+        facts = {"output": "both", "options": StripedOptions(), "time_limit": 60.0}
+        rank = PeerStripe(gang, part, vertices, **facts)
+        found = [rank.run(source) for source in sources]
+        rank.leave(gang)
+        return found
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_ranks_of_a_gang_map_each_other(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping, "process_id", threading.get_ident)
+    graph = fast_csr(rmat(8), symmetric=True)
+    whole = stripe(*graph, ranks=ranks)
+    sources = [int(numpy.argmax(numpy.diff(graph[0]))), 3]
+    on_cpu = prepare_on_cpu(whole)
+    act = functools.partial(search_as_peer, vertices=whole.vertex_count, sources=sources)
+    answers = run_in_threads(act, list(whole.parts))
+    for place, source in enumerate(sources):
+        wanted = on_cpu.run(source)
+        distance, predecessor = (numpy.empty(whole.vertex_count, numpy.int64) for _ in range(2))
+        for rank in range(ranks):
+            distance[rank::ranks] = answers[rank][place].distance
+            predecessor[rank::ranks] = answers[rank][place].predecessor
+        assert numpy.array_equal(distance, wanted.distance)
+        check_tree(*graph, source, distance, predecessor)
+        same_levels([answers[rank][place] for rank in range(ranks)], on_cpu.labels, StripedOptions())
