@@ -45,8 +45,8 @@ RULES = {
     "nearer_neighbour": "every reached vertex has a neighbour one level nearer",
 }
 
-_VERTEX_RULES = {"source": SOURCE, "tree": TREE, "tree_levels": TREE_LEVELS}
-_ARC_RULES = {
+VERTEX_RULES = {"source": SOURCE, "tree": TREE, "tree_levels": TREE_LEVELS}
+ARC_RULES = {
     "edge_levels": EDGE_LEVELS,
     "component": COMPONENT,
     "tree_arcs": TREE_ARCS,
@@ -112,14 +112,14 @@ def check_bfs(
     vertex_rules = ("source", "tree", "tree_levels") if len(parents) else ("source",)
     checks = []
     for name in ("ranges", *vertex_rules):
-        rule = _VERTEX_RULES.get(name, RANGES)
+        rule = VERTEX_RULES.get(name, RANGES)
         vertices = first_vertices(distance, parents, source, limit, rule, NAMED) if faults[rule] else ()
         checks.append(Check(name, RULES[name], faults[rule], vertices))
         if faults[RANGES]:
             return checks
     if faults[TREE] or faults[TREE_LEVELS]:
         # Levels that fall along the tree prove it free of cycles; these do not, so walk it.
-        checks[2] = _lost(levels_of(parents, source), checks[2])
+        checks[2] = with_lost(levels_of(parents, source), checks[2])
     arcs = ArcPass(
         row_offsets,
         column_indices,
@@ -133,7 +133,7 @@ def check_bfs(
     return checks + _arc_checks(arcs, with_tree=len(parents) > 0)
 
 
-def _lost(levels: NDArray[Any], check: Check) -> Check:
+def with_lost(levels: NDArray[Any], check: Check) -> Check:
     """Add the vertices whose predecessors do not lead to the source."""
     lost = numpy.flatnonzero(levels == LOST)
     vertices = sorted({*check.vertices, *(int(v) for v in lost[:NAMED])})[:NAMED]
@@ -149,20 +149,9 @@ def _check_tree_alone(
     symmetric: bool,
     is_sorted: bool,
 ) -> list[Check]:
-    n = len(parents)
-    strange = numpy.flatnonzero((parents < -1) | (parents >= n))
-    if len(strange):
-        return [Check("ranges", RULES["ranges"], len(strange), tuple(int(v) for v in strange[:NAMED]))]
-    levels = levels_of(parents, source)
-    tree = _lost(levels, Check("tree", RULES["tree"]))
-    levels[levels == LOST] = -1
-    deep = numpy.flatnonzero(levels > limit)
-    rooted = int(parents[source] != -1)
-    checks = [
-        Check("ranges", RULES["ranges"], len(deep), tuple(int(v) for v in deep[:NAMED])),
-        Check("source", RULES["source"], rooted, (source,) * rooted),
-        tree,
-    ]
+    checks, levels = check_tree(parents, source, limit)
+    if levels is None:
+        return checks
     row_offsets, columns, blocks = graph
     arcs = ArcPass(
         row_offsets,
@@ -177,10 +166,31 @@ def _check_tree_alone(
     return checks + _arc_checks(arcs, with_tree=True)
 
 
+def check_tree(
+    parents: NDArray[Any], source: int, limit: int
+) -> tuple[list[Check], NDArray[numpy.int32] | None]:
+    """Check the shape of a tree of predecessors, and count its levels, -1 outside; None beyond use."""
+    n = len(parents)
+    strange = numpy.flatnonzero((parents < -1) | (parents >= n))
+    if len(strange):
+        return [Check("ranges", RULES["ranges"], len(strange), tuple(int(v) for v in strange[:NAMED]))], None
+    levels = levels_of(parents, source)
+    tree = with_lost(levels, Check("tree", RULES["tree"]))
+    levels[levels == LOST] = -1
+    deep = numpy.flatnonzero(levels > limit)
+    rooted = int(parents[source] != -1)
+    checks = [
+        Check("ranges", RULES["ranges"], len(deep), tuple(int(v) for v in deep[:NAMED])),
+        Check("source", RULES["source"], rooted, (source,) * rooted),
+        tree,
+    ]
+    return checks, levels
+
+
 def _arc_checks(arcs: ArcPass, *, with_tree: bool) -> list[Check]:
     checks = []
     for name in ("edge_levels", "component", "tree_arcs" if with_tree else "nearer_neighbour"):
-        rule = _ARC_RULES[name]
+        rule = ARC_RULES[name]
         found = arcs.offenders(rule) if arcs.faults[rule] else []
         pairs = [(v, w) for v, w in found if w >= 0]
         if name == "tree_arcs":

@@ -244,7 +244,6 @@ class RankBuilder:
         nn, nd = numpy.empty(arcs[0], self._dtype), numpy.empty(arcs[1], numpy.uint32)
         tails, heads = (numpy.empty(arcs[2], numpy.uint32) for _ in range(2))
         run_blocks(lambda a, b: _fill_kinds(a, b, *rows, *starts, nn, nd, tails, heads), blocks)
-        del rows
         self._offsets = self._columns = numpy.empty(0, numpy.int64)
         self._index = None
         subgraphs = {"nn": Subgraph(starts[0], nn), "nd": Subgraph(starts[1], nd)}

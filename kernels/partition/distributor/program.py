@@ -146,7 +146,10 @@ def _spread(end: Endpoint, parcels: Sequence[tuple[Any, ...]], take: Callable[..
 def gather_pieces(
     end: Endpoint, own: Any, most: int, take: Callable[[int, int, Any], None], *, piece: int = PIECE
 ) -> Steps:
-    """Tell all ranks an array of at most `most` values, some at a time; `take(rank, first, values)` has all."""
+    """Tell all ranks an array of at most `most` values, some at a time.
+
+    `take(rank, first, values)` gets what each rank told, from its place `first` on; the own values, too.
+    """
     for first in range(0, most, piece):
         told = yield from gather(end, own[first : first + piece])
         for rank, values in enumerate(told):
@@ -166,9 +169,16 @@ def _tell_delegates(end: Endpoint, builder: Builder, threshold: int) -> Steps:
     counts = yield from gather(end, len(vertices))
     joined = []
     for own in (vertices, degrees):
-        pieces: list[list[Any]] = [[own[:0]] for _ in range(end.size)]
-        yield from gather_pieces(
-            end, own, max(counts), lambda rank, _, values, into=pieces: into[rank].append(values)
-        )
-        joined.append(builder.together([each for of_rank in pieces for each in of_rank]))
+        joined.append(builder.together((yield from _gather_all(end, own, max(counts)))))
     builder.learn_delegates(*joined)
+
+
+def _gather_all(end: Endpoint, own: Any, most: int) -> Generator[Ticket, dict[int, Any], list[Any]]:
+    """Give the pieces of all ranks' arrays, those of a rank together; at least one, which may be empty."""
+    pieces: list[list[Any]] = [[own[:0]] for _ in range(end.size)]
+
+    def keep(rank: int, first: int, values: Any) -> None:
+        pieces[rank].append(values)
+
+    yield from gather_pieces(end, own, most, keep)
+    return [each for of_rank in pieces for each in of_rank]

@@ -1,0 +1,212 @@
+"""What a rank knows while it checks a search, whichever side its arrays are on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.partition.layout import RankGraph, local_count, mask_words
+from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
+from kernels.verify.result import NAMED
+
+JUMPS, LEAVES, FOUND = 1, 2, 4
+"""What a rank sees in its part of a delegate's row: an arc over more than a level, one to an unreached
+vertex, and the predecessor, or without predecessors a neighbour one level nearer."""
+
+SEEN = (JUMPS, LEAVES, FOUND)
+RULES = (1, 2, 4, 8)
+"""Bits of `kernels.verify.tree` and of `kernels.verify.arcs`."""
+
+
+class Checker(ABC):
+    """One rank's part of the checks; subclasses have the loops over vertices and arcs.
+
+    Parameters
+    ----------
+    part : of a symmetric graph, with delegates ascending; NumPy or CuPy arrays as the subclass takes them.
+
+    """
+
+    xp: Any
+    """The module of the arrays, numpy or cupy."""
+
+    def __init__(self, part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> None:
+        self.part, self.delegates = part, delegates
+        self.vertex_count, self.ranks, self.rank = vertex_count, ranks, part.rank
+        self.local = local_count(vertex_count, ranks, part.rank)
+        xp = self.xp
+        own = delegates % ranks == part.rank
+        self._owned = xp.flatnonzero(own)
+        self._places = (delegates[own] // ranks).astype(numpy.int64)
+        self.is_delegate = xp.zeros(self.local, numpy.bool_)
+        self.is_delegate[self._places] = True
+        self.levels = xp.empty(vertex_count, numpy.int32)
+        self.delegate_levels = xp.empty(len(delegates), numpy.int32)
+        self._delegate_parents = xp.empty(0, numpy.int64)
+        self._vertex_bits = self._row_bits = self._delegate_bits = xp.empty(0, numpy.uint8)
+
+    @abstractmethod
+    def fault_bits(self, parents: Any, source: int, limit: int) -> Any:
+        """Give the rules of `kernels.verify.tree` that each own vertex breaks, uint8 (local,)."""
+
+    @abstractmethod
+    def row_bits(self, parents: Any, deepest: int) -> Any:
+        """Give the rules of `kernels.verify.arcs` that each own normal vertex breaks, uint8 (local,)."""
+
+    @abstractmethod
+    def delegate_flags(self, delegate_parents: Any) -> Any:
+        """Give what is seen in this rank's part of each delegate's row, uint8 (delegates,)."""
+
+    def host(self, array: Any) -> NDArray[Any]:
+        """Bring an array to the host."""
+        return numpy.asarray(array)
+
+    def own_delegates(self, values: Any) -> Any:
+        """Pick the values of the delegates that this rank owns, ascending."""
+        return values[self._places]
+
+    def learn_levels(self, rank: int, first: int, levels: Any) -> None:
+        """Take in levels of a rank's vertices from its local index `first` on."""
+        self.levels[rank + first * self.ranks :: self.ranks][: len(levels)] = levels
+
+    def learn_all_levels(self, levels: NDArray[numpy.int32]) -> None:
+        """Take in the levels of all vertices, from the host."""
+        self.levels[:] = self.xp.asarray(levels)
+
+    def of_delegates(self, by_rank: Sequence[Any], dtype: Any) -> Any:
+        """Put together what all ranks told of the delegates that they own."""
+        values = self.xp.empty(len(self.delegates), dtype)
+        owners = self.delegates % self.ranks
+        for rank, told in enumerate(by_rank):
+            values[owners == rank] = told
+        return values
+
+    def count_vertex_faults(self, parents: Any, source: int, limit: int) -> list[int]:
+        """Count own vertices that break each rule of `kernels.verify.tree`, in the order of its bits."""
+        self._vertex_bits = self.fault_bits(parents, source, limit)
+        return self._counts(self._vertex_bits)
+
+    def first_vertices(self, rule: int) -> list[int]:
+        """Name the first few own vertices that break a rule of `kernels.verify.tree`."""
+        return self._first(self._vertex_bits, rule)
+
+    def see_rows(self, parents: Any, delegate_parents: Any, deepest: int) -> NDArray[numpy.uint64]:
+        """Look at all arcs; returns a mask over the delegates for each of `SEEN`, uint64 (3, words)."""
+        self._delegate_parents = delegate_parents
+        self._row_bits = self.row_bits(parents, deepest)
+        flags = self.delegate_flags(delegate_parents)
+        words = mask_words(len(self.delegates))
+        masks = numpy.zeros((len(SEEN), words), numpy.uint64)
+        for place, seen in enumerate(SEEN):
+            packed = self.host(self.xp.packbits((flags & numpy.uint8(seen)) != 0, bitorder="little"))
+            masks[place].view(numpy.uint8)[: len(packed)] = packed
+        return masks
+
+    def count_arc_faults(self, seen: NDArray[numpy.uint64], deepest: int, tree: bool) -> list[list[int]]:
+        """Count own normal vertices, and then all delegates, that break each rule of `kernels.verify.arcs`.
+
+        `seen` has the masks of all ranks together.
+        """
+        xp = self.xp
+        bytes_seen = xp.asarray(seen.view(numpy.uint8))
+        jumps, leaves, found = (
+            xp.unpackbits(mask, bitorder="little")[: len(self.delegates)].astype(numpy.bool_)
+            for mask in bytes_seen
+        )
+        levels = self.levels[self.delegates]
+        reached, below = levels >= 0, levels > 0
+        if tree:
+            below &= self._delegate_parents >= 0
+        bits = (reached & jumps).astype(numpy.uint8) * numpy.uint8(EDGE_LEVELS)
+        bits |= (reached & leaves & (levels < deepest)).astype(numpy.uint8) * numpy.uint8(COMPONENT)
+        bits |= (below & ~found).astype(numpy.uint8) * numpy.uint8(TREE_ARCS if tree else NEARER)
+        self._delegate_bits = bits
+        return [self._counts(self._row_bits), self._counts(bits)]
+
+    def first_rows(self, rule: int) -> list[int]:
+        """Name the first few own normal vertices that break a rule of `kernels.verify.arcs`."""
+        return self._first(self._row_bits, rule)
+
+    def first_delegates(self, rule: int) -> list[int]:
+        """Name the first few delegates that do."""
+        places = self.xp.flatnonzero(self._delegate_bits & numpy.uint8(rule))[:NAMED]
+        return [int(v) for v in self.host(self.delegates[places])]
+
+    def parent_of(self, vertex: int, parents: Any) -> int:
+        """Give the predecessor of an own vertex or a delegate, -1 for what is not known here."""
+        place = self._position(vertex)
+        if place >= 0:
+            return int(self._delegate_parents[place])
+        return int(parents[vertex // self.ranks]) if vertex % self.ranks == self.rank else -1
+
+    def bad_neighbour(self, vertex: int, rule: int) -> int:
+        """Give the first neighbour along an arc held here for which a row breaks a rule, -1 for none."""
+        found = []
+        for neighbours in self._neighbours(vertex):
+            others = self.levels[neighbours]
+            level = int(self.levels[vertex])
+            if rule == COMPONENT:
+                bad = others < 0
+            else:
+                bad = (others > level + 1) | ((others >= 0) & (others < level - 1))
+            found += [int(each) for each in self.host(neighbours[bad][:1])]
+        return min(found, default=-1)
+
+    def level_sums(self, distance: Any) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+        """Count own vertices, and arcs held here, by the level of the vertex and of the arc's source.
+
+        `delegate_levels` have to be those of the same search.
+        """
+        xp, part = self.xp, self.part
+        vertices = xp.bincount(distance[distance >= 0], minlength=1)
+        arcs = [numpy.zeros(1)]
+        for levels, pairs in (
+            (distance, (part.nn.row_offsets, part.nd.row_offsets)),
+            (self.delegate_levels, (part.dn.row_offsets, part.dd.row_offsets)),
+        ):
+            lengths = sum(each[1:].astype(numpy.int64) - each[:-1].astype(numpy.int64) for each in pairs)
+            reached = levels >= 0
+            # Sums of whole numbers below 2^53, which floating point holds.
+            weights = lengths[reached].astype(numpy.float64)
+            arcs.append(self.host(xp.bincount(levels[reached], weights=weights, minlength=1)))
+        return self.host(vertices).astype(numpy.int64), padded_sum(arcs).astype(numpy.int64)
+
+    def _position(self, vertex: int) -> int:
+        place = int(self.xp.searchsorted(self.delegates, self.xp.asarray([vertex], self.delegates.dtype))[0])
+        there = place < len(self.delegates) and int(self.delegates[place]) == vertex
+        return place if there else -1
+
+    def _neighbours(self, vertex: int) -> list[Any]:
+        """Give the vertices along arcs of a vertex that are held here, ascending in each array."""
+        place, own = self._position(vertex), vertex % self.ranks == self.rank
+        if place < 0 and not own:
+            return []
+        to_normal, to_delegate = ("dn", "dd") if place >= 0 else ("nn", "nd")
+        row = place if place >= 0 else vertex // self.ranks
+        rows = []
+        for name in (to_normal, to_delegate):
+            offsets, columns = self.part.subgraph(name)
+            rows.append(columns[int(offsets[row]) : int(offsets[row + 1])].astype(numpy.int64))
+        if place >= 0:
+            rows[0] = rows[0] * self.ranks + self.rank
+        rows[1] = self.delegates[rows[1]].astype(numpy.int64)
+        return rows
+
+    def _counts(self, bits: Any) -> list[int]:
+        return [int(self.xp.count_nonzero(bits & numpy.uint8(rule))) for rule in RULES]
+
+    def _first(self, bits: Any, rule: int) -> list[int]:
+        places = self.host(self.xp.flatnonzero(bits & numpy.uint8(rule))[:NAMED])
+        return [int(place) * self.ranks + self.rank for place in places]
+
+
+def padded_sum(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Add arrays of different lengths up."""
+    total = numpy.zeros(max(map(len, arrays)), arrays[0].dtype)
+    for each in arrays:
+        total[: len(each)] += each
+    return total

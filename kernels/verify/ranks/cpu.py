@@ -1,0 +1,161 @@
+"""The loops of a rank's checks on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.jit import serial
+from kernels.partition.layout import Subgraph
+from kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
+from kernels.verify.ranks.checker import FOUND, JUMPS, LEAVES, Checker
+from kernels.verify.tree import RANGES, SOURCE, TREE, TREE_LEVELS
+
+_NONE = numpy.empty(0, numpy.int64)
+
+
+@serial
+def _vertex_bits(first, last, rank, ranks, levels, parents, source, limit, bits):  # type: ignore[no-untyped-def]
+    """Write the broken rules of own vertices, as `kernels.verify.tree` has them."""
+    n = len(levels)
+    with_tree = len(parents) > 0
+    for local in range(first, last):
+        v = local * ranks + rank
+        d = numpy.int64(levels[v])
+        p = numpy.int64(parents[local]) if with_tree else numpy.int64(-1)
+        found = 0
+        if d < -1 or d > limit or p < -1 or p >= n:
+            found = RANGES
+        elif v == source:
+            found = SOURCE if d != 0 or p != -1 else 0
+        elif d == 0:
+            found = SOURCE
+        elif with_tree and (d == -1) != (p == -1):
+            found = TREE
+        elif with_tree and d != -1:
+            above = numpy.int64(levels[p])
+            if above == -1:
+                found = TREE
+            elif above != d - 1:
+                found = TREE_LEVELS
+        bits[local] = found
+
+
+@serial
+def _normal_bits(  # type: ignore[no-untyped-def]
+    first,
+    last,
+    nn_offsets,
+    nn_columns,
+    nd_offsets,
+    nd_columns,
+    delegates,
+    is_delegate,
+    rank,
+    ranks,
+    levels,
+    parents,
+    deepest,
+    bits,
+):
+    """Write the broken rules of own normal vertices' rows, as `kernels.verify.arcs` has them."""
+    with_tree = len(parents) > 0
+    for local in range(first, last):
+        level = levels[local * ranks + rank]
+        bits[local] = 0
+        if is_delegate[local] or level < 0:
+            continue
+        parent = numpy.int64(parents[local]) if with_tree else numpy.int64(-1)
+        jumps = False
+        leaves = False
+        found = False
+        for kind in range(2):
+            begin = nn_offsets[local] if kind == 0 else nd_offsets[local]
+            end = nn_offsets[local + 1] if kind == 0 else nd_offsets[local + 1]
+            for arc in range(numpy.int64(begin), numpy.int64(end)):
+                w = numpy.int64(nn_columns[arc]) if kind == 0 else numpy.int64(delegates[nd_columns[arc]])
+                other = levels[w]
+                jumps |= (other > level + 1) | ((other >= 0) & (other < level - 1))
+                leaves |= other < 0
+                found |= (w == parent) if with_tree else (other == level - 1)
+        faults = 0
+        if jumps:
+            faults |= EDGE_LEVELS
+        if leaves and level < deepest:
+            faults |= COMPONENT
+        if level > 0 and not found:
+            if not with_tree:
+                faults |= NEARER
+            elif parent >= 0:
+                faults |= TREE_ARCS
+        bits[local] = faults
+
+
+@serial
+def _see_row(  # type: ignore[no-untyped-def]
+    first, last, offsets, columns, of_delegates, delegates, rank, ranks, levels, parents, flags
+):
+    """Set what delegates' rows show in one subgraph, dd (`of_delegates`) or dn."""
+    with_tree = len(parents) > 0
+    for row in range(first, last):
+        level = levels[numpy.int64(delegates[row])]
+        if level < 0:
+            continue
+        parent = parents[row] if with_tree else numpy.int64(-1)
+        seen = flags[row]
+        for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
+            column = numpy.int64(columns[arc])
+            w = numpy.int64(delegates[column]) if of_delegates else column * ranks + rank
+            other = levels[w]
+            if other > level + 1 or 0 <= other < level - 1:
+                seen |= JUMPS
+            if other < 0:
+                seen |= LEAVES
+            if (w == parent) if with_tree else (other == level - 1):
+                seen |= FOUND
+        flags[row] = seen
+
+
+class RankChecker(Checker):
+    """A rank's checks on all threads of this process."""
+
+    xp = numpy
+
+    def fault_bits(self, parents: Any, source: int, limit: int) -> NDArray[numpy.uint8]:
+        """Give the rules that each own vertex breaks."""
+        bits = numpy.empty(self.local, numpy.uint8)
+        labels = (self.levels, _NONE if parents is None else parents, source, limit, bits)
+        run_blocks(
+            lambda a, b: _vertex_bits(a, b, self.rank, self.ranks, *labels),
+            even_blocks(self.local),
+        )
+        return bits
+
+    def row_bits(self, parents: Any, deepest: int) -> NDArray[numpy.uint8]:
+        """Give the rules that each own normal vertex's row breaks."""
+        bits = numpy.empty(self.local, numpy.uint8)
+        own = (self.delegates, self.is_delegate, self.rank, self.ranks, self.levels)
+        labels = (_NONE if parents is None else parents, deepest, bits)
+        run_blocks(
+            lambda a, b: _normal_bits(a, b, *self.part.nn, *self.part.nd, *own, *labels),
+            even_blocks(self.local),
+        )
+        return bits
+
+    def delegate_flags(self, delegate_parents: Any) -> NDArray[numpy.uint8]:
+        """Give what is seen in this rank's part of each delegate's row."""
+        flags = numpy.zeros(len(self.delegates), numpy.uint8)
+        parents = _NONE if delegate_parents is None else delegate_parents
+        rest = (self.delegates, self.rank, self.ranks, self.levels, parents, flags)
+        for rows, of_delegates in ((self.part.dn, False), (self.part.dd, True)):
+            self._see(rows, of_delegates, rest)
+        return flags
+
+    def _see(self, rows: Subgraph, of_delegates: bool, rest: tuple[Any, ...]) -> None:
+        run_blocks(
+            lambda a, b: _see_row(a, b, *rows, of_delegates, *rest),
+            row_blocks(rows.row_offsets),
+        )
