@@ -37,14 +37,25 @@ def find_components(
     if parameters.placement == "split" and graph.placement == "pinned":
         graph.notes.append(NO_HEADS)
     times = []
-    find, preparing, notes = _prepared(graph, strategy, tuning)
-    for run in range(1 + RUNS):
-        if graph.backend == "cuda":
-            # Labels may have been copied or graphs read before, and an idle GPU lowers its clocks.
-            wake()
-        found = find()
-        times.append(found.milliseconds)
-        context.progress(run + 1, 1 + RUNS, "runs")
+    told: dict[str, Any] = {}
+    backend, reason = graph.backend, "asked for" if strategy != "auto" else "it is the default"
+    if graph.partition is not None:
+        from stages.searching.ranked_components import prepare_components
+
+        refuse_choice(strategy, tuning)
+        ranked, notes = prepare_components(context, graph, parameters)
+        found, times, told = ranked.several(1 + RUNS)
+        backend, reason, preparing = ranked.backend, ranked.reason, ranked.prepare_milliseconds
+        context.progress(1 + RUNS, 1 + RUNS, "runs")
+    else:
+        find, preparing, notes = _prepared(graph, strategy, tuning)
+        for run in range(1 + RUNS):
+            if backend == "cuda":
+                # Labels may have been copied or graphs read before, and an idle GPU lowers its clocks.
+                wake()
+            found = find()
+            times.append(found.milliseconds)
+            context.progress(run + 1, 1 + RUNS, "runs")
     component, back = _labels_back(graph, found.component)
     notes = [*notes, *_told(found)]
     sink = context.sink(component.dtype)
@@ -59,6 +70,7 @@ def find_components(
         "edges": ends // 2 if graph.symmetric else graph.arc_count,
         "depth": 0,
         "levels": {"vertices": [], "arcs": [], "pulled": []},
+        **({"exchange": told} if told else {}),
     }
     traversal = Traversal(
         algorithm="components", component=sink.close(), vertex_count=graph.vertex_count, max_depth=None
@@ -66,9 +78,9 @@ def find_components(
     measurement = Measurement(
         algorithm="components",
         strategy=found.strategy,
-        reason="asked for" if strategy != "auto" else "it is the default",
-        backend=graph.backend,
-        hardware=machine_name(context.machine, graph.backend, parameters.threads),
+        reason=reason,
+        backend=backend,
+        hardware=machine_name(context.machine, backend, parameters.threads),
         prepare_milliseconds=preparing,
         searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
         notes=[*graph.notes, *notes],
@@ -112,11 +124,6 @@ def _prepared(
     graph: SearchedGraph, strategy: str, tuning: dict[str, Any]
 ) -> tuple[Callable[[], ComponentsResult], float, list[str]]:
     """Return what finds the components, the milliseconds that making it ready took, and sentences."""
-    if graph.partition is not None:
-        from kernels.partition import components as over_ranks
-
-        refuse_choice(strategy, tuning)
-        return partial(over_ranks, graph.partition, symmetric=graph.symmetric), 0.0, []
     in_parts = graph.placed is not None and graph.placement == "streamed"
     name = ("streamed" if in_parts else "afforest") if strategy == "auto" else strategy
     if in_parts and name != "streamed":

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from kernels.bfs.rows.parts import ROOM
 from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
 from stages.searching.encoded import PART_BYTES, WHOLE, searched_encoded
+from stages.searching.gpu_components import component_bytes
 from stages.searching.gpu_ranks import device_bytes
+from stages.searching.gpu_stripes import device_bytes as stripe_bytes
 from stages.searching.partitioned import LABEL_BYTES
 from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
 from stages.searching.strategy import backend_of_search
@@ -30,8 +32,9 @@ ends, their order, and both sorted."""
 STRIPED_BYTES_PER_ARC = 20
 """Of the largest level of `kernels.striped.rank`: a queue of heads and tails, and both sorted by owner."""
 
-LABEL_BYTES_PER_ARC = 26
-"""Peak of `kernels.partition.components` for each arc between normal vertices: its ends and a label."""
+LABEL_BYTES_PER_ARC = 44
+"""Peak of `kernels.partition.components` for each arc between normal vertices: its ends, and in the first round
+a label with its place, their order, and both sorted."""
 
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
@@ -72,11 +75,14 @@ def estimate(
     if _is_split(graph):
         bfs = parameters.algorithm == "bfs"
         # Ranks on workers read the partition once more, and bring labels back several searches at a time.
-        gang = graph.ranks if bfs and graph.kind == "Partition" and graph.ranks > 1 else 0
+        gang = graph.ranks if graph.kind == "Partition" and graph.ranks > 1 else 0
+        gang = gang if bfs or not graph.striped else 0
         twice = graph.bytes + min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
         host = _over_ranks(graph, bfs) + parts.after + (twice if gang else 0)
-        on_gpus = bfs and parameters.backend == "cuda" and machine.backend == "cuda" and not graph.striped
-        return Need(host, device_bytes(graph, gang) if on_gpus else 0, outputs, gang=gang)
+        on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
+        searched = stripe_bytes if graph.striped else device_bytes
+        on_device = (searched if bfs else component_bytes)(graph, gang) if on_gpus else 0
+        return Need(host, on_device, outputs, gang=gang)
     try:
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:

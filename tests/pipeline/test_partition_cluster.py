@@ -16,6 +16,7 @@ from pipeline.cli import main
 from pipeline.runs.reading import find_run
 from pipeline.store import Cache
 from stages.searching.partitioned import search_as_rank
+from stages.searching.ranked_components import find_as_rank
 from stages.stage import all_stages
 from stages.traverse import STAGE, traverse
 from tests.pipeline.test_cluster import children
@@ -31,6 +32,11 @@ stages:
   check: {stage: verify, graph: graph, traversal: bfs}
 """
 
+COMPONENTS = """
+  parts: {stage: traverse, input: split, algorithm: components}
+  parts_check: {stage: verify, graph: graph, traversal: parts}
+"""
+
 FLAG = "GRAVEL_TEST_LOST_RANK"
 
 
@@ -40,14 +46,14 @@ def gravel(*words: str) -> int:
     return int(stop.value.code or 0)
 
 
-def outputs(root: Path) -> dict[str, tuple[Any, Any]]:
+def outputs(root: Path, entry: str = "bfs") -> dict[str, tuple[Any, Any]]:
     """Traversal and measurement by key."""
     _, record = find_run(root, None)
     cache = Cache(root)
     return {
         stage["key"]: tuple(cache.open(name) for name in stage["outputs"])
         for stage in record["stages"]
-        if stage["key"].startswith("bfs")
+        if stage["key"].startswith(entry)
     }
 
 
@@ -71,24 +77,24 @@ def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
 class LosesARank:
     """A gang's end whose rank 1 is killed in the middle of the first search that is ever made."""
 
-    def __init__(self, gang: Any) -> None:
+    def __init__(self, gang: Any, what: str) -> None:
         self._gang, self.rank, self.size, self.sent = gang, gang.rank, gang.size, 0
+        self._flag = Path(os.environ[FLAG] + what)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._gang, name)
 
     def send(self, to: int, number: int, value: Any) -> None:
         self.sent += 1
-        flag = Path(os.environ[FLAG])
-        if self.rank == 1 and self.sent == 5 and not flag.exists():
-            flag.touch()
+        if self.rank == 1 and self.sent == 5 and not self._flag.exists():
+            self._flag.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         self._gang.send(to, number, value)
 
 
 def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
-    assert function is search_as_rank
-    return function(LosesARank(gang), task)
+    assert function in (search_as_rank, find_as_rank)
+    return function(LosesARank(gang, function.__name__), task)
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
@@ -98,16 +104,17 @@ def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
 
 
 def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, root, flag = tmp_path / "ranks.yaml", tmp_path / "cache", tmp_path / "lost"
-    file.write_text(WORKFLOW.replace("[1, 2, 3, 4, 7]", "[3]"))
-    monkeypatch.setenv(FLAG, str(flag))
+    file, root = tmp_path / "ranks.yaml", tmp_path / "cache"
+    file.write_text(WORKFLOW.replace("[1, 2, 3, 4, 7]", "[3]").rstrip() + COMPONENTS)
+    monkeypatch.setenv(FLAG, str(tmp_path / "lost_"))
     monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(STAGE, run=traverse_losing_a_rank))
     common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "3"]
     assert gravel("run", str(file), *common) == 0
-    assert flag.exists()
-    ((_, measurement),) = outputs(root).values()
-    assert "each of 3 ranks on its own worker" in measurement.reason
     _, record = find_run(root, None)
-    (attempts,) = [stage["attempts"] for stage in record["stages"] if stage["key"].startswith("bfs")]
-    assert attempts == 2
+    for entry, function in (("bfs", search_as_rank), ("parts[", find_as_rank)):
+        assert (tmp_path / f"lost_{function.__name__}").exists()
+        ((_, measurement),) = outputs(root, entry).values()
+        assert "each of 3 ranks on its own worker" in measurement.reason
+        (attempts,) = [stage["attempts"] for stage in record["stages"] if stage["key"].startswith(entry)]
+        assert attempts == 2
     assert children() == []

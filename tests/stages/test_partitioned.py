@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -153,6 +154,8 @@ def test_a_gang_is_asked_for_where_it_helps() -> None:
     need = STAGE.estimate(asked, {"input": (extent,)}, machine)
     assert need.gang == 4
     parts = TraverseParameters(algorithm="components")
-    assert STAGE.estimate(parts, {"input": (extent,)}, machine).gang == 0
+    assert STAGE.estimate(parts, {"input": (extent,)}, machine).gang == 4
+    striped = dataclasses.replace(extent, striped=True)
+    assert STAGE.estimate(parts, {"input": (striped,)}, machine).gang == 0
     graph = Extent(kind="Graph", vertices=100, arcs=1000)
     assert STAGE.estimate(asked, {"input": (graph,)}, machine).gang == 0

@@ -1,0 +1,84 @@
+"""One device's launch of `kernels/partition/components.cu`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.cuda import load, resident_blocks
+from kernels.partition.cuda.launch import BLOCK
+from kernels.partition.cuda.meeting import MeetingPoint
+
+LOG_WORDS = 4
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What one device tells of its last run; microseconds by the clock of its first block."""
+
+    rounds: int  # among the ranks
+    joining: float  # of what each rank joins by itself
+    exchanging: float  # of the rounds
+
+
+class ComponentsLaunch:
+    """A run on the current device, which has to be current at every call.
+
+    Parameters
+    ----------
+    macros : VERTEX and OFFSET of the kernel.
+    rows : of the table of all ranks, as this device sees them.
+    here : ranks of this device.
+    points : of all devices' meeting points, as this device sees them; `place` is its own among them.
+    time_limit : seconds that it waits for the others at one meeting.
+    blocks : of the grid, at most what runs at the same time; None fills the device.
+
+    """
+
+    def __init__(
+        self,
+        macros: Mapping[str, object],
+        rows: Sequence[NDArray[numpy.uint64]],
+        here: Sequence[int],
+        delegates: NDArray[Any],
+        points: Sequence[int],
+        place: int,
+        *,
+        point: MeetingPoint,
+        symmetric: bool,
+        time_limit: float,
+        blocks: int | None = None,
+    ) -> None:
+        import cupy
+
+        self.point = point
+        self._kernel = load("kernels/partition/components.cu", **macros).get_function("components")
+        self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
+        self._log = cupy.zeros(LOG_WORDS, numpy.uint64)
+        self._arguments = (
+            cupy.asarray(numpy.concatenate(rows)),
+            cupy.asarray(numpy.array(here, numpy.uint64)),
+            cupy.asarray(delegates),
+            point.described(points, place, time_limit),
+            self._log,
+            *(numpy.uint64(value) for value in (len(here), len(rows), len(delegates), symmetric)),
+        )
+
+    def start(self) -> tuple[Any, Any]:
+        """Begin a run; returns the events before and after it."""
+        import cupy
+
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        self._kernel((self._blocks,), (BLOCK,), self._arguments)
+        end.record()
+        return start, end
+
+    def told(self) -> Rounds:
+        """Read what the last run logged."""
+        rounds, began, joined, ended = self._log.get().tolist()
+        return Rounds(rounds, (joined - began) / 1e3, (ended - joined) / 1e3)

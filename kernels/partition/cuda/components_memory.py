@@ -1,0 +1,92 @@
+"""One rank's arrays on a device for `kernels/partition/components.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.partition.cuda.memory import Slab, Table
+from kernels.partition.layout import SUBGRAPHS, RankGraph, local_count
+
+FIELDS = (
+    "values",
+    "counts",
+    "hook_at",
+    "hook_to",
+    "rank",
+    *(f"{name}_offsets" for name in SUBGRAPHS),
+    *(f"{name}_columns" for name in SUBGRAPHS),
+    "parents",
+    "labels",
+    "before",
+    "local",
+)
+"""The kernel's `Part`, field by field, 8 bytes each."""
+
+COUNTS = 8
+"""In `kernels/partition/trees.cuh` too."""
+
+MOST_NODES = (1 << 32) - 1
+"""Delegates and own vertices of a rank, whose numbers take 32 bits."""
+
+
+class ComponentsMemory(Table):
+    """Rank `part.rank` on the current device; everything is allocated here.
+
+    Parameters
+    ----------
+    delegates : the vertices, of the type of a vertex.
+    offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
+    symmetric : whether every arc has its reverse; without it every nn arc may list a hook, two vertices.
+
+    Raises ValueError for more vertices and delegates than the kernel numbers.
+
+    """
+
+    fields = FIELDS
+
+    def __init__(
+        self,
+        part: RankGraph,
+        *,
+        vertex_count: int,
+        delegates: Any,
+        ranks: int,
+        offset_dtype: Any,
+        symmetric: bool,
+    ) -> None:
+        import cupy
+
+        self.rank = part.rank
+        self.local = local_count(vertex_count, ranks, part.rank)
+        self.delegate_count = len(delegates)
+        nodes = self.local + self.delegate_count
+        if nodes >= MOST_NODES:
+            raise ValueError(
+                f"rank {part.rank} has {self.local} vertices and {self.delegate_count} delegates; at most "
+                f"{MOST_NODES} fit"
+            )
+        vertex, arrays = delegates.dtype, dict[str, Any]()
+        for name in SUBGRAPHS:
+            offsets, columns = part.subgraph(name)
+            arrays[f"{name}_offsets"] = cupy.asarray(offsets).astype(offset_dtype, copy=False)
+            arrays[f"{name}_columns"] = cupy.asarray(columns)
+        hooks = nodes + (0 if symmetric else len(part.nn.column_indices))
+        self.slab = Slab(
+            {
+                "values": (nodes, vertex),
+                "counts": (COUNTS, numpy.uint64),
+                "hook_at": (hooks, vertex),
+                "hook_to": (hooks, vertex),
+            }
+        )
+        arrays |= self.slab.arrays
+        for name, dtype in (("parents", numpy.uint32), ("labels", vertex), ("before", vertex)):
+            arrays[name] = cupy.empty(nodes, dtype)
+        self.arrays = arrays
+        self.numbers = {"rank": part.rank, "local": self.local}
+
+    def component(self) -> Any:
+        """Give the labels of the rank's own vertices, on the device."""
+        return self.arrays["values"][self.delegate_count :]

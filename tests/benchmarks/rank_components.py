@@ -1,0 +1,92 @@
+"""Checks and times components over ranks on the GPUs of one host, beside Afforest on one, in one call.
+
+    timeout 500 python -m tests.benchmarks.rank_components 20 24 --ranks 1 2 --threshold 64
+
+Kronecker graphs (edge factor 16) and a lattice of as many vertices (`--lattice`) are made on the first GPU and
+split on the host. With more ranks than GPUs, a GPU holds several. Labels are compared with those of one GPU
+before anything is timed; rates are of stored arcs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from typing import Any
+
+import cupy
+import numpy
+
+from kernels import csr
+from kernels.components import components
+from kernels.cuda.wake import wake
+from kernels.generate.rmat import rmat
+from kernels.partition import partition, storage, suggest_threshold
+from kernels.partition.cuda.components import CudaComponents
+
+RUNS = 9
+
+
+def say(*words: Any) -> None:
+    print(*words, flush=True)
+
+
+def lattice(scale: int) -> tuple[Any, Any]:
+    """Give the edges of a square lattice of about 2^scale vertices."""
+    side = int((1 << scale) ** 0.5)
+    vertex = cupy.arange(side * side, dtype=cupy.uint32).reshape(side, side)
+    pairs = ((vertex[:, :-1], vertex[:, 1:]), (vertex[:-1], vertex[1:]))
+    source, target = (cupy.concatenate([pair[end].ravel() for pair in pairs]) for end in (0, 1))
+    return source, target
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("scales", type=int, nargs="+")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1])
+    parser.add_argument("--threshold", type=int, help="default: the model's")
+    parser.add_argument("--lattice", action="store_true")
+    given = parser.parse_args()
+    for scale in given.scales:
+        source, target = lattice(scale) if given.lattice else rmat(scale, 16, 1, backend="cuda")
+        graph = csr.build(source, target, int(max(source.max(), target.max())) + 1)
+        del source, target
+        name = f"{'lattice' if given.lattice else 'kron'}{scale}"
+        arcs = len(graph.column_indices)
+        alone, wanted = [], None
+        for _ in range(1 + RUNS):
+            wake()
+            found = components(graph.row_offsets, graph.column_indices, symmetric=True)
+            alone.append(found.milliseconds)
+            wanted = found.component
+        single = statistics.median(alone[1:])
+        say(
+            f"{name}: {arcs} arcs; one GPU, {found.strategy}: {single:.3f} ms, {arcs / single / 1e6:.0f} Garc/s"
+        )
+        offsets, columns = graph.row_offsets.get(), graph.column_indices.get()
+        for ranks in given.ranks:
+            threshold = given.threshold
+            if threshold is None:
+                threshold = suggest_threshold(offsets, columns, ranks)
+            began = time.perf_counter()
+            whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+            told, split = storage(whole), time.perf_counter() - began
+            devices = range(min(ranks, cupy.cuda.runtime.getDeviceCount()))
+            search = CudaComponents(whole, symmetric=True, devices=devices, time_limit=5.0)
+            assert numpy.array_equal(search.run().component.get(), wanted.get()), "labels differ"
+            times = []
+            for _ in range(RUNS):
+                wake()
+                times.append(search.run().milliseconds)
+            taken, last = statistics.median(times), search.told[0]
+            say(
+                f"{name} {ranks} ranks on {len(devices)} GPUs, threshold {threshold}, "
+                f"{told['delegates']} delegates, nn {told['nn_share']:.1%}, split in {split:.1f} s: "
+                f"{taken:.3f} ms, {arcs / taken / 1e6:.0f} Garc/s, {single / taken:.2f} of one GPU's rate; "
+                f"joined in {last.joining / 1e3:.3f} ms, {last.rounds} rounds in {last.exchanging / 1e3:.3f} ms"
+            )
+            del search, whole
+
+
+if __name__ == "__main__":
+    main()

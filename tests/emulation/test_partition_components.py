@@ -1,0 +1,144 @@
+"""Components over ranks on emulated devices: any number of ranks and devices, gangs, a lost device."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import partition
+from kernels.partition.cuda import mapping
+from kernels.partition.cuda.components import CudaComponents, PeerComponents
+from kernels.partition.cuda.components_memory import FIELDS
+from stages.context import PlainContext
+from stages.gang import GangBroken, run_in_threads
+from stages.traverse import TraverseParameters, traverse
+from tests.emulation import fake_cupy
+from tests.emulation.test_gpu_ranks import GPU, Workers
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.test_partition_components import shuffled_path
+from tests.stages.test_partitioned import split
+from tests.zoo import scipy_components, zoo
+
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
+
+BY_NAME = {graph.name: graph for graph in zoo()}
+GIANT, NO_TREE = 6, (1 << 32) - 1
+NAMES = ("skewed_random", "hub_and_chain", "tail_on_clique", "grid_13x17", "complete_40")
+
+
+@pytest.fixture(autouse=True)
+def awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+
+
+def found_by(whole: Any, symmetric: bool, devices: int = 1) -> CudaComponents:
+    return CudaComponents(whole, symmetric=symmetric, devices=range(devices), time_limit=60.0)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_components_equal_scipy(name: str, symmetric: bool) -> None:
+    offsets, columns = BY_NAME[name].csr(symmetric=symmetric)
+    wanted = scipy_components(offsets, columns)
+    for ranks, devices, threshold in ((1, 1, 6), (3, 1, 0), (4, 2, 6), (3, 3, 10**6)):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        search = found_by(whole, symmetric, devices)
+        for _ in range(2):
+            found = search.run()
+            assert numpy.array_equal(found.component, wanted)
+        assert found.component.dtype == columns.dtype
+        assert len({told.rounds for told in search.told}) == 1
+
+
+def test_a_large_component_is_skipped_and_long_rows_are_cut() -> None:
+    offsets, columns = fast_csr(rmat(10), symmetric=True, index=numpy.uint64)
+    wanted = scipy_components(offsets, columns)
+    for symmetric, ranks, threshold in ((True, 2, 12), (False, 3, 40)):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        search = found_by(whole, symmetric, 2)
+        assert numpy.array_equal(search.run().component, wanted)
+        giants = [int(memory.arrays["counts"][GIANT]) for memory in search._memory]
+        assert all((giant == NO_TREE) != symmetric for giant in giants)
+
+
+def test_rounds_grow_with_the_logarithm_of_a_path() -> None:
+    offsets, columns = shuffled_path(600)
+    for ranks in (2, 4):
+        whole = partition(offsets, columns, ranks=ranks, threshold=4)
+        search = found_by(whole, True, 2)
+        assert not search.run().component.any()
+        assert 2 <= search.told[0].rounds <= 14
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_ranks_of_a_gang_find_their_parts(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping, "process_id", threading.get_ident)
+    offsets, columns = fast_csr(rmat(8), symmetric=True)
+    whole = partition(offsets, columns, ranks=ranks, threshold=12)
+    wanted = scipy_components(offsets, columns)
+
+    def find(gang: Any, _: Any) -> Any:
+        with fake_cupy.Device(gang.rank):
+            part, n = whole.parts[gang.rank], whole.vertex_count
+            rank = PeerComponents(gang, part, whole.delegates, n, symmetric=True, time_limit=60.0)
+            found = [rank.run(), rank.run()]
+            rank.leave(gang)
+            return found
+
+    for rank, found in enumerate(run_in_threads(find, [None] * ranks)):
+        for each in found:
+            assert numpy.array_equal(each.component, wanted[rank::ranks])
+            assert (each.rounds > 0) == (ranks > 1)
+
+
+def test_a_rank_that_does_not_come_is_given_up_by_all() -> None:
+    offsets, columns = fast_csr(rmat(7), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=12)
+
+    def one_is_late(gang: Any, _: Any) -> str:
+        with fake_cupy.Device(gang.rank):
+            part = whole.parts[gang.rank]
+            rank = PeerComponents(gang, part, whole.delegates, 128, symmetric=True, time_limit=0.3)
+            if gang.rank == 1:
+                rank._launch.start = lambda: (None, fake_cupy.Event())  # type: ignore[method-assign]
+            with pytest.raises(RuntimeError) as given_up:
+                rank.run()
+            return str(given_up.value)
+
+    assert all("given up" in answer for answer in run_in_threads(one_is_late, [None] * 2))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_the_stage_finds_on_gpus_what_it_does_on_the_cpu(symmetric: bool) -> None:
+    stored = split("skewed_random", 2, symmetric)
+    wanted, _ = traverse(PlainContext(), TraverseParameters(algorithm="components"), input=stored)
+    asked = TraverseParameters(algorithm="components", backend="cuda")
+    for context, words in ((PlainContext(GPU), "so one holds all ranks"), (Workers(2), "")):
+        found, measured = traverse(context, asked, input=stored)
+        assert numpy.array_equal(found.component, wanted.component)
+        assert (measured.backend, measured.hardware) == ("cuda", "an emulated GPU")
+        assert not any("on the CPU" in note for note in measured.notes)
+        assert any(words in note for note in [*measured.notes, ""])
+        assert measured.searches[0]["exchange"]["rounds"] > 0
+    assert context.calls == 1
+    assert "each of 2 ranks on its own worker" in measured.reason
+
+
+def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+    def given_up(self: Any) -> Any:
+        raise RuntimeError("the search was given up")
+
+    monkeypatch.setattr("kernels.partition.cuda.components.PeerComponents.run", given_up)
+    asked = TraverseParameters(algorithm="components", backend="cuda")
+    with pytest.raises(GangBroken, match=r"given up|waited in vain"):
+        traverse(Workers(2), asked, input=split("path_33", 2))
+
+
+def test_too_many_ranks_for_the_devices() -> None:
+    whole = partition(*BY_NAME["path_33"].csr(), ranks=2, threshold=3)
+    with pytest.raises(ValueError, match="2 ranks do not go on 3 devices"):
+        found_by(whole, True, 3)
+    assert FIELDS.index("rank") == 4
