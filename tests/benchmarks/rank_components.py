@@ -2,7 +2,7 @@
 
     timeout 500 python -m tests.benchmarks.rank_components 20 24 --ranks 1 2 --threshold 64
 
-Kronecker graphs (edge factor 16) and a lattice of as many vertices (`--lattice`) are made on the first GPU and
+Kronecker graphs (edge factor 16) or lattices of as many vertices (`--lattice`) are made on the first GPU and
 split on the host. With more ranks than GPUs, a GPU holds several. Labels are compared with those of one GPU
 before anything is timed; rates are of stored arcs.
 """
@@ -61,7 +61,8 @@ def main() -> None:
             wanted = found.component
         single = statistics.median(alone[1:])
         say(
-            f"{name}: {arcs} arcs; one GPU, {found.strategy}: {single:.3f} ms, {arcs / single / 1e6:.0f} Garc/s"
+            f"{name}: {arcs} arcs; one GPU, {found.strategy}: {single:.3f} ms, "
+            f"{arcs / single / 1e6:.0f} Garc/s"
         )
         offsets, columns = graph.row_offsets.get(), graph.column_indices.get()
         for ranks in given.ranks:
@@ -83,7 +84,8 @@ def main() -> None:
                 f"{name} {ranks} ranks on {len(devices)} GPUs, threshold {threshold}, "
                 f"{told['delegates']} delegates, nn {told['nn_share']:.1%}, split in {split:.1f} s: "
                 f"{taken:.3f} ms, {arcs / taken / 1e6:.0f} Garc/s, {single / taken:.2f} of one GPU's rate; "
-                f"joined in {last.joining / 1e3:.3f} ms, {last.rounds} rounds in {last.exchanging / 1e3:.3f} ms"
+                f"joined in {last.joining / 1e3:.3f} ms, {last.rounds} rounds in "
+                f"{last.exchanging / 1e3:.3f} ms"
             )
             del search, whole
 

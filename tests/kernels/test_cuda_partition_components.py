@@ -1,4 +1,4 @@
-"""Components over ranks on GPUs equal SciPy's and the CPU's: ranks on one device and on several, a lost device."""
+"""Components over ranks on GPUs equal SciPy's: ranks on one device and on several, and a lost device."""
 
 from __future__ import annotations
 
