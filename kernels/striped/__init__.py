@@ -14,7 +14,8 @@ What to call::
     whole = as_partition(graph)                                       # for assemble and components
 
 Arrays are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`, as those of a partition all of whose
-vertices are normal. Everything here runs on the CPU with NumPy arrays.
+vertices are normal. Everything here runs on the CPU with NumPy arrays; `kernels.striped.cuda` has the same
+searches on GPUs.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from stages.searching.partitioned import LABEL_BYTES, read_options
 
 if TYPE_CHECKING:
     from kernels.bfs import BFSResult
-    from kernels.striped import StripedOptions, StripedSearch
+    from kernels.striped import StripedOptions
     from kernels.striped.program import RankLabels
     from kernels.striped.rank import StripedRankSearch
     from stages.context import Context
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def prepare_stripes(
     context: Context, graph: SearchedGraph, parameters: TraverseParameters
-) -> tuple[StripedSearch | StripedGang, list[str]]:
+) -> tuple[Any, list[str]]:
     """Make a striped graph ready for searches; returns sentences on what could not be as asked, too.
 
     Raises `StageError` for options that are none.
@@ -33,6 +33,10 @@ def prepare_stripes(
     assert graph.partition is not None
     options = read_options(StripedOptions, parameters.tuning, "a search over stripes")
     ranks = graph.partition.ranks
+    if parameters.backend == "cuda" and context.machine.backend == "cuda":
+        from stages.searching.gpu_stripes import prepare_on_gpus
+
+        return prepare_on_gpus(context, graph, parameters, options)
     if ranks > 1 and context.reserved >= ranks:
         return StripedGang(context, graph, parameters, options), []
     notes = []
@@ -50,7 +54,8 @@ def told_by_stripes(labels: Sequence[RankLabels]) -> dict[str, Any]:
     `frontier`, `arcs` (expanded), `duplicates` and `masked` (dropped by the history and by the bitmask),
     `vertices` (sent to other ranks) and `bytes` (of those), of all ranks together. `between[r][s]` counts the
     vertices that rank r had for rank s in the whole search; those for itself are not sent. `computation` and
-    `communication` are by rank the milliseconds in which it worked, and waited for others.
+    `communication` are by rank the milliseconds in which it worked, and waited for others. A GPU reads its
+    peers' bins while it contracts, so `exchange` is 0 there, and all its ranks have its times.
     """
     ranks = len(labels)
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
@@ -92,6 +97,7 @@ class StripeTask:
     tree: bool
     threads: int
     sources: tuple[int, ...]
+    backend: str = "cpu"
 
 
 RESIDENT: dict[tuple[str, int], StripedRankSearch] = {}
@@ -119,6 +125,10 @@ def search_as_stripe(gang: RankContext, task: StripeTask) -> list[RankLabels]:
     from kernels.jit import set_threads
     from kernels.striped import search_rank
 
+    if task.backend == "cuda":
+        from stages.searching.gpu_stripes import search_on_gpu
+
+        return search_on_gpu(gang, task)
     if not task.sources:
         RESIDENT.pop((task.token, task.rank), None)
         return []
@@ -136,6 +146,7 @@ class StripedGang:
     """As `kernels.striped.StripedSearch`, with every rank on a worker."""
 
     strategy = "striped"
+    rank_backend = "cpu"
 
     def __init__(
         self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: StripedOptions
@@ -163,6 +174,7 @@ class StripedGang:
                 tree=parameters.output != "distance",
                 threads=context.machine.threads,
                 sources=(),
+                backend=self.rank_backend,
             )
             for rank in range(stored.ranks)
         ]

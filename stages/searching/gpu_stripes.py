@@ -1,0 +1,164 @@
+"""Searches of stripes on GPUs: every rank on a worker's own GPU, or all of them on this worker's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+from stages.searching.graph import ON_CPU
+from stages.searching.striped import StripedGang
+
+if TYPE_CHECKING:
+    from kernels.bfs import BFSResult
+    from kernels.striped import StripedOptions
+    from kernels.striped.cuda import CudaStripedSearch
+    from kernels.striped.cuda.peer_stripe import PeerStripe
+    from kernels.striped.program import RankLabels
+    from stages.context import Context
+    from stages.gang import RankContext
+    from stages.searching.graph import SearchedGraph
+    from stages.searching.striped import StripeTask
+    from stages.stage import Extent
+    from stages.traverse import TraverseParameters
+
+BYTES_PER_VERTEX = 28
+"""Of a rank: key or distance and place in the queue, and as much again for the labels put together."""
+
+BYTES_PER_ENTRY = 8
+"""Of a bin: a vertex and its predecessor."""
+
+
+def device_bytes(graph: Extent, ranks: int) -> int:
+    """State what each of `ranks` GPUs takes of stripes: rows, labels, bins, and a bit for every vertex.
+
+    Without the bitmask bins take more: room for every arc.
+    """
+    p, n = max(1, ranks), graph.vertices
+    entries = min(graph.arcs // p, n)
+    return (graph.bytes + BYTES_PER_VERTEX * n) // p + BYTES_PER_ENTRY * entries + n // 8
+
+
+def prepare_on_gpus(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: StripedOptions
+) -> tuple[Any, list[str]]:
+    """Make stripes ready for searches on GPUs; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` for options that GPUs do not take, and where one GPU would have to hold all ranks and
+    cannot.
+    """
+    from kernels.striped import from_partition
+    from kernels.striped.cuda import prepare
+    from kernels.striped.cuda.launch import parts_of
+
+    assert graph.partition is not None
+    try:
+        parts_of(options)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
+    ranks = graph.partition.ranks
+    if ranks > 1 and context.reserved >= ranks:
+        return GpuStripedGang(context, graph, parameters, options), []
+    stripes = from_partition(graph.partition)
+    stored = sum(part.row_offsets.nbytes + part.column_indices.nbytes for part in stripes.parts)
+    entries = min(graph.arc_count, ranks * graph.vertex_count) if options.bitmask else graph.arc_count
+    wanted = stored + BYTES_PER_VERTEX * graph.vertex_count + BYTES_PER_ENTRY * entries
+    memory = context.machine.device_memory
+    if wanted > memory:
+        raise StageError(
+            f"all {ranks} ranks take about {wanted:,} bytes, and this GPU has {memory:,}",
+            hint=f"search with {ranks} GPUs, one for each rank, or with backend: cpu",
+        )
+    notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
+    try:
+        search = prepare(stripes, output=parameters.output, max_depth=parameters.max_depth, options=options)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    return StripesOnGpu(search), notes
+
+
+class StripesOnGpu:
+    """`CudaStripedSearch` with labels on the host, where those of a gang come to as well."""
+
+    backend = "cuda"
+
+    def __init__(self, search: CudaStripedSearch) -> None:
+        self._search = search
+        self.strategy, self.reason = search.strategy, search.reason
+        self.prepare_milliseconds = search.prepare_milliseconds
+
+    @property
+    def labels(self) -> tuple[RankLabels, ...]:
+        """What the ranks told of the last search."""
+        return self._search.labels
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        from dataclasses import replace
+
+        from kernels.cuda.wake import wake
+
+        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
+        wake()
+        found = self._search.run(source)
+        labels = (found.distance, found.predecessor)
+        distance, predecessor = (None if array is None else array.get() for array in labels)
+        return replace(found, distance=distance, predecessor=predecessor)
+
+
+class GpuStripedGang(StripedGang):
+    """As `StripedGang`, with every rank on its worker's GPU."""
+
+    backend = "cuda"
+    rank_backend = "cuda"
+
+
+RESIDENT: dict[tuple[str, int], PeerStripe] = {}
+"""Ranks that are on this process's GPU, by token and rank."""
+
+
+def search_on_gpu(gang: RankContext, task: StripeTask) -> list[RankLabels]:
+    """Search from each source in turn as one rank of a gang; without sources, let the rank go.
+
+    Raises `GangBroken` when the GPUs waited for each other in vain.
+    """
+    from kernels.cuda.wake import wake
+    from stages.gang import GangBroken
+
+    key = task.token, task.rank
+    if not task.sources:
+        if key in RESIDENT:
+            RESIDENT.pop(key).leave(gang)
+        return []
+    try:
+        rank = _find_rank(gang, task)
+        answers = []
+        for source in task.sources:
+            wake()
+            gang.barrier()
+            answers.append(rank.run(source))
+    except RuntimeError as error:
+        RESIDENT.pop(key, None)
+        raise GangBroken(f"rank {task.rank}: {error}") from error
+    return answers
+
+
+def _find_rank(gang: RankContext, task: StripeTask) -> PeerStripe:
+    """Find the rank on the GPU, or read it; ranks of other searches are let go."""
+    from kernels.striped import rank_from_arrays
+    from kernels.striped.cuda.peer_stripe import PeerStripe
+
+    key = task.token, task.rank
+    if key not in RESIDENT:
+        for other in [other for other in RESIDENT if other[0] != task.token]:
+            del RESIDENT[other]
+        RESIDENT[key] = PeerStripe(
+            gang,
+            rank_from_arrays(task.arrays, task.rank),
+            task.vertex_count,
+            output="both" if task.tree else "distance",
+            options=task.options,
+            max_depth=task.max_depth,
+        )
+    RESIDENT[key].join(gang)
+    return RESIDENT[key]
