@@ -2,10 +2,11 @@
 
     python -m tests.benchmarks.striped 20 22 --ranks 1 2 --sources 16
 
-Kronecker graphs (edge factor 16) are made on the first GPU and striped on the host. Ranks are timed on one
-GPU and, where there are as many, on a GPU each. Distances and trees of some sources are compared with those of
-the single-GPU top-down search before anything is timed. G arcs/s counts the arcs of the searched component, as
-Merrill, Garland and Grimshaw (PPoPP 2012) do. `--options` times what culling does, and the gathers.
+Kronecker graphs (edge factor 16) are made on the first GPU and striped on the host. Ranks are timed on
+one GPU and, where there are as many, on a GPU each. Distances and trees of some sources are compared
+with those of the single-GPU top-down search before anything is timed. G arcs/s counts the arcs of the
+searched component, as Merrill, Garland and Grimshaw (PPoPP 2012) do. `--options` times what culling
+does, and the gathers.
 """
 
 from __future__ import annotations
