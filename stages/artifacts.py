@@ -127,6 +127,24 @@ class Partition(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DistributedGraph(Artifact):
+    """A generated graph that only its ranks hold, split as a `Partition` is: its recipe, and what was counted.
+
+    The ranks are in the memory of the workers that made them; whoever needs them and does not find them there
+    makes them anew from `generator`, a dict of `name` and `arguments` of `kernels.generate`. Arcs go both ways,
+    without loops and duplicates, in the generator's numbering.
+    """
+
+    generator: Json
+    ranks: int
+    threshold: int
+    vertex_count: int
+    arc_count: int
+    symmetric: bool = True
+    statistics: Json = field(default_factory=dict)  # as of a `Partition`
+
+
+@dataclass(frozen=True, kw_only=True)
 class CompressedGraph(Artifact):
     """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]].
 
@@ -161,7 +179,9 @@ class Traversal(Artifact):
     """Labels in `symmetrize`'s numbering, whatever order or layout was searched.
 
     BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. Components: `component[v]` is the
-    smallest vertex of v's component.
+    smallest vertex of v's component. A BFS over the ranks of a `DistributedGraph` may keep no labels but what
+    its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, records of `name`, `rule`,
+    `faults`, `vertices` and `arcs` (`kernels.verify.Check`).
     """
 
     algorithm: str  # "bfs" or "components"
@@ -171,6 +191,7 @@ class Traversal(Artifact):
     component: Array | None = None  # (vertex_count,) vertex index
     vertex_count: int
     max_depth: int | None = None
+    checks: Json = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ByteSize, Discriminator, Field, Tag, model_validator
 
-from stages.artifacts import CompressedGraph, Graph, Partition
+from stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
 from stages.searching.need import estimate
 from stages.searching.placing import check_placement
 from stages.searching.prepared import prepared
@@ -72,8 +72,9 @@ class TraverseParameters(Parameters):
     """How: a name that `gravel stages` lists, or `auto`, which chooses by graph and backend and says why."""
     sources: Sources = RandomSources(random=16)
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, or `{vertices: [...]}`."""
-    output: Literal["both", "distance", "predecessor"] = "both"
-    """What a search labels each vertex with."""
+    output: Literal["both", "distance", "predecessor", "checks"] = "both"
+    """What a search labels each vertex with. `checks`, of a distributed graph, keeps no labels: the ranks
+    check theirs after each search, and only what they find is kept."""
     max_depth: int | None = Field(default=None, ge=0)
     """Do not search beyond this distance."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
@@ -113,7 +114,7 @@ def traverse(
     context: Context,
     parameters: TraverseParameters,
     *,
-    input: Graph | CompressedGraph | Partition,  # noqa: A002
+    input: Graph | CompressedGraph | Partition | DistributedGraph,  # noqa: A002
 ) -> tuple[Traversal, Measurement]:
     """Search a graph, or find its components, and measure only that.
 
@@ -138,6 +139,15 @@ def traverse(
         from stages.searching.sources import check_sources
 
         check_sources(parameters.sources.vertices, input.vertex_count)
+    if isinstance(input, DistributedGraph):
+        from stages.searching.distributed import search_distributed
+
+        return search_distributed(context, parameters, input)
+    if parameters.output == "checks":
+        raise StageError(
+            "labels may be left out of a search of a distributed graph alone",
+            hint="ask for output: both, distance or predecessor, and verify that",
+        )
     placed = replace(
         context.machine,
         backend=backend_of_search(parameters, context.machine),
@@ -192,12 +202,13 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=3,
+    version=4,
     about="Searches breadth-first from several sources, or finds connected components, and measures it.",
     parameters=TraverseParameters,
     inputs={
         "input": Slot(
-            kinds=("Graph", "Ordering", "CompressedGraph", "Partition"), about="the graph to traverse"
+            kinds=("Graph", "Ordering", "CompressedGraph", "Partition", "DistributedGraph"),
+            about="the graph to traverse",
         )
     },
     outputs=("Traversal", "Measurement"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import Graph, Traversal, Verification
+from stages.artifacts import DistributedGraph, Graph, Traversal, Verification
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -22,11 +22,12 @@ class VerifyParameters(Parameters):
 
 
 def verify(
-    context: Context, parameters: VerifyParameters, *, graph: Graph, traversal: Traversal
+    context: Context, parameters: VerifyParameters, *, graph: Graph | DistributedGraph, traversal: Traversal
 ) -> Verification:
     """Check every search, or the components, against the graph that `symmetrize` made.
 
     The checks run on all threads of the CPU, on machines with a GPU too. One search is in memory at a time.
+    Searches of a distributed graph are checked by its ranks, each of which looks at its own arcs.
     Raises `VerificationFailed` at the first result that breaks a rule, with the offending vertices, and
     `StageError` when the traversal is not of this graph.
     """
@@ -34,14 +35,17 @@ def verify(
     from stages.errors import StageError
 
     set_threads(context.machine.threads)
-    if context.machine.backend == "cuda":
+    distributed = isinstance(graph, DistributedGraph)
+    if context.machine.backend == "cuda" and not distributed:
         context.log("verification runs on the CPU, on all threads")
     if traversal.vertex_count != graph.vertex_count:
         raise StageError(
             f"the traversal has {traversal.vertex_count} vertices and the graph {graph.vertex_count}",
-            hint="give verify the graph that symmetrize made, from which the traversal comes",
+            hint="give verify the graph that symmetrize or distribute made, from which the traversal comes",
         )
     try:
+        if isinstance(graph, DistributedGraph):
+            return _verify_over_ranks(context, graph, traversal)
         if traversal.algorithm == "components":
             return _verify_components(graph, traversal)
         return _verify_searches(context, graph, traversal)
@@ -74,14 +78,38 @@ def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Ve
             blocks=blocks,
         )
         _refuse(checks, f"search {search + 1} of {len(sources)}")
-        for check in checks:
-            record = {"check": check.name, "passed": True, "searches": 0, "detail": check.rule}
-            records.setdefault(check.name, record)["searches"] += 1
+        _count(checks, records)
         context.progress(search + 1, len(sources), "searches")
     skipped = skipped_checks(
         distance=traversal.distance is not None, predecessor=traversal.predecessor is not None
     )
     return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
+
+
+def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Traversal) -> Verification:
+    from kernels.verify import skipped_checks
+    from stages.searching.checked import checks_over_ranks
+
+    if traversal.sources is None:
+        raise ValueError("components of a distributed graph are not checked")
+    kept = traversal.checks is not None
+    total = len(traversal.sources)
+    records: dict[str, dict[str, Any]] = {}
+    for search, (_, checks) in enumerate(checks_over_ranks(context, graph, traversal)):
+        _refuse(checks, f"search {search + 1} of {total}")
+        _count(checks, records)
+        context.progress(search + 1, total, "searches")
+    skipped = skipped_checks(
+        distance=kept or traversal.distance is not None, predecessor=kept or traversal.predecessor is not None
+    )
+    return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
+
+
+def _count(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
+    """Count one search more for each check that it passed."""
+    for check in checks:
+        record = {"check": check.name, "passed": True, "searches": 0, "detail": check.rule}
+        records.setdefault(check.name, record)["searches"] += 1
 
 
 def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
@@ -128,6 +156,11 @@ def _estimate(
 ) -> Need:
     graph = inputs["graph"][0]
     n, m = graph.vertices, graph.arcs
+    outputs = (Extent(kind="Verification", vertices=n, bytes=4096),)
+    if graph.kind == "DistributedGraph":
+        from stages.searching.distributed_need import verifying
+
+        return verifying(graph, inputs["traversal"][0], machine, outputs)
     width = 4 if n < 1 << 32 else 8
     predecessor = 4 if n < 1 << 31 else 8
     # A search: its distances and predecessors as read, levels or marks, and two tests. Components: labels,
@@ -137,17 +170,20 @@ def _estimate(
     return Need(
         host_bytes=COMPILED + 8 * n + width * m + max(search, components),
         device_bytes=0,
-        outputs=(Extent(kind="Verification", vertices=n, bytes=4096),),
+        outputs=outputs,
     )
 
 
 STAGE = Stage(
     name="verify",
-    version=1,
+    version=2,
     about="Makes the five Graph500 checks on every search, or checks components, from the graph alone.",
     parameters=VerifyParameters,
     inputs={
-        "graph": Slot(kinds=("Graph",), about="the graph that was searched, as symmetrize made it"),
+        "graph": Slot(
+            kinds=("Graph", "DistributedGraph"),
+            about="the graph that was searched, as symmetrize or distribute made it",
+        ),
         "traversal": Slot(kinds=("Traversal",), about="the result to check"),
     },
     outputs=("Verification",),

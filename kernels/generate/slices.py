@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 
 def slice_of(edges: int, ranks: int, rank: int) -> tuple[int, int]:
     """Give the first edge of a rank's share and the one after its last; shares differ by one at most."""
@@ -19,4 +21,4 @@ def parts_of(edges: int, ranks: int, rank: int, part: int) -> list[tuple[int, in
     longest = -(-edges // ranks)
     first, last = slice_of(edges, ranks, rank)
     cuts = [min(last, first + part * place) for place in range(-(-longest // part) + 1)]
-    return [(low, high - low) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(low, high - low) for low, high in pairwise(cuts)]

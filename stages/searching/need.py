@@ -70,6 +70,11 @@ def estimate(
     """State host and device bytes, and the extents of the labels and the measurement."""
     graph = inputs["input"][0]
     outputs = _outputs(parameters, graph)
+    if graph.kind == "DistributedGraph":
+        from stages.searching import distributed_need
+
+        labels = _label_bytes(parameters, _width(graph.vertices), 4 if graph.vertices < 1 << 31 else 8)
+        return distributed_need.need(parameters, graph, machine, outputs, _search_count(parameters), labels)
     parts = _parts(parameters, graph, machine)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     if _is_split(graph):
@@ -246,6 +251,8 @@ def _over_ranks(graph: Extent, bfs: bool) -> int:
 def _label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
     if parameters.algorithm == "components":
         return width
+    if parameters.output == "checks":
+        return 0
     return (4 if parameters.output != "predecessor" else 0) + (tree if parameters.output != "distance" else 0)
 
 

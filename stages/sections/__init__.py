@@ -28,7 +28,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Graph",), graph_sections),
     (("Ordering",), ordering_sections),
     (("Graph", "Ordering"), matrix_sections),
-    (("Partition",), partition_sections),
+    (("Partition", "DistributedGraph"), partition_sections),
     (("Partition", "Measurement"), rank_sections),
     (("Measurement",), striped_sections),
     (("CompressedGraph",), compressed_sections),

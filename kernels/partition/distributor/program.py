@@ -20,6 +20,12 @@ PART_EDGES = 1 << 20
 """Edges that a rank makes between two meetings: 16 MiB of arcs in 32-bit ids, which hides what a meeting of
 a few workers costs (about 1 ms)."""
 
+PART_EDGES_CUDA = 1 << 26
+"""The same on a GPU, which makes them in about 10 ms."""
+
+SORT_ARCS = 1 << 27
+"""Arcs that a GPU sorts at once, at 64-bit keys out of place."""
+
 PIECE = 1 << 24
 """Values of an array that ranks tell all others at once."""
 

@@ -168,10 +168,10 @@ class Checker(ABC):
             (distance, (part.nn.row_offsets, part.nd.row_offsets)),
             (self.delegate_levels, (part.dn.row_offsets, part.dd.row_offsets)),
         ):
-            lengths = sum(each[1:].astype(numpy.int64) - each[:-1].astype(numpy.int64) for each in pairs)
+            one, other = (each[1:].astype(numpy.int64) - each[:-1].astype(numpy.int64) for each in pairs)
             reached = levels >= 0
             # Sums of whole numbers below 2^53, which floating point holds.
-            weights = lengths[reached].astype(numpy.float64)
+            weights = (one + other)[reached].astype(numpy.float64)
             arcs.append(self.host(xp.bincount(levels[reached], weights=weights, minlength=1)))
         return self.host(vertices).astype(numpy.int64), padded_sum(arcs).astype(numpy.int64)
 

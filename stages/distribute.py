@@ -1,0 +1,193 @@
+"""distribute: a generated graph split over ranks that make it themselves and alone hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from stages.artifacts import DistributedGraph, VertexIds
+from stages.generators import GeneratorSource
+from stages.partitioning.resident import Recipe, find_rank, run_gang
+from stages.stage import Extent, Machine, Need, Parameters, Stage
+
+if TYPE_CHECKING:
+    from kernels.partition.census import Census
+    from kernels.partition.storage import RankSize
+    from stages.context import Context
+    from stages.gang import RankContext
+
+COMPILED = 60 << 20
+"""What Numba takes to compile the distributor, and to be there at all."""
+
+
+class DistributeParameters(Parameters):
+    """Which graph, over how many ranks, and which vertices every rank knows."""
+
+    source: GeneratorSource
+    """A generator with its parameters, as `ingest` takes it."""
+    ranks: int = Field(default=1, ge=1, le=65536)
+    """Ranks (one GPU or worker each) that make and share the graph."""
+    threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
+    """Vertices with more neighbours than this are delegates; `auto` takes the one that a cost model finds
+    fastest."""
+    hosts: int = Field(default=1, ge=1, le=65536)
+    """Machines that the ranks are spread over evenly, for the cost model."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> DistributeParameters:
+        if self.ranks % self.hosts:
+            raise ValueError(f"{self.ranks} ranks do not make {self.hosts} equal hosts")
+        return self
+
+
+@dataclass(frozen=True)
+class MakeTask:
+    """What each rank of the gang that makes the graph is given."""
+
+    recipe: Recipe
+    backend: str
+    threads: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a rank tells of the graph that it has a part of."""
+
+    rank: int
+    threshold: int
+    vertex_count: int
+    arc_count: int
+    delegates: int
+    census: Census | None  # from rank 0
+    sizes: tuple[RankSize, ...]
+    seconds: float
+
+
+def make_as_rank(gang: RankContext, task: MakeTask) -> Made:
+    """Make one rank of the graph and keep it in this process, unless all ranks are there already."""
+    import time
+
+    from kernels.jit import set_threads
+
+    set_threads(task.threads)
+    started = time.perf_counter()
+    named, held, _ = find_rank(gang, task.recipe, task.backend)
+    share = held.share
+    return Made(
+        rank=named.rank,
+        threshold=share.threshold,
+        vertex_count=share.vertex_count,
+        arc_count=share.arc_count,
+        delegates=len(share.delegates),
+        census=share.census if named.rank == 0 else None,
+        sizes=share.sizes,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def distribute(context: Context, parameters: DistributeParameters) -> tuple[DistributedGraph, VertexIds]:
+    """Let the ranks make a generated graph, each on a worker of its own where there are as many.
+
+    Each makes its share of the edges, which are symmetrized without loops and duplicates, and holds its part
+    of what `partition` would make of the graph. The artifact has the recipe and the counts alone. Raises
+    `StageError` when a rank's vertices would not fit 32-bit local ids, and for ranks without GPUs of their
+    own in a run on GPUs.
+    """
+    import json
+    from dataclasses import asdict
+
+    from kernels.generate import size
+    from kernels.partition import storage_of
+    from kernels.partition.distribute import check_ranks
+    from stages.errors import StageError
+
+    source, ranks = parameters.source, parameters.ranks
+    arguments = source.arguments()
+    vertices = size(source.name, **arguments).vertices
+    try:
+        check_ranks(vertices, ranks)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    recipe = Recipe(
+        source.name, json.dumps(arguments, sort_keys=True), ranks, parameters.threshold, parameters.hosts
+    )
+    if ranks > 1 and context.reserved < ranks:
+        context.log(f"{ranks} workers were not there at once, so all ranks are in one process")
+    task = MakeTask(recipe, context.machine.backend, context.machine.threads)
+    told = run_gang(context, make_as_rank, task, ranks)
+    first = next(made for made in told if made.rank == 0)
+    assert first.census is not None
+    context.log(
+        f"{first.arc_count:,} arcs over {ranks} ranks, threshold {first.threshold}, "
+        f"in {max(made.seconds for made in told):.3f} s"
+    )
+    statistics = storage_of(first.sizes, vertex_count=vertices, delegate_count=first.delegates)
+    curve = [asdict(division) for division in first.census.curve()]
+    graph = DistributedGraph(
+        generator={"name": source.name, "arguments": json.loads(recipe.arguments)},
+        ranks=ranks,
+        threshold=first.threshold,
+        vertex_count=vertices,
+        arc_count=first.arc_count,
+        statistics={**statistics, "thresholds": curve},
+    )
+    return graph, VertexIds(vertex_count=vertices)
+
+
+def host_bytes(vertices: int, arcs: int, ranks: int) -> int:
+    """State what all ranks take together while they make a graph on the CPU."""
+    from kernels.partition.distributor.program import PART_EDGES
+
+    width = 4 if vertices < 1 << 32 else 8
+    delegates = vertices // 16
+    # Rows of all arcs before they are divided, and what they are divided into; row offsets of both.
+    shared = 2 * width * arcs + 32 * vertices
+    # Capped degrees, then flags and counts of delegates; delegates with their degrees and offsets.
+    each = 2 * vertices + 40 * delegates
+    # Edges of a part, their arcs, and as much that came.
+    parts = 2 * PART_EDGES * (2 * width + 2 * (4 + width))
+    return shared + ranks * (COMPILED + each + parts)
+
+
+def device_bytes(vertices: int, arcs: int, ranks: int) -> int:
+    """State what each rank takes on its GPU while it makes its part."""
+    from kernels.partition.distributor.program import PART_EDGES_CUDA, SORT_ARCS
+
+    width = 4 if vertices < 1 << 32 else 8
+    shared = 2 * width * arcs + 48 * vertices
+    parts = PART_EDGES_CUDA * (2 * width + 6 * (4 + width))
+    return shared // ranks + 3 * vertices + parts + 40 * SORT_ARCS
+
+
+def _estimate(
+    parameters: DistributeParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    from kernels.generate import size
+
+    source, p = parameters.source, parameters.ranks
+    found = size(source.name, **source.arguments())
+    n, m = found.vertices, 2 * found.edges
+    on_device = machine.backend == "cuda"
+    graph = Extent(kind="DistributedGraph", vertices=n, arcs=m, ranks=p, normal_arcs=m)
+    return Need(
+        host_bytes=COMPILED + (p * COMPILED if on_device else host_bytes(n, m, p)),
+        device_bytes=device_bytes(n, m, p) if on_device else 0,
+        outputs=(graph, Extent(kind="VertexIds", vertices=n)),
+        gang=p if p > 1 else 0,
+    )
+
+
+STAGE = Stage(
+    name="distribute",
+    version=1,
+    about="Generates a graph on the ranks that search it, each its own part, and keeps none of it on disk.",
+    parameters=DistributeParameters,
+    inputs={},
+    outputs=("DistributedGraph", "VertexIds"),
+    run=distribute,
+    estimate=_estimate,
+    cuda=True,
+)

@@ -1,0 +1,198 @@
+"""The ranks of a generated graph in the memory of the workers that made them, found again or made anew.
+
+A rank is known by its graph's recipe. All ranks of a gang look for theirs at once. If each worker has one,
+they go on with these, whichever worker has which; else all make theirs together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from stages.errors import StageError
+
+if TYPE_CHECKING:
+    from kernels.exchange import Wire
+    from kernels.partition.census import Census
+    from kernels.partition.distributor import RankShare
+    from stages.artifacts import DistributedGraph
+    from stages.context import Context
+    from stages.gang import RankContext
+
+Result = TypeVar("Result")
+Task = TypeVar("Task")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a generated graph over ranks is made from; `arguments` are JSON, so that equal ones are equal."""
+
+    name: str
+    arguments: str
+    ranks: int
+    threshold: int | Literal["auto"]
+    hosts: int = 1
+
+    @classmethod
+    def of(cls, graph: DistributedGraph) -> Recipe:
+        """Read the recipe of an artifact."""
+        generator = graph.generator
+        arguments = json.dumps(generator["arguments"], sort_keys=True)
+        return cls(generator["name"], arguments, graph.ranks, graph.threshold)
+
+    @property
+    def key(self) -> str:
+        """What names the ranks of this graph in memory; the threshold has to be known."""
+        return f"{self.name} {self.arguments} over {self.ranks}, threshold {self.threshold}"
+
+
+@dataclass
+class Held:
+    """A rank in this process's memory; `kept` is what its searches and checks keep beside it."""
+
+    share: RankShare
+    backend: str
+    kept: dict[str, Any]
+
+
+RESIDENT: dict[tuple[str, int], Held] = {}
+"""Ranks in this process's memory, by recipe and rank."""
+
+
+class Renamed:
+    """A gang whose members go by the ranks that they hold (`stages.gang.RankContext`)."""
+
+    def __init__(self, gang: RankContext, ranks: Sequence[int]) -> None:
+        self._gang = gang
+        self._ranks = list(ranks)
+        self._members = {rank: member for member, rank in enumerate(ranks)}
+        self.rank, self.size = self._ranks[gang.rank], gang.size
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Give every rank the values of all ranks, in rank order."""
+        told = self._gang.all_gather(value)
+        return [told[self._members[rank]] for rank in range(self.size)]
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        self._gang.barrier()
+
+    def send(self, to: int, number: int, value: Any) -> None:
+        """Send a value to a rank under a number."""
+        self._gang.send(self._members[to], number, value)
+
+    def receive(self, sender: int, number: int) -> Any:
+        """Wait for the value that a rank sent under this number."""
+        return self._gang.receive(self._members[sender], number)
+
+
+def run_gang(
+    context: Context, function: Callable[[RankContext, Task], Result], task: Task, ranks: int
+) -> list[Result]:
+    """Run a task as all ranks: each on a worker of its own, or as threads of this process.
+
+    Raises `StageError` where GPUs of their own are needed and are not there.
+    """
+    from stages.gang import run_in_threads
+
+    if context.reserved >= ranks:
+        return context.gang(function, [task] * ranks)
+    if ranks > 1 and getattr(task, "backend", "cpu") == "cuda":
+        raise StageError(
+            f"{ranks} ranks take {ranks} GPUs at the same time, and {context.reserved} were there",
+            hint="run it with as many GPUs, with fewer ranks, or with --backend cpu",
+        )
+    return run_in_threads(function, [task] * ranks)
+
+
+def find_rank(gang: RankContext, recipe: Recipe, backend: str | None) -> tuple[RankContext, Held, bool]:
+    """Find the rank that this worker holds, or make its rank together with all others.
+
+    Without a backend they stay on the side where they are, and are made on the CPU. Returns the gang by the
+    names of the ranks that are held, the rank, and whether it was made now.
+    """
+    own = _held_rank(gang.rank, recipe) if recipe.threshold != "auto" else None
+    told = gang.all_gather(own)
+    if sorted(-1 if rank is None else rank for rank in told) == list(range(gang.size)):
+        renamed = Renamed(gang, told)
+        held = RESIDENT[recipe.key, renamed.rank]
+        if backend is not None and held.backend != backend:
+            held = RESIDENT[recipe.key, renamed.rank] = Held(moved(held.share, backend), backend, {})
+        return renamed, held, False
+    # Of other graphs, or what not all have. Ranks are made together, so none is there before all have let go.
+    RESIDENT.clear()
+    backend = backend or "cpu"
+    share = make_rank_of(gang, recipe, backend)
+    held = RESIDENT[replace(recipe, threshold=share.threshold).key, gang.rank] = Held(share, backend, {})
+    return gang, held, True
+
+
+def _held_rank(preferred: int, recipe: Recipe) -> int | None:
+    if (recipe.key, preferred) in RESIDENT:
+        return preferred
+    return min((rank for key, rank in RESIDENT if key == recipe.key), default=None)
+
+
+def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
+    """Make one rank of a graph, all ranks of the gang at the same time."""
+    from kernels.exchange import Endpoint, drive
+    from kernels.partition.distributor import EdgeSource, distribute_program
+
+    source = EdgeSource(recipe.name, json.loads(recipe.arguments))
+    threshold: Any = recipe.threshold
+    if threshold == "auto":
+        threshold = _chooser(recipe)
+    if backend == "cuda":
+        from kernels.partition.distributor.cuda import PART_EDGES_CUDA
+        from kernels.partition.distributor.cuda import RankBuilder as OnGpu
+
+        builder: Any = OnGpu(source, gang.size, gang.rank)
+        parts = {"part_edges": PART_EDGES_CUDA}
+    else:
+        from kernels.partition.distributor.cpu import RankBuilder as OnCpu
+
+        builder, parts = OnCpu(source, gang.size, gang.rank), {}
+    with wire_of(gang, backend) as wire:
+        return drive(distribute_program(Endpoint(wire), builder, threshold=threshold, **parts), wire)
+
+
+@contextmanager
+def wire_of(gang: RankContext, backend: str) -> Iterator[Wire]:
+    """Give what carries arrays of a backend between the ranks."""
+    if backend == "cpu":
+        yield gang
+        return
+    from kernels.partition.distributor.wires import cuda_wire
+
+    with cuda_wire(gang) as wire:
+        yield wire
+
+
+def moved(share: RankShare, backend: str) -> RankShare:
+    """Bring a rank's arrays to the side of a backend."""
+    from kernels.partition.layout import SUBGRAPHS, Subgraph
+
+    if backend == "cuda":
+        import cupy
+
+        there: Callable[[Any], Any] = cupy.asarray
+    else:
+        from stages.searching.rows import on_host
+
+        there = on_host
+    part = share.part
+    arrays: dict[str, Any] = {
+        name: Subgraph(*(there(each) for each in part.subgraph(name))) for name in SUBGRAPHS
+    }
+    for name in ("nd_source_list", "dn_source_mask", "dd_source_mask"):
+        arrays[name] = there(getattr(part, name))
+    return replace(share, part=replace(part, **arrays), delegates=there(share.delegates))
+
+
+def _chooser(recipe: Recipe) -> Callable[[Census], int]:
+    from kernels.partition.threshold import choose_threshold
+
+    return lambda census: choose_threshold(census, recipe.ranks, hosts=recipe.hosts)

@@ -1,0 +1,363 @@
+"""Searches of a graph that only its ranks hold, which count what they reach and may check it at once."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+from stages.partitioning.resident import Held, Recipe, find_rank, run_gang, wire_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kernels.partition import SearchOptions
+    from kernels.partition.program import RankLabels
+    from kernels.verify import Check
+    from kernels.verify.ranks import LevelSums
+    from stages.artifacts import DistributedGraph, Measurement, Traversal
+    from stages.context import Context
+    from stages.gang import RankContext
+    from stages.traverse import TraverseParameters
+
+CHECKED_AT_ONCE = 8
+"""Sources of one call of the gang when no labels come back; between calls progress is told."""
+
+TOGETHER, APART = "all {} ranks in one process", "each of {} ranks on its own worker"
+
+
+@dataclass(frozen=True)
+class RankTask:
+    """What each rank is given; with `draw` it draws sources, without sources it forgets its search."""
+
+    recipe: Recipe
+    backend: str
+    threads: int
+    options: SearchOptions
+    max_depth: int | None
+    tree: bool
+    check: bool = False
+    labels: bool = True
+    sources: tuple[int, ...] = ()
+    draw: tuple[int, int] | None = None  # how many, and the seed
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """What one rank tells of one search; `sums` and `checks` are of all ranks."""
+
+    rank: int
+    labels: RankLabels  # without arrays unless they are wanted
+    sums: LevelSums
+    checks: tuple[Check, ...]
+
+
+def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
+    """Do what a task asks for as one rank; the rank's part is found or made first."""
+    from kernels.jit import set_threads
+
+    set_threads(task.threads)
+    named, held, _ = find_rank(gang, task.recipe, task.backend)
+    if task.draw is not None:
+        return _drawn(named, held, *task.draw)
+    if not task.sources:
+        searcher = held.kept.pop("searcher", None)
+        if searcher is not None and task.backend == "cuda":
+            searcher.leave(named)
+        held.kept.clear()
+        return []
+    return [_search(named, held, task, source) for source in task.sources]
+
+
+def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
+    from kernels.exchange import Endpoint, drive
+    from kernels.partition.distributor.draw import draw_program, with_arcs
+
+    share = held.share
+    filled = with_arcs(share.part, share.delegates, share.vertex_count, gang.size)
+    drawn = drive(draw_program(Endpoint(gang), filled, share.vertex_count, count, seed), gang)
+    return [drawn]
+
+
+def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankAnswer:
+    from kernels.exchange import Endpoint, drive
+    from kernels.verify.ranks import check_program, sum_levels_program
+
+    if task.backend == "cuda":
+        from stages.searching.distributed_gpu import search_on_gpu
+
+        labels = search_on_gpu(gang, held, task, source)
+    else:
+        labels = _search_on_cpu(gang, held, task, source)
+    checker = checker_of(held, gang.size)
+    # What one program posts must not be taken for what the next does.
+    gang.barrier()
+    with wire_of(gang, task.backend) as wire:
+        end = Endpoint(wire)
+        sums = drive(sum_levels_program(end, checker, labels.distance), wire)
+        checks: list[Check] = []
+        if task.check:
+            found = labels.distance, labels.predecessor
+            checks = drive(check_program(end, checker, source, *found, max_depth=task.max_depth), wire)
+    return RankAnswer(gang.rank, _told(labels, task.labels), sums, tuple(checks))
+
+
+def _search_on_cpu(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
+    from kernels.partition.rank_search import RankSearch
+    from kernels.partition.search import search_rank
+
+    if "searcher" not in held.kept:
+        share = held.share
+        held.kept["searcher"] = RankSearch(
+            share.part, share.delegates, share.vertex_count, gang.size, symmetric=True, options=task.options
+        )
+    # Nobody begins, or starts its clock, before all have ended the search before.
+    gang.barrier()
+    return search_rank(gang, held.kept["searcher"], source, max_depth=task.max_depth, tree=task.tree)
+
+
+def checker_of(held: Held, ranks: int) -> Any:
+    """Find or make what a rank checks its labels with."""
+    if "checker" not in held.kept:
+        if held.backend == "cuda":
+            from kernels.verify.ranks.cuda import RankChecker as Made
+        else:
+            from kernels.verify.ranks.cpu import RankChecker as Made  # type: ignore[assignment]
+        share = held.share
+        held.kept["checker"] = Made(share.part, share.delegates, share.vertex_count, ranks)
+    return held.kept["checker"]
+
+
+def _told(labels: RankLabels, wanted: bool) -> RankLabels:
+    """Bring labels to the host, or leave them behind."""
+    import numpy
+
+    from stages.searching.rows import on_host
+
+    if not wanted:
+        return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)
+    distance: Any = on_host(labels.distance)
+    return replace(labels, distance=distance, predecessor=on_host(labels.predecessor))
+
+
+def search_distributed(
+    context: Context, parameters: TraverseParameters, graph: DistributedGraph
+) -> tuple[Traversal, Measurement]:
+    """Search from every source, after one search that compiles and is not measured.
+
+    With output `checks` no labels come back: the ranks check theirs after each search, and what they find is
+    in the traversal. Raises `StageError` for what a distributed graph does not have.
+    """
+    import numpy
+
+    from stages.artifacts import Measurement, Traversal
+    from stages.searching.strategy import machine_name, refuse_choice
+
+    _refuse(parameters)
+    refuse_choice(parameters.strategy)
+    task, notes = _task_of(context, parameters, graph)
+    ranks = graph.ranks
+    apart = context.reserved >= ranks > 1
+    started = time.perf_counter()
+    sources = _sources(context, parameters, graph, task)
+    preparing = (time.perf_counter() - started) * 1e3
+    output = _Output(context, graph.vertex_count, parameters.output)
+    records: list[dict[str, Any]] = []
+    try:
+        if len(sources):
+            run_gang(context, work_as_rank, replace(task, sources=(int(sources[0]),), check=False), ranks)
+        for source, answers in _answers(context, task, sources.tolist(), ranks):
+            records.append(_record(source, answers))
+            output.append(answers)
+            context.progress(len(records), len(sources), "searches")
+    finally:
+        run_gang(context, work_as_rank, task, ranks)
+    distance, predecessor = output.close()
+    where = (APART if apart else TOGETHER).format(ranks) if ranks > 1 else "one rank has all of it"
+    if not apart and ranks > 1:
+        notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
+    if parameters.max_depth is not None:
+        notes.append(
+            f"arcs of vertices at distance {parameters.max_depth} are counted, and were not followed"
+        )
+    if output.checks is not None:
+        notes.append("no labels were kept: each search was checked on its ranks")
+    traversal = Traversal(
+        algorithm="bfs",
+        sources=numpy.asarray(sources, numpy.int64),
+        distance=distance,
+        predecessor=predecessor,
+        vertex_count=graph.vertex_count,
+        max_depth=parameters.max_depth,
+        checks=output.checks,
+    )
+    measurement = Measurement(
+        algorithm="bfs",
+        strategy="partition",
+        reason=f"the graph is distributed by degree; {where}",
+        backend=task.backend,
+        hardware=machine_name(context.machine, task.backend, parameters.threads),
+        prepare_milliseconds=preparing,
+        searches=records,
+        notes=notes,
+        graph={
+            "vertices": graph.vertex_count,
+            "arcs": graph.arc_count,
+            "symmetric": True,
+            "digest": hashlib.blake2b(task.recipe.key.encode(), digest_size=8).hexdigest(),
+            "partition": {"ranks": ranks, "threshold": graph.threshold, **graph.statistics},
+        },
+        asked=parameters.asked(),
+    )
+    return traversal, measurement
+
+
+def _refuse(parameters: TraverseParameters) -> None:
+    if parameters.algorithm != "bfs":
+        raise StageError(
+            "components of a distributed graph are not found",
+            hint="ingest, symmetrize and partition the graph, and traverse that",
+        )
+    if parameters.statistics:
+        raise StageError("the searches of a distributed graph do not count the arcs that they gather")
+    if parameters.placement not in ("auto", "device") or parameters.device_memory or parameters.host_memory:
+        raise StageError("the rows of a distributed graph lie in the memory of its ranks, and nowhere else")
+
+
+def _task_of(
+    context: Context, parameters: TraverseParameters, graph: DistributedGraph
+) -> tuple[RankTask, list[str]]:
+    from kernels.exchange import Groups
+    from stages.searching.partitioned import search_options
+    from stages.searching.strategy import backend_of_search
+
+    options = search_options(parameters.tuning)
+    backend = backend_of_search(parameters, context.machine)
+    if options.groups and backend == "cuda":
+        raise StageError(
+            "groups are for ranks that send to each other; on GPUs every rank reads from the others",
+            hint="leave groups and local_all_to_all out, or search with backend: cpu",
+        )
+    if options.groups:
+        try:
+            Groups.of(0, graph.ranks, options.groups)
+        except ValueError as error:
+            raise StageError(str(error)) from None
+    notes = []
+    if backend != context.machine.backend:
+        notes.append("searched on the CPU")
+    checks = parameters.output == "checks"
+    task = RankTask(
+        recipe=Recipe.of(graph),
+        backend=backend,
+        threads=min(context.machine.threads, parameters.threads or context.machine.threads),
+        options=options,
+        max_depth=parameters.max_depth,
+        tree=parameters.output != "distance",
+        check=checks,
+        labels=not checks,
+    )
+    return task, notes
+
+
+def _sources(
+    context: Context, parameters: TraverseParameters, graph: DistributedGraph, task: RankTask
+) -> NDArray[Any]:
+    from stages.searching.sources import check_sources
+    from stages.traverse import RandomSources, VertexSources
+
+    asked = parameters.sources
+    if isinstance(asked, RandomSources):
+        told = run_gang(context, work_as_rank, replace(task, draw=(asked.random, asked.seed)), graph.ranks)
+        drawn: NDArray[Any] = told[0][0]
+        return drawn
+    vertices = asked.vertices if isinstance(asked, VertexSources) else asked
+    return check_sources(vertices, graph.vertex_count)
+
+
+def _answers(
+    context: Context, task: RankTask, sources: Sequence[int], ranks: int
+) -> Iterator[tuple[int, list[RankAnswer]]]:
+    from stages.searching.partitioned import LABEL_BYTES
+
+    size = CHECKED_AT_ONCE
+    if task.labels:
+        size = max(1, LABEL_BYTES // (12 * max(1, _vertices(task))))
+    for first in range(0, len(sources), size):
+        several = tuple(sources[first : first + size])
+        told = run_gang(context, work_as_rank, replace(task, sources=several), ranks)
+        by_rank = sorted(told, key=lambda answers: answers[0].rank)
+        for place, source in enumerate(several):
+            yield source, [answers[place] for answers in by_rank]
+
+
+def _vertices(task: RankTask) -> int:
+    import json
+
+    from kernels.generate import size
+
+    return size(task.recipe.name, **json.loads(task.recipe.arguments)).vertices
+
+
+def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
+    from kernels.partition.search import directions_of
+    from stages.searching.partitioned import told_by_ranks
+
+    labels = [answer.labels for answer in answers]
+    sums = answers[0].sums
+    arcs = int(sums.arcs.sum())
+    depth = len(sums.vertices) - 1
+    pulled = [level for level, way in enumerate(directions_of(labels)[: depth + 1]) if way == "pull"]
+    return {
+        "source": source,
+        "milliseconds": max(rank.milliseconds for rank in labels),
+        "map_back_milliseconds": 0.0,
+        "batch": 1,
+        "reached": int(sums.vertices.sum()),
+        "arcs": arcs,
+        "edges": arcs // 2,
+        "depth": depth,
+        "levels": {"vertices": sums.vertices.tolist(), "arcs": sums.arcs.tolist(), "pulled": pulled},
+        **told_by_ranks(SimpleNamespace(labels=labels, strategy="partition")),
+    }
+
+
+class _Output:
+    """Labels as rows, or the checks of each search."""
+
+    def __init__(self, context: Context, vertex_count: int, output: str) -> None:
+        import numpy
+
+        from kernels.partition.search import predecessor_dtype
+
+        self._n, self._tree = vertex_count, predecessor_dtype(vertex_count)
+        self.checks: list[Any] | None = [] if output == "checks" else None
+        row = (vertex_count,)
+        self._distances = context.sink(numpy.int32, row) if output in ("both", "distance") else None
+        self._predecessors = context.sink(self._tree, row) if output in ("both", "predecessor") else None
+
+    def append(self, answers: Sequence[RankAnswer]) -> None:
+        import numpy
+
+        from kernels.partition.search import put_together
+
+        if self.checks is not None:
+            self.checks.append([asdict(check) for check in answers[0].checks])
+            return
+        distance = numpy.empty(self._n, numpy.int32) if self._distances is not None else None
+        predecessor = numpy.empty(self._n, self._tree) if self._predecessors is not None else None
+        put_together([answer.labels for answer in answers], distance, predecessor)
+        if self._distances is not None and distance is not None:
+            self._distances.append(distance.reshape(1, -1))
+        if self._predecessors is not None and predecessor is not None:
+            self._predecessors.append(predecessor.reshape(1, -1))
+
+    def close(self) -> tuple[Any, Any]:
+        return (
+            None if self._distances is None else self._distances.close(),
+            None if self._predecessors is None else self._predecessors.close(),
+        )

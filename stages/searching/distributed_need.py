@@ -1,0 +1,60 @@
+"""How much memory the searches of a distributed graph take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stages import distribute
+from stages.searching.gpu_ranks import BYTES_PER_DELEGATE, BYTES_PER_VERTEX, DELEGATE_SHARE
+from stages.stage import Extent, Machine, Need
+
+if TYPE_CHECKING:
+    from stages.traverse import TraverseParameters
+
+NORMAL_SHARE = 0.1
+"""Of the arcs between normal vertices at most, where the threshold is chosen."""
+
+SEARCH_BYTES_PER_ARC = 60
+"""Of a level on the CPU, as in `stages.searching.need`."""
+
+LEVEL_BYTES = 4
+"""Of each vertex of the graph on every rank that checks."""
+
+
+def need(
+    parameters: TraverseParameters,
+    graph: Extent,
+    machine: Machine,
+    outputs: tuple[Extent, ...],
+    searches: int,
+    label_bytes: int,
+) -> Need:
+    """State what all ranks take on the host, and each on its GPU: to make the graph, or to search it."""
+    from stages.searching.partitioned import LABEL_BYTES
+
+    n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
+    width = 4 if n < 1 << 32 else 8
+    rows = width * m + 12 * n + int(8 * DELEGATE_SHARE * n) * p
+    normal = int(NORMAL_SHARE * m)
+    back = min(2 * LABEL_BYTES, 2 * label_bytes * n * searches) + label_bytes * n
+    making, held = distribute.host_bytes(n, m, p), 0
+    if machine.backend == "cuda" and parameters.backend != "cpu":
+        held = (rows + BYTES_PER_VERTEX * n + 12 * normal) // p
+        held += int(BYTES_PER_DELEGATE * DELEGATE_SHARE * n) + LEVEL_BYTES * n
+        held = max(held, distribute.device_bytes(n, m, p))
+        making = p * distribute.COMPILED
+        searching = making
+    else:
+        searching = rows + 40 * n + SEARCH_BYTES_PER_ARC * normal
+        searching += p * (distribute.COMPILED + (LEVEL_BYTES + 2) * n)
+    return Need(max(making, searching) + back, held, outputs, gang=p if p > 1 else 0)
+
+
+def verifying(graph: Extent, traversal: Extent, machine: Machine, outputs: tuple[Extent, ...]) -> Need:
+    """State what ranks take that check labels; nothing where they have checked them before."""
+    if traversal.bytes == 0:
+        return Need(distribute.COMPILED, 0, outputs)
+    n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
+    labels = 3 * (traversal.bytes // max(1, traversal.searches))
+    checking = p * (distribute.COMPILED + (LEVEL_BYTES + 2) * n) + labels
+    return Need(distribute.host_bytes(n, m, p) + checking, 0, outputs, gang=p if p > 1 else 0)
