@@ -92,18 +92,18 @@ class Event:
 
 
 class Kernel:
-    def __init__(self, path: str, macros: dict[str, object]) -> None:
-        self._library = library(path, tuple(sorted(macros.items())))
+    def __init__(self, path: str, name: str, macros: dict[str, object]) -> None:
+        self._library, self._name = library(path, tuple(sorted(macros.items()))), name
 
     def __call__(self, grid: Any, block: Any, arguments: Any) -> None:
         _running.setdefault(_current.devices[-1], []).append(
-            Launch(self._library, BLOCKS, THREADS, tuple(arguments))
+            Launch(self._library, BLOCKS, THREADS, tuple(arguments), self._name)
         )
 
 
 def load(path: str, **macros: object) -> Any:
     """Stand for `kernels.cuda.load`."""
-    return types.SimpleNamespace(get_function=lambda name: Kernel(path, macros))
+    return types.SimpleNamespace(get_function=lambda name: Kernel(path, name, macros))
 
 
 def _filled(make: Any) -> Any:

@@ -30,33 +30,39 @@ def _without_assembly(text: str) -> str:
     return text
 
 
-def _launcher(text: str) -> tuple[str, str]:
-    """Give C++ that calls the file's kernel with pointers to its arguments, and the kernel's name."""
+def _launchers(text: str) -> str:
+    """Give C++ that calls each of the file's kernels with pointers to its arguments."""
     text = re.sub(r"__launch_bounds__\([^)]*\)", "", text)
-    found = _SIGNATURE.search(text)
-    assert found is not None
-    kinds = [parameter.strip().rsplit(" ", 1)[0] for parameter in found[2].split(",")]
-    unpacked = ", ".join(
-        f"*static_cast<{kind}{'*' if star else ''}*>(arguments[{place}])"
-        for place, (kind, star) in enumerate((kind.rstrip("*"), "*" in kind) for kind in kinds)
-    )
-    return (
-        f"""
-static void call(void** arguments) {{ {found[1]}({unpacked}); }}
-extern "C" void* emulated_launch(unsigned blocks, unsigned threads, void** arguments) {{
-    auto* grid = new emulated::Grid;
-    for (unsigned b = 0; b < blocks; ++b)
-        grid->blocks.emplace_back(emulated::run_block, call, arguments, b, blocks, threads);
-    return grid;
+    found = list(_SIGNATURE.finditer(text))
+    assert found
+    launchers = "".join(_launcher(each[1], each[2]) for each in found)
+    return f"""{launchers}
+extern "C" void* first_launch(unsigned blocks, unsigned threads, void** arguments) {{
+    return launch_{found[0][1]}(blocks, threads, arguments);
 }}
 extern "C" void emulated_wait(void* launched) {{
     auto* grid = static_cast<emulated::Grid*>(launched);
     for (auto& block : grid->blocks) block.join();
     delete grid;
 }}
-""",
-        found[1],
+"""
+
+
+def _launcher(name: str, parameters: str) -> str:
+    kinds = [parameter.strip().rsplit(" ", 1)[0] for parameter in parameters.split(",")]
+    unpacked = ", ".join(
+        f"*static_cast<{kind}{'*' if star else ''}*>(arguments[{place}])"
+        for place, (kind, star) in enumerate((kind.rstrip("*"), "*" in kind) for kind in kinds)
     )
+    return f"""
+static void call_{name}(void** arguments) {{ {name}({unpacked}); }}
+extern "C" void* launch_{name}(unsigned blocks, unsigned threads, void** arguments) {{
+    auto* grid = new emulated::Grid;
+    for (unsigned b = 0; b < blocks; ++b)
+        grid->blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
+    return grid;
+}}
+"""
 
 
 @cache
@@ -64,9 +70,8 @@ def library(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
     """Compile a variant of a kernel file; kept for the process."""
     text = read_source(path)
     options = [option for option in compiler_options(text, dict(macros)) if option.startswith("-D")]
-    launcher, _ = _launcher(text)
     body = re.sub(r"__launch_bounds__\([^)]*\)", "", _without_assembly(text))
-    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{body}\n{launcher}'
+    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{body}\n{_launchers(text)}'
     folder = Path(tempfile.gettempdir()) / "gravel-emulated"
     folder.mkdir(exist_ok=True)
     header = (HERE / "cuda_on_cpu.hpp").read_text()
@@ -79,16 +84,24 @@ def library(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
         subprocess.run([*command, str(folder / f"{name}.cpp"), "-o", str(made)], check=True)
         made.rename(target)
     loaded = ctypes.CDLL(str(target))
-    loaded.emulated_launch.restype = ctypes.c_void_p
     loaded.emulated_wait.argtypes = [ctypes.c_void_p]
     return loaded
 
 
 class Launch:
-    """A kernel that runs; `wait` returns when it has ended."""
+    """A kernel that runs, the file's first unless it is named; `wait` returns when it has ended."""
 
-    def __init__(self, loaded: ctypes.CDLL, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        loaded: ctypes.CDLL,
+        blocks: int,
+        threads: int,
+        arguments: tuple[Any, ...],
+        name: str | None = None,
+    ) -> None:
         self._loaded = loaded
+        launch = loaded["first_launch" if name is None else f"launch_{name}"]
+        launch.restype = ctypes.c_void_p
         self._kept = arguments
         values = [
             ctypes.c_uint64(int(a)) if isinstance(a, numpy.generic | int) else ctypes.c_uint64(a.data.ptr)
@@ -96,7 +109,7 @@ class Launch:
         ]
         self._values = values
         self._pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
-        self._running = ctypes.c_void_p(loaded.emulated_launch(blocks, threads, self._pointers))
+        self._running = ctypes.c_void_p(launch(blocks, threads, self._pointers))
 
     def wait(self) -> None:
         if self._running:
