@@ -79,7 +79,7 @@ class Launch:
             cupy.asarray(numpy.array(here, numpy.uint64)),
             cupy.asarray(delegates),
             point.described(points, place, time_limit),
-            cupy.asarray(_factors(options, symmetric)),
+            cupy.asarray(packed_factors(options, symmetric)),
             self._log,
             self._turned,
             *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d))),
@@ -111,7 +111,8 @@ class Launch:
         return answer
 
 
-def _factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:
+def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:
+    """Make the kernels' `Factors`, uint64 (7,), of which six are the bits of float64."""
     factors = [options.backward(name) for name in OPTIMIZED]
     factors += [options.forward(name) for name in OPTIMIZED]
     packed = numpy.zeros(7, numpy.uint64)
