@@ -144,6 +144,9 @@ unsigned __match_any_sync(unsigned mask, T value) {
     return bits;
 }
 
+// Lanes come as they like, so each is alone.
+inline unsigned __activemask() { return 1u << emulated::lane(); }
+
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline int __clz(int bits) { return bits ? __builtin_clz(bits) : 32; }
