@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from blake3 import blake3
 
 from pipeline.errors import GravelError, RequestError
+from pipeline.frozen.witness import doubt, note_input, note_memo
 from pipeline.store.files import LocalFiles
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class FileDigests:
             return self._local(Path(file.location))
         if match[1].lower() == "file":
             return self._local(Path(re.sub(r"^file://(localhost)?", "", file.location, flags=re.IGNORECASE)))
+        doubt("a server is asked each time")
         return _remote(file, match[1].lower(), self._files.root)
 
     def _local(self, path: Path) -> str:
@@ -65,7 +67,10 @@ class FileDigests:
         key = [before.st_size, before.st_mtime_ns, before.st_ino]
         known = self._memo(name, key)
         if known is not None:
+            note_input(path, key)
+            note_memo(name)
             return known
+        doubt("an input is digested anew")
         started = time.time()
         value = _content(path)
         after = path.stat()

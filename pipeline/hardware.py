@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,10 +76,17 @@ def versions() -> dict[str, str]:
     return found
 
 
-def machine_facts(backend: str) -> dict[str, Json]:
-    """Return who and what computes, for provenance: host, user, hardware, versions."""
+def machine_facts(backend: str, known: Mapping[str, str] | None = None) -> dict[str, Json]:
+    """Return who and what computes, for provenance: host, user, hardware, versions.
+
+    `known` are the versions where they are known; looking for them takes 30 ms.
+    """
     facts: dict[str, Any] = {"host": os.uname().nodename, "user": _user(), "hardware": hardware(backend)}
-    return {**facts, "system": f"{platform.system()} {platform.release()}", "versions": versions()}
+    return {
+        **facts,
+        "system": f"{platform.system()} {platform.release()}",
+        "versions": versions() if known is None else dict(known),
+    }
 
 
 def _user() -> str:

@@ -79,7 +79,9 @@ class Verbs(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         from pipeline.cli.startup import start_quickly
+        from pipeline.frozen.surroundings import begin
 
+        begin()
         start_quickly()
         from pipeline.cli.errors import run_command
 

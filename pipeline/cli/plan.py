@@ -15,8 +15,8 @@ from pipeline.cli.options import cache_option, load_plan, selection_options
 from pipeline.errors import RequestError
 
 if TYPE_CHECKING:
+    from pipeline.memory import Capacity
     from pipeline.plan import Plan, RunStatus
-    from stages.stage import Need
 
 
 @click.command()
@@ -41,17 +41,47 @@ def command(
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
-    plan = load_plan(file, settings=settings, where=where, only=only, force=force, start=start, repeat=repeat)
-    found = forecast(plan, cache_path, **machine)
+    from pipeline.frozen.planning import plan_frozen
+
+    asked: dict[str, Any] = {
+        "file": file,
+        "settings": settings,
+        "where": where,
+        "only": only,
+        "force": force,
+        "start": start,
+        "repeat": repeat,
+    }
+    told = plan_frozen(asked, cache_path, machine)
+    if told is None:
+        return _plan(asked, cache_path, machine, as_json)
+    _show(told, None, as_json)
+    return 0
+
+
+def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str, Any], as_json: bool) -> int:
+    from pipeline.frozen.planning import keep_plan
+    from pipeline.frozen.witness import witnessed
+
+    with witnessed() as witness:
+        plan = load_plan(**asked)
+        found = forecast(plan, cache_path, **machine)
     refusal = _refusal(plan, found)
-    if as_json:
-        echo(json.dumps(_to_json(plan, found, refusal), indent=2, ensure_ascii=False))
-    else:
-        for line in _lines(found):
-            echo(line)
+    told = _to_json(plan, found, refusal)
+    _show(told, found.setting.capacity, as_json)
     if refusal is not None:
         raise refusal
+    keep_plan(asked, found.cache_root, found.setting, plan, witness, told)
     return 1 if any(status.state == "cannot run" for status in found.statuses.values()) else 0
+
+
+def _show(told: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
+    """Print a plan; the capacity is told if something has to run."""
+    if as_json:
+        echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    for line in _lines(told, capacity):
+        echo(line)
 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
@@ -70,23 +100,24 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     return None
 
 
-def _lines(found: Forecast) -> Iterator[str]:
+def _lines(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
     from pipeline.memory import format_bytes
 
-    statuses = list(found.statuses.values())
-    gpu = any(status.need is not None and status.need.device_bytes for status in statuses)
+    stages = told["stages"]
+    gpu = any(stage["device_bytes"] for stage in stages)
     header = ("STATE", "STAGE RUN", "HOST", *(("GPU",) if gpu else ()), "WHY")
     rows: list[tuple[list[str], list[str]]] = []
-    for status in statuses:
-        need = status.need
-        sizes = [format_bytes(need.host_bytes) if need else "unknown"]
+    for stage in stages:
+        host, device, state = stage["host_bytes"], stage["device_bytes"], stage["state"]
+        sizes = ["unknown" if host is None else format_bytes(host)]
         if gpu:
-            sizes.append(format_bytes(need.device_bytes) if need and need.device_bytes else "-")
-        shown = ["" if status.state in ("cached", "not needed") else size for size in sizes]
-        why = [*status.reasons] or [""]
-        if status.state == "waits":
-            why = [*([f"waits on {_names(status.waits_on)}"] if status.waits_on else []), *status.reasons]
-        rows.append(([status.state, status.key, *shown], why))
+            sizes.append(format_bytes(device) if device else "-")
+        shown = ["" if state in ("cached", "not needed") else size for size in sizes]
+        why = [*stage["reasons"]] or [""]
+        if state == "waits":
+            waits = [f"waits on {_names(stage['waits_on'])}"] if stage["waits_on"] else []
+            why = [*waits, *stage["reasons"]]
+        rows.append(([state, stage["key"], *shown], why))
     widths = [
         max(len(cells[at]) for cells in [header, *(row[0] for row in rows)]) for at in range(len(header) - 1)
     ]
@@ -96,35 +127,33 @@ def _lines(found: Forecast) -> Iterator[str]:
         yield "  ".join([paint(padded[0], cells[0]), *padded[1:], why[0]]).rstrip()
         for more in why[1:]:
             yield " " * (sum(widths) + 2 * len(widths)) + more
-    yield from _summary(found)
+    yield from _summary(told, capacity)
 
 
 def _names(keys: Sequence[str]) -> str:
     return ", ".join(keys) if len(keys) <= 3 else f"{', '.join(keys[:2])} and {len(keys) - 2} more"
 
 
-def _summary(found: Forecast) -> Iterator[str]:
+def _summary(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
     from pipeline.memory import format_bytes
 
-    statuses = found.statuses.values()
-    counts = Counter(status.state for status in statuses)
-    told = ", ".join(f"{count} {state}" for state, count in counts.items())
+    stages = told["stages"]
+    counts = Counter(stage["state"] for stage in stages)
     yield ""
-    yield f"{len(found.statuses)} stage runs: {told}"
-    needs: list[Need] = [s.need for s in statuses if s.need is not None and s.state in ("will run", "waits")]
-    if needs:
-        capacity = found.setting.capacity
-        line = f"largest need: {format_bytes(max(need.host_bytes for need in needs))} of host memory, "
+    yield f"{len(stages)} stage runs: {', '.join(f'{count} {state}' for state, count in counts.items())}"
+    ahead = [s for s in stages if s["host_bytes"] is not None and s["state"] in ("will run", "waits")]
+    if ahead and capacity is not None:
+        line = f"largest need: {format_bytes(max(stage['host_bytes'] for stage in ahead))} of host memory, "
         line += f"of {format_bytes(capacity.host_bytes)} ({capacity.source})"
-        device = max(need.device_bytes for need in needs)
+        device = max(stage["device_bytes"] for stage in ahead)
         if device:
             line += f"; {format_bytes(device)} of GPU memory, of {format_bytes(capacity.device_bytes)}"
             line += f" ({capacity.device_source})"
         yield line
-    hardware = [status.key for status in statuses if status.only_hardware]
+    hardware = [stage["key"] for stage in stages if stage["only_hardware"]]
     if hardware:
         yield f"only the hardware differs for: {_names(hardware)}"
-    yield f"cache: {found.cache_root}; backend: {found.setting.backend}"
+    yield f"cache: {told['cache']}; backend: {told['backend']}"
 
 
 def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.cli.options import cache_option, selection_options
 
 if TYPE_CHECKING:
+    from pipeline.executor import RunOptions, RunOutcome
     from pipeline.plan import Plan
     from pipeline.runs.failed import Failures
 
@@ -79,10 +81,9 @@ def command(
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
     from pipeline.cli.errors import echo
-    from pipeline.cli.options import load_plan
-    from pipeline.cluster.security import tls_of
     from pipeline.errors import RequestError
-    from pipeline.executor import RunOptions, execute
+    from pipeline.executor import RunOptions
+    from pipeline.frozen.running import run_frozen
     from pipeline.progress import make_reporter
     from pipeline.runs.failed import last_failures
     from pipeline.store import find_cache
@@ -92,24 +93,26 @@ def command(
             hint = f"leave --cluster {cluster} out"
             raise RequestError("--scheduler-file and --cluster both name a cluster", hint=hint)
         cluster = f"file://{scheduler_file}"
-    tls = tls_of(tls_ca, tls_cert, tls_key)
+    tls = None
+    if (tls_ca, tls_cert, tls_key) != (None, None, None):
+        from pipeline.cluster.security import tls_of
+
+        tls = tls_of(tls_ca, tls_cert, tls_key)
     root = find_cache(cache_path)
     failures = last_failures(root, file) if failed else None
     if failures is not None and not failures.keys:
         echo(f"nothing failed in the last run of {file} ({failures.run}), so nothing is to do", err=True)
         return 0
-    plan = load_plan(
-        file,
-        settings=settings,
-        where=where,
-        only=only,
-        force=force,
-        start=start,
-        repeat=repeat,
-        failed=failures.keys if failures is not None else (),
-    )
-    if failures is not None:
-        _say_what_differs(failures, plan)
+    asked: dict[str, Any] = {
+        "file": file,
+        "settings": settings,
+        "where": where,
+        "only": only,
+        "force": force,
+        "start": start,
+        "repeat": repeat,
+        "failed": failures.keys if failures is not None else (),
+    }
     options = RunOptions(
         cache_root=root,
         cluster=cluster,
@@ -122,10 +125,25 @@ def command(
         retries=retries,
         reporter=make_reporter(json=as_json, quiet=quiet),
     )
-    outcome = execute(plan, options)
+    outcome = run_frozen(asked, options) or _run(asked, options, failures)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state)
     return outcome.exit_code
+
+
+def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:
+    from pipeline.cli.options import load_plan
+    from pipeline.executor import execute
+    from pipeline.frozen.running import keep_run
+    from pipeline.frozen.witness import witnessed
+
+    with witnessed() as witness:
+        plan = load_plan(**asked)
+        if failures is not None:
+            _say_what_differs(failures, plan)
+        outcome = execute(plan, options)
+    keep_run(asked, options, plan, witness, outcome)
+    return outcome
 
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:

@@ -6,10 +6,10 @@ import os
 import socket
 from pathlib import Path
 
-from pipeline.cluster import Place
 from pipeline.cluster.dask_cluster import DaskCluster
 from pipeline.cluster.devices import Device
 from pipeline.cluster.local import start_local
+from pipeline.cluster.protocol import Place
 from pipeline.cluster.settings import deaf_children
 from pipeline.errors import RequestError
 

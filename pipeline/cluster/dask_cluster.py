@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Any
 
-from pipeline.cluster import (
+from pipeline.cluster.on_worker import item_prefix, run_on_worker, topic
+from pipeline.cluster.protocol import (
     Assignment,
     Back,
     Began,
@@ -17,7 +18,6 @@ from pipeline.cluster import (
     Place,
     Progress,
 )
-from pipeline.cluster.on_worker import item_prefix, run_on_worker, topic
 from pipeline.cluster.software import SAME
 from pipeline.errors import DamagedArtifact
 from pipeline.held import read_held, release_held

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster import Place
 from pipeline.cluster.address import FILE, scheduler_address
 from pipeline.cluster.dask_cluster import DaskCluster
+from pipeline.cluster.protocol import Place
 from pipeline.cluster.security import Tls, security
 from pipeline.cluster.software import SAME, code_digest, refuse_other_versions
 from pipeline.errors import RequestError

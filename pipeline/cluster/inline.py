@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import TypeVar
 
-from pipeline.cluster import Assignment, Back, Finished, Place, Progress
 from pipeline.cluster.alarm import TimeIsUp, overdue, run_within
+from pipeline.cluster.protocol import Assignment, Back, Finished, Place, Progress
 from pipeline.held import read_held, release_held
 from pipeline.peak import give_back_free_memory
 from pipeline.worker import StageOutcome, StageTask, run_stage

@@ -6,9 +6,9 @@ import os
 import socket
 from pathlib import Path
 
-from pipeline.cluster import Place
 from pipeline.cluster.dask_cluster import DaskCluster
 from pipeline.cluster.devices import Device, rotation
+from pipeline.cluster.protocol import Place
 from pipeline.cluster.settings import deaf_children
 
 MOST_WORKERS = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +12,8 @@ from pipeline.runs.reading import last_report, list_runs, still_runs
 from pipeline.store.files import storage_errors
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pipeline.executor.machine import Setting
     from pipeline.executor.telling import Telling
     from pipeline.progress.events import Reporter
@@ -73,7 +74,7 @@ def carry_through(
             telling.write()
         cache.settle(record.run, wait=state != "interrupted")
     finally:
-        shutil.rmtree(cache.root / "scratch" / record.run, ignore_errors=True)
+        _remove(cache.root / "scratch" / record.run)
         reporter_end = None if record.state == "running" else record.state
         if reporter_end is not None:
             if record.datasets:
@@ -96,8 +97,15 @@ def sweep(cache: Cache) -> None:
         alive = {record["run"] for record in list_runs(cache.root) if still_runs(record)}
         for entry in folder.iterdir():
             if entry.is_dir() and entry.name not in alive:
-                shutil.rmtree(entry, ignore_errors=True)
+                _remove(entry)
     cache.sweep()
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _summary(record: RunRecord) -> dict[str, Json]:

@@ -6,7 +6,7 @@ import queue
 import time
 from typing import TYPE_CHECKING
 
-from pipeline.cluster import Assignment, Back, Began, Cluster, Finished, Lost, Progress
+from pipeline.cluster.protocol import Assignment, Back, Began, Cluster, Finished, Lost, Progress
 from pipeline.errors import GravelError, RequestError
 from pipeline.executor.failures import log_tail
 from pipeline.executor.limits import overdue_runs, refuse_without
@@ -262,7 +262,7 @@ class Driver:
         node.attempt += 1
         node.state = LOCKING
         self._placer.used(choice.place)
-        self._placer.admission.take(node.key, need.host_bytes)
+        self._placer.admission.take(node.key, self._placer.host_bytes(node, need))
         self._lock(node)
         return True
 

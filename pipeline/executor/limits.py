@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from pipeline.cluster import Cluster
 from pipeline.cluster.alarm import overdue
+from pipeline.cluster.protocol import Cluster
 from pipeline.errors import GravelError
 from pipeline.executor.nodes import ENDED, LOCKING, RUNNING, Node, Nodes
 from pipeline.executor.reporting import RunReport

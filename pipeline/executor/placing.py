@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipeline.cluster import Place
+from pipeline.cluster.protocol import Place
 from pipeline.executor.machine import Setting
 from pipeline.executor.nodes import BUSY, Node, Nodes
 from pipeline.memory import Admission, format_bytes
@@ -99,12 +99,26 @@ class Placer:
             return 1
         return max(1, ranks_of(node), self._gang_of(node, need))
 
+    def host_bytes(self, node: Node, need: Need) -> int:
+        """Count what a node takes with all of its workers."""
+        return need.host_bytes + need.each_host_bytes * (self._workers_for(node, need) - 1)
+
     def _gang_of(self, node: Node, need: Need) -> int:
-        """Return how many workers the node takes though it could do without: all that it would use, or 0."""
+        """Return how many workers the node takes though it could do without, 0 for none.
+
+        These are all that it would use, or, where fewer are of use too, as many as there are and as memory
+        has room for.
+        """
         able = self._places
         if self._setting.backend_of(node.run.stage) == "cuda":
             able = [place for place in able if self._holds(place, need)]
-        return need.gang if 1 < need.gang <= len(able) else 0
+        if not need.gang_least:
+            return need.gang if 1 < need.gang <= len(able) else 0
+        count = min(need.gang, len(able))
+        if need.each_host_bytes:
+            room = self._setting.capacity.host_bytes - need.host_bytes
+            count = min(count, 1 + max(0, room) // need.each_host_bytes)
+        return count if count >= max(2, need.gang_least) else 0
 
     def _holds(self, place: Place, need: Need) -> bool:
         if place.device is None:
@@ -117,7 +131,7 @@ class Placer:
         busy = self._nodes.in_state(*BUSY)
         if any(self._alone(other) for other in busy) or (self._alone(node) and busy):
             return None
-        if not self.admission.fits(need.host_bytes):
+        if not self.admission.fits(self.host_bytes(node, need)):
             return None
         taken = {place for other in busy for place in other.places} | self._away
         free = [place for place in self._places if place.name not in taken]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.cluster import Progress
+from pipeline.cluster.protocol import Progress
 from pipeline.executor import failures
 from pipeline.executor.nodes import Node
 from pipeline.executor.telling import Telling

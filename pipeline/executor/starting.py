@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster import Cluster, Place, Progress
+from pipeline.cluster.protocol import Cluster, Place, Progress
 from pipeline.errors import GravelError
 from pipeline.executor.machine import Setting
 

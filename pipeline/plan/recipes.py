@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import RequestError
+from pipeline.frozen.witness import doubt, note_memo
 from pipeline.plan.model import Plan, StageRun
 from pipeline.recipe import Recipe, digest, make_recipe
 from stages.stage import FileInput, Parameters, Stage
@@ -119,12 +120,14 @@ class RecipeMaker:
             vertices = unseal(found[0])["vertices"]
         except (BrokenRecord, KeyError, ValueError):
             return None
+        note_memo(self._memo(artifact_id, ids))
         return tuple(vertices)
 
     def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...]:
         from pipeline.plan.sources import find_vertices
         from pipeline.store.records import RECORD_FORMAT, seal
 
+        doubt("source ids are looked up in an artifact")
         if self._open_ids is not None:
             vertex_ids = self._open_ids(artifact_id)
         elif artifact_id.startswith(PSEUDO):

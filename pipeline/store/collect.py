@@ -42,7 +42,7 @@ class Collection:
 def sweep(cache: Cache, *, delete: bool = True, orphans: bool = False) -> int:
     """Remove what dead writers left; returns the bytes. `orphans` includes data whose record was damaged."""
     if delete:
-        for folder in ("recipes", "artifacts", "data", "leases", "digests"):
+        for folder in ("recipes", "artifacts", "data", "leases", "digests", "frozen"):
             for name in cache.files.leavings(folder, TEMPORARY_AGE):
                 cache.files.remove(name)
     # Folders are listed before locks and locks before records, since writers take these steps in reverse.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,6 +88,8 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
 
     total = sum(record.bytes_on_disk for record in records)
     work = [(record, file) for record in records for file in record.files]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(VERIFY_THREADS) as pool:
         faults = pool.map(lambda item: _fault(*item), work)
         for (record, file), fault in zip(work, faults, strict=True):
@@ -109,6 +110,8 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
 
 def find_fault(record: ArtifactRecord) -> str | None:
     """Digest every file of an artifact and return what is wrong with the first that is damaged."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(VERIFY_THREADS) as pool:
         faults = list(pool.map(lambda file: _fault(record, file), record.files))
     return next((fault for fault in faults if fault is not None), None)

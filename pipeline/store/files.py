@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Iterator
@@ -42,6 +41,8 @@ def storage_errors(root: Path, needed: int | None = None) -> Iterator[None]:
 
 
 def _full(root: Path, needed: int | None) -> str:
+    import shutil
+
     wanted = f"{needed:,} bytes were to be written" if needed else "more was to be written"
     existing = next(folder for folder in (root, *root.parents) if folder.exists())
     return (
@@ -110,6 +111,8 @@ class LocalFiles:
         target = self.root / name
         with storage_errors(self.root):
             if target.is_dir() and not target.is_symlink():
+                import shutil
+
                 shutil.rmtree(target)
             else:
                 target.unlink(missing_ok=True)

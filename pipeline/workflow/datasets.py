@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import GravelError, Location, WorkflowError
+from pipeline.frozen.witness import doubt
 from pipeline.workflow.catalogue import DataSet, absolute, described, is_catalogue, is_url, read_catalogue
 from pipeline.workflow.faults import Faults
 from pipeline.workflow.names import suggest
@@ -44,6 +45,7 @@ def read_datasets(
     """
     if node is None or (isinstance(node, ScalarNode) and node.value is None):
         return {}
+    doubt("data sets come and go")
     before = len(faults)
     reader = _Reader(folders, values, source, faults)
     found = list(reader.section(node))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.errors import Location
+from pipeline.frozen.witness import note_there
 from pipeline.workflow.entries import Draft
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from pipeline.workflow.substitution import references
@@ -55,10 +56,16 @@ def _place_file(location: str, folders: Sequence[Path]) -> str:
     beside = [(folder / path).absolute() for folder in folders]
     # Where none is there, the one whose folder is lets the message name the nearest file.
     likely = [
-        *((each, each.exists()) for each in (*beside, here)),
+        *((each, _exists(each)) for each in (*beside, here)),
         *((each, each.parent.exists()) for each in beside),
     ]
     return str(next((each for each, there in likely if there), here))
+
+
+def _exists(path: Path) -> bool:
+    there = path.exists()
+    note_there(path, there)
+    return there
 
 
 def _replace(data: Json, places: dict[str, str]) -> Json:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipeline.errors import Location, RequestError
+from pipeline.frozen.witness import doubt
 from pipeline.plugins.checking import faults_of
 from pipeline.plugins.files import PluginSource, import_source, read_source
 from pipeline.workflow.faults import Faults
@@ -44,6 +45,7 @@ def with_plugins(
     """
     if node is None or (isinstance(node, ScalarNode) and node.value is None):
         return stages
+    doubt("plugins run code of their own when they are read")
     if not isinstance(node, ListNode):
         faults.add("`plugins` is no list", "write it like plugins: [my_stages.py]", source.at(node))
         return stages

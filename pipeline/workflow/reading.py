@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.errors import Problem, RequestError, WorkflowError
+from pipeline.frozen.witness import note_text
 from pipeline.workflow.names import nearest
 from pipeline.workflow.nodes import Text
 
@@ -30,6 +31,7 @@ def read_workflow_text(path: Path) -> Text:
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise RequestError(f"the workflow file {name!r} cannot be read: {reason}") from None
+    note_text(path, raw)
     if len(raw) > MOST_BYTES:
         raise RequestError(
             f"{name} is larger than {MOST_BYTES // 1024} KiB, the most that a workflow file may have",

@@ -1,0 +1,104 @@
+"""Frozen plans in the folder `frozen` of the cache: one small sealed file for each request."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import GravelError
+from pipeline.frozen import surroundings
+from pipeline.frozen.witness import Witness, digest_of
+from pipeline.store.files import LocalFiles
+from pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
+
+if TYPE_CHECKING:
+    from stages.artifacts import Json
+
+__all__ = ["freeze", "thaw"]
+
+FORMAT = 1
+MOST_KEPT = 64
+"""Frozen plans of one cache; a person asks the same few things again and again. The oldest go first."""
+
+
+def name_of(request: dict[str, Json]) -> str:
+    """Name the file of a request."""
+    return f"frozen/{digest_of(json.dumps(request, sort_keys=True).encode())}.json"
+
+
+def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[str, Json]) -> bool:
+    """Keep an answer with all that it was made from; say whether that could be done.
+
+    It is not for a plan in doubt, and where code or packages may have changed since they were loaded.
+    """
+    began = surroundings.began()
+    if began is None or witness.doubts:
+        return False
+    try:
+        code = surroundings.code()
+        packages, latest = surroundings.packages()
+        if surroundings.changed_since(code, began) or latest >= began - surroundings.RACY_SECONDS:
+            return False
+        body = {
+            "format": RECORD_FORMAT,
+            "frozen": FORMAT,
+            "request": request,
+            "code": code,
+            "packages": packages,
+            **{name: getattr(witness, name) for name in ("texts", "there", "inputs")},
+            "memos": sorted(witness.memos),
+            "answer": answer,
+        }
+        files = LocalFiles(root)
+        files.replace(name_of(request), seal(body), durable=False)
+        _forget_the_oldest(files)
+    except (GravelError, OSError, ValueError):
+        return False  # no file of code, a cache that cannot be written, a number that JSON has not
+    return True
+
+
+def _forget_the_oldest(files: LocalFiles) -> None:
+    names = files.names("frozen", ".json")
+    if len(names) <= MOST_KEPT:
+        return
+    folder = files.root / "frozen"
+    names.sort(key=lambda name: (folder / name).stat().st_mtime_ns)
+    for name in names[:-MOST_KEPT]:
+        files.remove(f"frozen/{name}")
+
+
+def thaw(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
+    """Return the answer that was kept for a request if nothing that it was made from has changed."""
+    try:
+        found = LocalFiles(root).read(name_of(request))
+        if found is None:
+            return None
+        body = unseal(found[0])
+        if body["frozen"] != FORMAT or body["request"] != json.loads(json.dumps(request)):
+            return None
+        fits = (
+            surroundings.is_as(body["code"])
+            and _is_as_noted(root, body)
+            and surroundings.packages()[0] == body["packages"]
+        )
+        answer: dict[str, Json] | None = body["answer"] if fits else None
+        return answer
+    except (BrokenRecord, GravelError, OSError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _is_as_noted(root: Path, body: dict[str, Any]) -> bool:
+    """Look again at what planning looked at; an input that was touched is for the planner to digest."""
+    return (
+        all(os.path.exists(path) is there for path, there in body["there"].items())  # noqa: PTH110
+        and all(digest_of(Path(path).read_bytes()) == known for path, known in body["texts"].items())
+        and all(_input(path) == known for path, known in body["inputs"].items())
+        and all((root / name).is_file() for name in body["memos"])
+    )
+
+
+def _input(path: str) -> list[str | int]:
+    found = os.stat(path)  # noqa: PTH116 (a text is at hand)
+    return [os.path.realpath(path), found.st_size, found.st_mtime_ns, found.st_ino]

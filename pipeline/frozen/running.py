@@ -1,0 +1,131 @@
+"""`gravel run` of a frozen plan: the same events, record and report as of a run that was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from pipeline.errors import GravelError
+from pipeline.executor.around import carry_through, machine_told, sweep
+from pipeline.executor.machine import decide
+from pipeline.executor.telling import Telling
+from pipeline.frozen import surroundings
+from pipeline.frozen.finding import Found, find_all
+from pipeline.frozen.keeping import freeze, thaw
+from pipeline.frozen.machine import hardware_words
+from pipeline.hardware import machine_facts
+from pipeline.progress import QuietReporter
+from pipeline.runs import Outline, RunRecord
+from pipeline.store import Cache
+
+if TYPE_CHECKING:
+    from pipeline.executor import RunOptions, RunOutcome
+    from pipeline.executor.machine import Setting
+    from pipeline.frozen.witness import Witness
+    from pipeline.plan import Plan
+    from stages.artifacts import Json
+
+__all__ = ["keep_run", "run_frozen"]
+
+HEAD = ("key", "entry", "stage", "upstream", "coordinates")
+"""What the outline of a run says of a stage run."""
+
+
+def run_frozen(asked: Mapping[str, object], options: RunOptions) -> RunOutcome | None:
+    """Carry out a run that is known to find everything; None if it is not known, or finds it not.
+
+    Nothing was shown or recorded then. `asked` are the arguments of `load_plan`.
+    """
+    if surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
+        return None
+    try:
+        setting = decide(options)
+        answer = thaw(options.cache_root, _request(asked, setting))
+    except (GravelError, OSError):
+        return None
+    return None if answer is None else answer_run(answer, options, setting)
+
+
+def answer_run(answer: Mapping[str, Json], options: RunOptions, setting: Setting) -> RunOutcome | None:
+    """Carry out the run that an answer of `keep_run` stands for; None if a result is not there."""
+    stages = answer["stages"]
+    cache = Cache(options.cache_root)
+    reporter = options.reporter or QuietReporter()
+    told = {**machine_told(machine_facts(setting.backend, {}), setting), "versions": answer["versions"]}
+    outline = Outline(answer["workflow"], [{name: stage[name] for name in HEAD} for stage in stages])
+    record = RunRecord(options.cache_root, outline, told, options.to_json())
+    telling = Telling(record, reporter)
+    cache.say = lambda message: telling.emit("note", message=message)
+    with ExitStack() as held:
+        try:
+            sweep(cache)
+            held.enter_context(cache.lease(record.run))
+            found = find_all(cache.root, stages)
+        except (GravelError, OSError):
+            return None
+        if found is None:
+            return None
+        work = _Known(stages, found, telling)
+        return carry_through(work, record, telling, cache, options, reporter, held.pop_all())
+
+
+class _Known:
+    """The work of a run whose results are all there."""
+
+    computed = 0
+
+    def __init__(
+        self, stages: Sequence[Mapping[str, Json]], found: Mapping[str, Found], telling: Telling
+    ) -> None:
+        self._stages = stages
+        self._found = found
+        self._telling = telling
+
+    def run(self) -> str:
+        for stage in self._stages:
+            key = stage["key"]
+            self._telling.identified(key, stage["recipe"], keep=stage["keep"])
+            if key in self._found:
+                found = self._found[key]
+                self._telling.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
+        return "done"
+
+    def interrupt(self) -> None:
+        """Go on: what is left takes no time."""
+
+
+def keep_run(
+    asked: Mapping[str, object], options: RunOptions, plan: Plan, witness: Witness, outcome: RunOutcome
+) -> bool:
+    """Freeze a run that found everything; say whether it was frozen."""
+    records = outcome.record["stages"]
+    quiet = all(each["state"] in ("cached", "not needed") and not each["why"] for each in records)
+    if outcome.state != "done" or not quiet or not is_own(plan) or surroundings.began() is None:
+        return False
+    stages = [
+        {name: each[name] for name in (*HEAD, "recipe", "outputs")} | {"keep": plan.runs[each["key"]].keep}
+        for each in records
+    ]
+    answer = {
+        "workflow": outcome.record["workflow"],
+        "versions": outcome.record["machine"]["versions"],
+        "stages": stages,
+    }
+    try:
+        request = _request(asked, decide(options))
+    except (GravelError, OSError):
+        return False
+    return freeze(options.cache_root, request, witness, answer)
+
+
+def is_own(plan: Plan) -> bool:
+    """Say whether all stages are gravel's own, as its files have them."""
+    from stages.stage import all_stages
+
+    own = all_stages()
+    return all(run.stage is own.get(run.stage.name) for run in plan.runs.values())
+
+
+def _request(asked: Mapping[str, object], setting: Setting) -> dict[str, Json]:
+    return surroundings.request("run", {**asked, **hardware_words(setting)})
