@@ -51,4 +51,6 @@ class Need:
     device_bytes: int
     outputs: tuple[Extent, ...]
     gang: int = 0  # workers that it would use at the same time; it does without where there are fewer
+    gang_least: int = 0  # of them are of use, too; 0: all or none
+    each_host_bytes: int = 0  # that each of them takes but the first
     refusal: str = ""

@@ -12,15 +12,13 @@ from stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
 from stages.searching.need import estimate
 from stages.searching.placing import check_placement
 from stages.searching.prepared import prepared
-from stages.searching.strategy import backend_of_search, checked_strategy
+from stages.searching.spreading import batched
+from stages.searching.strategy import checked_strategy
 from stages.stage import Parameters, Slot, Stage
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from stages.artifacts import Measurement, Traversal
     from stages.context import Context
-    from stages.searching.graph import SearchedGraph
 
 MAX_ID = (1 << 63) - 1
 
@@ -91,22 +89,28 @@ class TraverseParameters(Parameters):
     """GPU memory that a traversal takes at most, such as `5.8GB`; all that there is by default."""
     host_memory: ByteSize | None = Field(default=None, gt=0)
     """Host memory that rows take at most; all that there is by default."""
+    sources_over: Literal["auto", "one", "workers"] = "auto"
+    """`workers` deals the sources of a graph over workers that each hold it whole, `one` keeps them on one,
+    and `auto` chooses by what searches, loading and labels are predicted to take."""
     statistics: bool = False
     """Search once more, off the clock, and count the arcs that each level gathers; time the graph's order."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> TraverseParameters:
         checked_strategy(self.algorithm, self.strategy)
-        searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics"}
+        searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics", "sources_over"}
         if self.algorithm == "components" and searching:
             raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
         check_placement(self)
+        if self.sources_over == "workers" and (batched(self) or self.statistics):
+            told = "statistics are" if self.statistics else f"{self.strategy} is"
+            raise ValueError(f"sources over workers are searched one by one; {told} for one worker")
         return self
 
     def asked(self) -> dict[str, Any]:
         """Return what distinguishes one way of searching a graph from another, for reports."""
         named = {"strategy", "tuning", "backend", "threads", "output"}
-        limits = self.model_fields_set & {"device_memory", "host_memory"}
+        limits = self.model_fields_set & {"device_memory", "host_memory", "sources_over"}
         return self.model_dump(include=named | limits)
 
 
@@ -124,11 +128,9 @@ def traverse(
     `StageError` for a source that the graph does not have, for a strategy or tuning constant that does
     not fit the graph or the backend, and, before anything is read, for a placement that does not fit.
     """
-    from kernels.jit import set_threads
     from stages.errors import StageError
-    from stages.searching.encoded import searched_encoded, why_decoded
-    from stages.searching.graph import read_graph
-    from stages.searching.placing import plan_for
+    from stages.searching.reading import read_searched, sources_of
+    from stages.searching.spread import search_spread, workers_for
 
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
         raise StageError(
@@ -148,26 +150,13 @@ def traverse(
             "labels may be left out of a search of a distributed graph alone",
             hint="ask for output: both, distance or predecessor, and verify that",
         )
-    placed = replace(
-        context.machine,
-        backend=backend_of_search(parameters, context.machine),
-        threads=min(context.machine.threads, parameters.threads or context.machine.threads),
-    )
-    set_threads(placed.threads)
-    placing = plan_for(parameters, input, placed)
-    placement = "device" if placing is None else placing.plan.placement
-    codec = input.codec if isinstance(input, CompressedGraph) else None
-    graph = read_graph(
-        input,
-        placed,
-        placing,
-        encoded=searched_encoded(parameters, placement, codec),
-        decoded=why_decoded(parameters, placement, codec),
-    )
-    if placed.backend != context.machine.backend and graph.partition is None:
-        graph.notes.append("searched on the CPU")
-    if parameters.threads is not None and parameters.threads > placed.threads:
-        graph.notes.append(f"{parameters.threads} threads were asked for, and {placed.threads} used")
+    workers, why = workers_for(context, parameters, input)
+    if workers > 1 and not isinstance(input, Partition):
+        traversal, measurement = search_spread(context, parameters, input, workers, why)
+        return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
+    graph = read_searched(parameters, input, context.machine)
+    if parameters.sources_over == "workers":
+        graph.notes.append("there were no other workers to deal sources to, so one searched from all")
     if parameters.algorithm == "components":
         from stages.searching.components import find_components
 
@@ -175,18 +164,8 @@ def traverse(
     else:
         from stages.searching.bfs import search_all
 
-        traversal, measurement = search_all(context, graph, _sources(parameters, graph), parameters)
+        traversal, measurement = search_all(context, graph, sources_of(parameters, graph), parameters)
     return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
-
-
-def _sources(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:
-    from stages.searching.sources import check_sources, draw_sources
-
-    asked = parameters.sources
-    if isinstance(asked, RandomSources):
-        return draw_sources(graph.first_offsets, asked.random, asked.seed)
-    vertices = asked.vertices if isinstance(asked, VertexSources) else asked
-    return check_sources(vertices, graph.vertex_count)
 
 
 def _source_ids(parameters: TraverseParameters) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stages.context import Context
     from stages.searching.graph import SearchedGraph
     from stages.searching.rows import Rows
+    from stages.stage import Machine
     from stages.traverse import TraverseParameters
 
 
@@ -49,7 +50,7 @@ def search_all(
     """
     import numpy
 
-    from stages.artifacts import Measurement, Traversal
+    from stages.artifacts import Measurement
     from stages.searching.counts import add_statistics
     from stages.searching.ordering import OrderTimes, order_times
     from stages.searching.rows import Rows
@@ -57,16 +58,15 @@ def search_all(
     permutation = graph.permutation
     starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()
     # What compiles while a graph is prepared must not count as its preparation.
-    _prepare(context, graph, parameters)
-    search, notes = _prepare(context, graph, parameters)
+    prepare_search(context, graph, parameters)
+    search, notes = prepare_search(context, graph, parameters)
     rows = Rows(context, graph, parameters.output)
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
-    records = _timed(context, graph, search, rows, sources.tolist(), starts)
-    distances, predecessors = rows.close()
+    records = timed(context, graph, search, rows, sources.tolist(), starts)
+    labels = rows.close()
     notes += getattr(search, "notes", [])
-    name, reason, preparing = search.strategy, search.reason, search.prepare_milliseconds
-    backend = getattr(search, "backend", graph.backend)
+    described = described_search(context.machine, graph, search, parameters)
     ordering = OrderTimes()
     if parameters.statistics and records:
         # Both workspaces at once might not fit.
@@ -75,39 +75,64 @@ def search_all(
         if graph.placement == "streamed":
             notes.append("a streamed search does not count the arcs that it gathers")
         elif graph.partition is None:
-            counting, _ = _prepare(context, graph, parameters, statistics=True)
+            counting, _ = prepare_search(context, graph, parameters, statistics=True)
             notes += add_statistics(graph, counting, starts, records, parameters.max_depth)
         else:
             notes.append("the searches of a partition do not count the arcs that they gather")
-    if parameters.max_depth is not None:
-        depth = parameters.max_depth
-        notes.append(f"arcs of vertices at distance {depth} are counted, and were not followed")
-    traversal = Traversal(
-        algorithm="bfs",
-        sources=numpy.asarray(sources, numpy.int64),
-        distance=distances,
-        predecessor=predecessors,
-        vertex_count=graph.vertex_count,
-        max_depth=parameters.max_depth,
-    )
+    notes += depth_notes(parameters)
     measurement = Measurement(
-        algorithm="bfs",
-        strategy=name,
-        reason=reason,
-        backend=backend,
-        hardware=machine_name(context.machine, backend, parameters.threads),
-        prepare_milliseconds=preparing,
+        **described,
         order_milliseconds=ordering.total,
         order_find_milliseconds=ordering.find,
         searches=records,
         notes=[*graph.notes, *notes],
-        graph=graph.described(),
-        asked=parameters.asked() | placement_record(graph) | encoded_record(graph),
     )
-    return traversal, measurement
+    return labelled(parameters, sources, labels, graph.vertex_count), measurement
 
 
-def _prepare(
+def described_search(
+    machine: Machine, graph: SearchedGraph, search: Search, parameters: TraverseParameters
+) -> dict[str, Any]:
+    """Say how a graph was searched: the fields of a measurement beside times, searches and notes."""
+    backend = getattr(search, "backend", graph.backend)
+    return {
+        "algorithm": "bfs",
+        "strategy": search.strategy,
+        "reason": search.reason,
+        "backend": backend,
+        "hardware": machine_name(machine, backend, parameters.threads),
+        "prepare_milliseconds": search.prepare_milliseconds,
+        "graph": graph.described(),
+        "asked": parameters.asked() | placement_record(graph) | encoded_record(graph),
+    }
+
+
+def depth_notes(parameters: TraverseParameters) -> list[str]:
+    """Say what a depth means for the counts of arcs."""
+    if parameters.max_depth is None:
+        return []
+    return [f"arcs of vertices at distance {parameters.max_depth} are counted, and were not followed"]
+
+
+def labelled(
+    parameters: TraverseParameters, sources: Any, labels: tuple[Any, Any], vertex_count: int
+) -> Traversal:
+    """Make the artifact of distances and predecessors, a row for each source."""
+    import numpy
+
+    from stages.artifacts import Traversal
+
+    return Traversal(
+        algorithm="bfs",
+        sources=numpy.asarray(sources, numpy.int64),
+        distance=labels[0],
+        predecessor=labels[1],
+        vertex_count=vertex_count,
+        max_depth=parameters.max_depth,
+    )
+
+
+def prepare_search(
     context: Context, graph: SearchedGraph, parameters: TraverseParameters, *, statistics: bool = False
 ) -> tuple[Search, list[str]]:
     """Return a search and sentences about what it leaves out."""
@@ -144,19 +169,25 @@ def _prepare(
     return search, notes
 
 
-def _timed(
+def timed(
     context: Context,
     graph: SearchedGraph,
     search: Search,
     rows: Rows,
     sources: Sequence[int],
     starts: Sequence[int],
+    *,
+    warm: bool = True,
 ) -> list[dict[str, Any]]:
+    """Search from every source, add its labels to the rows, and count what it reached; a record for each.
+
+    `starts` are the sources in the numbering that is searched. With `warm` one search comes before the clock.
+    """
     from stages.searching.counts import reached
     from stages.searching.partitioned import told_by_ranks
 
     records: list[dict[str, Any]] = []
-    for source, result in zip(sources, _results(graph, search, starts), strict=True):
+    for source, result in zip(sources, _results(graph, search, starts, warm), strict=True):
         distance, predecessor, back = rows.append(result)
         records.append(
             {
@@ -173,7 +204,7 @@ def _timed(
     return records
 
 
-def _results(graph: SearchedGraph, search: Search, starts: Sequence[int]) -> Iterator[BFSResult]:
+def _results(graph: SearchedGraph, search: Search, starts: Sequence[int], warm: bool) -> Iterator[BFSResult]:
     """Search from one vertex after another, or from as many at once as the search takes."""
     from kernels.bfs import BatchSearch
     from kernels.cuda.wake import wake
@@ -186,7 +217,7 @@ def _results(graph: SearchedGraph, search: Search, starts: Sequence[int]) -> Ite
     size = search.batch if isinstance(search, BatchSearch) else 1
     for first in range(0, len(starts), size):
         several = starts[first : first + size]
-        if first == 0:
+        if first == 0 and warm:
             _run(search, several)
         # Labels were copied to the host in between, and an idle GPU lowers its clocks.
         if graph.backend == "cuda":

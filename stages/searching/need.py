@@ -14,6 +14,7 @@ from stages.searching.gpu_ranks import device_bytes
 from stages.searching.gpu_stripes import device_bytes as stripe_bytes
 from stages.searching.partitioned import LABEL_BYTES
 from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
+from stages.searching.spreading import Spreading, plan_spreading
 from stages.searching.strategy import backend_of_search
 from stages.stage import Extent, Machine, Need
 
@@ -33,8 +34,8 @@ STRIPED_BYTES_PER_ARC = 20
 """Of the largest level of `kernels.striped.rank`: a queue of heads and tails, and both sorted by owner."""
 
 LABEL_BYTES_PER_ARC = 44
-"""Peak of `kernels.partition.components` for each arc between normal vertices: its ends, and in the first round
-a label with its place, their order, and both sorted."""
+"""Peak of `kernels.partition.components` for each arc between normal vertices: its ends, and in the first
+round a label with its place, their order, and both sorted."""
 
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
@@ -96,7 +97,35 @@ def estimate(
         need = _need(parts if plan.placement == "streamed" else whole, plan, outputs)
         named = parameters.device_memory is not None or parameters.host_memory is not None
         return replace(need, refusal=f"{error}; {error.hint}") if named else need
-    return _need(parts if plan.placement == "streamed" else whole, plan, outputs)
+    need = _need(parts if plan.placement == "streamed" else whole, plan, outputs)
+    spreading = _spreading(parameters, graph, machine, whole, plan)
+    if spreading.most < 2:
+        return need
+    # Each worker holds the graph; the first has the labels of some searches of all workers beside its own.
+    labels = min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
+    host, each = need.host_bytes + labels, need.host_bytes + labels // spreading.least
+    return replace(
+        need, host_bytes=host, gang=spreading.most, gang_least=spreading.least, each_host_bytes=each
+    )
+
+
+def spreading_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Spreading:
+    """Decide whether sources are dealt over workers; raises `kernels.placement.DoesNotFit`."""
+    whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
+    return _spreading(parameters, graph, machine, whole, placing_of(parameters, graph, machine).plan)
+
+
+def _spreading(
+    parameters: TraverseParameters, graph: Extent, machine: Machine, whole: _Parts, plan: Plan
+) -> Spreading:
+    return plan_spreading(
+        parameters,
+        graph,
+        sources=_search_count(parameters),
+        backend=whole.backend,
+        label_bytes=whole.labels,
+        whole=plan.placement in WHOLE,
+    )
 
 
 def _searched_encoded(parameters: TraverseParameters, graph: Extent) -> bool:

@@ -93,7 +93,7 @@ def plan_for(
     from kernels.placement import DoesNotFit
     from stages.searching.need import placing_of
 
-    extent = _extent(stored)
+    extent = extent_of(stored)
     if extent.normal_arcs is not None:
         return None
     try:
@@ -111,7 +111,8 @@ def place_columns(columns: Any, placing: Placing | None) -> Placed | None:
     return place({COLUMNS: columns}, placing.plan, placing.sizes, placing.limits)
 
 
-def _extent(stored: Graph | CompressedGraph | Partition) -> Extent:
+def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
+    """Tell how large a stored graph is, as the planner knows it; of a partition that it is one."""
     from stages.artifacts import CompressedGraph, Partition
     from stages.stage import Extent
 
