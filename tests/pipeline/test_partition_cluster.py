@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pipeline.runs.reading import find_run
 from pipeline.store import Cache
 from stages.searching.partitioned import search_as_rank
 from stages.searching.ranked_components import find_as_rank
+from stages.searching.spread import search_share
 from stages.stage import all_stages
 from stages.traverse import STAGE, traverse
 from tests.pipeline.test_cluster import children
@@ -32,9 +34,10 @@ stages:
   check: {stage: verify, graph: graph, traversal: bfs}
 """
 
-COMPONENTS = """
+MORE = """
   parts: {stage: traverse, input: split, algorithm: components}
   parts_check: {stage: verify, graph: graph, traversal: parts}
+  dealt: {stage: traverse, input: graph, sources: {random: 4, seed: 3}, sources_over: workers}
 """
 
 FLAG = "GRAVEL_TEST_LOST_RANK"
@@ -93,7 +96,7 @@ class LosesARank:
 
 
 def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
-    assert function in (search_as_rank, find_as_rank)
+    assert function in (search_as_rank, find_as_rank, search_share)
     return function(LosesARank(gang, function.__name__), task)
 
 
@@ -105,7 +108,7 @@ def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
 
 def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, root = tmp_path / "ranks.yaml", tmp_path / "cache"
-    file.write_text(WORKFLOW.replace("[1, 2, 3, 4, 7]", "[3]").rstrip() + COMPONENTS)
+    file.write_text(WORKFLOW.replace("[1, 2, 3, 4, 7]", "[3]").rstrip() + MORE)
     monkeypatch.setenv(FLAG, str(tmp_path / "lost_"))
     monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(STAGE, run=traverse_losing_a_rank))
     common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "3"]
@@ -117,4 +120,11 @@ def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "each of 3 ranks on its own worker" in measurement.reason
         (attempts,) = [stage["attempts"] for stage in record["stages"] if stage["key"].startswith(entry)]
         assert attempts == 2
+    # Sources over workers, each with the whole graph, find what its ranks do.
+    ((traversal, measurement),) = outputs(root, "dealt").values()
+    ((over_ranks, _),) = outputs(root).values()
+    assert numpy.array_equal(traversal.distance, over_ranks.distance)
+    assert [search["worker"] for search in measurement.searches] == [0, 1, 2, 0]
+    (note,) = [note for note in measurement.notes if "dealt to 3 workers" in note]
+    assert len(set(re.findall(r"process (\d+)", note))) == 3
     assert children() == []
