@@ -6,7 +6,7 @@
 
 constexpr u32 LANE_TRIES = 4;
 
-__device__ __forceinline__ u32 first_seen(bool looks, u64 row, const OFFSET* offsets, const u32* columns,
+__device__ __forceinline__ u32 first_seen(bool looks, u64 row, const OFFSET* offsets, Columns<u32> columns,
                                           const u32* seen) {
     u64 at = looks ? offsets[row] : 0, end = looks ? offsets[row + 1] : 0;
     u32 hit = NONE;
@@ -32,7 +32,7 @@ __device__ __forceinline__ u32 first_seen(bool looks, u64 row, const OFFSET* off
 // Delegates of a source mask; `vertex(column)` names a parent.
 template <class Name>
 __device__ __forceinline__ void delegates_look(const World& w, const Rank& r, const u32* mask, const OFFSET* offsets,
-                                               const u32* columns, const u32* seen, u32* found, const Name& vertex) {
+                                               Columns<u32> columns, const u32* seen, u32* found, const Name& vertex) {
     u32 width = words_at_once(w.words);
     for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();

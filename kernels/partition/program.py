@@ -45,6 +45,7 @@ class RankLabels:
     milliseconds: float
     answer_bytes: int  # sent for predecessors
     levels: tuple[LevelRecord, ...] = field(default=())
+    link_bytes: int | None = None  # read over the link to host memory
 
 
 class _Clock:

@@ -8,6 +8,7 @@
 // take any smallest vertex.
 
 #include "kernels/partition/meeting.cuh"
+#include "kernels/partition/placed.cuh"
 
 constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;
 constexpr u32 NONE = ~0u;
@@ -31,8 +32,8 @@ struct Rank {
     u32* bin_tails;       // if TREE: local tails of the arcs
     u64 rank;
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
-    const VERTEX* nn_columns;
-    const u32 *nd_columns, *dn_columns, *dd_columns;
+    Columns<VERTEX> nn_columns;
+    Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32* nd_sources;
     const u32 *dn_mask, *dd_mask;
     i32 *distance, *delegate_distance;

@@ -21,6 +21,7 @@ constexpr u32 MOST_HERE = 16;  // ranks of a device
 // visits began and ended, when all had met, when labels were written, and when all had met again; and the vertices
 // that came from other ranks to make this frontier, which the level after the last has too.
 constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
+constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of the whole search, with PLACED
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
 __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
@@ -119,6 +120,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     const Meeting& m = *meeting;
 
     if (threadIdx.x < COUNTS) sums[threadIdx.x] = 0;
+    if (PLACED && threadIdx.x == 0) link_sectors() = 0;
+    if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
     for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
         const Rank& r = ranks[here[k]];
         locals[k] = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
@@ -199,6 +202,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         if (logs) record[5] = nanoseconds();
     }
     if (global_thread() == 0) log[0] = level;
+    if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
     for (u32 k = 0; k < here_count; ++k) finish(ranks[here[k]]);
     if (!meet(m, false)) return;
     for (u32 k = 0; k < here_count; ++k) finish_delegates(w, ranks[here[k]]);

@@ -20,6 +20,12 @@ BLOCK = 512
 LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 9, 250, 1 << 20
 """Of the kernel's log; directions of deeper levels than the last are taken for forward."""
 
+LINK_SECTORS = 1 + LOGGED_LEVELS * LEVEL_WORDS
+"""The log's last word."""
+
+SECTOR = 32
+"""Bytes, as in `kernels/partition/placed.cuh`."""
+
 
 @dataclass(frozen=True)
 class Level:
@@ -46,6 +52,7 @@ class Launch:
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     time_limit : seconds that it waits for the others at one meeting.
     blocks : of the grid, at most what runs at the same time; None fills the device.
+    placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
 
     """
 
@@ -63,15 +70,18 @@ class Launch:
         symmetric: bool,
         time_limit: float,
         blocks: int | None = None,
+        placed: bool = False,
     ) -> None:
         import cupy
 
         self.point = point
         self._here = len(here)
         self._delegates = delegates
-        self._kernel = load("kernels/partition/ranks.cu", **macros).get_function("search")
+        file = "ranks_placed" if placed else "ranks"
+        self._kernel = load(f"kernels/partition/{file}.cu", **macros).get_function("search")
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
-        self._log = cupy.zeros(1 + LOGGED_LEVELS * LEVEL_WORDS, numpy.uint64)
+        self._placed = placed
+        self._log = cupy.zeros(LINK_SECTORS + 1, numpy.uint64)
         self._turned = cupy.empty(TURNED_LEVELS, numpy.uint8)
         d = len(delegates)
         self._arguments = (
@@ -102,6 +112,10 @@ class Launch:
     def levels(self) -> tuple[Level, ...]:
         """Read the first levels of the last search."""
         return tuple(_read_levels(self._log.get(), self._here))
+
+    def link_bytes(self) -> int | None:
+        """Count what the last search read out of host memory; None where columns were not placed."""
+        return SECTOR * int(self._log[LINK_SECTORS:].get()[0]) if self._placed else None
 
     def turned(self) -> NDArray[numpy.bool_]:
         """Tell of every level of the last search whether any rank here visited any subgraph backward."""

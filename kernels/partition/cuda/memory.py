@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, local_count, mask_words
 
 SHARED = ("found", "counts", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
@@ -114,8 +115,11 @@ class RankMemory(Table):
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : whether predecessors are found.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
+    placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
+        them on the device.
 
-    Raises ValueError for more delegates or dd arcs than the kernel's counters take.
+    Raises ValueError for more delegates or dd arcs than the kernel's counters take, and where host memory
+    cannot be pinned.
 
     """
 
@@ -131,6 +135,7 @@ class RankMemory(Table):
         offset_dtype: Any,
         tree: bool,
         uniquify: bool,
+        placing: Placing | None = None,
     ) -> None:
         import cupy
 
@@ -145,14 +150,17 @@ class RankMemory(Table):
                 f"at most {MOST_ROWS} and {MOST_ARCS} fit"
             )
         arrays: dict[str, Any] = {}
+        self.placed = {} if placing is None else place_columns(part, placing)
         for name in SUBGRAPHS:
             offsets, columns = part.subgraph(name)
             arrays[f"{name}_offsets"] = cupy.asarray(offsets).astype(offset_dtype, copy=False)
-            arrays[f"{name}_columns"] = cupy.asarray(columns)
+            placed = self.placed.get(name)
+            arrays[f"{name}_columns"] = cupy.asarray(columns) if placed is None else placed.described
+        nn_columns = self.placed["nn"].columns if self.placed else arrays["nn_columns"]
         arrays["nd_sources"] = cupy.asarray(part.nd_source_list)
         arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
-        starts = bin_starts(arrays["nn_columns"], ranks, part.rank)
+        starts = bin_starts(nn_columns, ranks, part.rank)
         sends = int(starts[-1])
         self.slab = Slab(
             {
@@ -196,6 +204,16 @@ class RankMemory(Table):
             "dn_filled": filled["dn"],
             "dd_filled": filled["dd"],
         }
+
+    @property
+    def nbytes(self) -> int:
+        """Count the bytes of all arrays on the device."""
+        return super().nbytes + sum(each.device_bytes for each in self.placed.values())
+
+    @property
+    def host_bytes(self) -> int:
+        """Count the bytes of columns in pinned host memory."""
+        return sum(each.host_bytes for each in self.placed.values())
 
 
 def seen_from_afar(

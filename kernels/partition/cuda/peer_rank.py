@@ -12,6 +12,7 @@ from kernels.partition.cuda.launch import Launch
 from kernels.partition.cuda.mapping import Gang, Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory
+from kernels.partition.cuda.placing import Placing
 from kernels.partition.cuda.search import WIDE
 from kernels.partition.layout import SUBGRAPHS, RankGraph, mask_words
 from kernels.partition.options import SearchOptions
@@ -29,6 +30,7 @@ class PeerRank:
     part, delegates, vertex_count, symmetric, options : as `kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
     time_limit : seconds that a device waits for the others at one meeting.
+    placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for options with groups.
 
@@ -46,6 +48,7 @@ class PeerRank:
         tree: bool,
         max_depth: int | None = None,
         time_limit: float = TIME_LIMIT,
+        placing: Placing | None = None,
     ) -> None:
         if options.groups:
             raise ValueError(
@@ -55,7 +58,7 @@ class PeerRank:
         self._tree, self._max_depth = tree, max_depth
         self._words = 2 * mask_words(len(delegates))
         widest = max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
-        wide = max(gang.all_gather(widest)) >= WIDE
+        wide = max(gang.all_gather(widest)) >= WIDE or placing is not None
         self._memory = RankMemory(
             part,
             vertex_count=vertex_count,
@@ -64,6 +67,7 @@ class PeerRank:
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=tree,
             uniquify=options.uniquify,
+            placing=placing,
         )
         point = MeetingPoint()
         self._mapping = Mapping(gang, self._memory, point)
@@ -83,6 +87,7 @@ class PeerRank:
             options=options,
             symmetric=symmetric,
             time_limit=time_limit,
+            placed=placing is not None,
         )
 
     def run(self, source: int) -> RankLabels:
@@ -102,7 +107,8 @@ class PeerRank:
         taken = float(cupy.cuda.get_elapsed_time(start, end))
         arrays = self._memory.arrays
         predecessor = arrays["keys"].get().view(numpy.int64) if self._tree else None
-        return RankLabels(arrays["distance"].get(), predecessor, taken, 0, self._records())
+        link = self._launch.link_bytes()
+        return RankLabels(arrays["distance"].get(), predecessor, taken, 0, self._records(), link_bytes=link)
 
     def _records(self) -> tuple[LevelRecord, ...]:
         """Describe the levels: labels and masks count as reduction, waiting as exchange.

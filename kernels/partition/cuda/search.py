@@ -13,6 +13,7 @@ from kernels.cuda import vertex_macro
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar
+from kernels.partition.cuda.placing import Placing
 from kernels.partition.layout import SUBGRAPHS, PartitionedGraph
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import check_output, predecessor_dtype
@@ -47,6 +48,7 @@ class CudaPartitionSearch:
         options: SearchOptions | None = None,
         time_limit: float = TIME_LIMIT,
         blocks: int | None = None,
+        placing: Placing | None = None,
     ) -> None:
         import cupy
 
@@ -71,7 +73,8 @@ class CudaPartitionSearch:
         wide = any(
             len(part.subgraph(name).column_indices) >= WIDE for part in graph.parts for name in SUBGRAPHS
         )
-        self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32)
+        wide = wide or placing is not None
+        self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {
             "VERTEX": vertex_macro(graph.delegates.dtype),
             "OFFSET": "u64" if wide else "u32",
@@ -79,6 +82,7 @@ class CudaPartitionSearch:
         }
         self._points = [self._on(place, MeetingPoint) for place in range(count)]
         choices = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
+        choices["placed"] = placing is not None
         self._launches = [
             self._on(place, lambda place=place: self._prepare_launch(place, macros, **choices))
             for place in range(count)
@@ -94,7 +98,7 @@ class CudaPartitionSearch:
         with cupy.cuda.Device(self.devices[place]):
             return make()
 
-    def _load(self, graph: PartitionedGraph, offset_dtype: Any) -> list[RankMemory]:
+    def _load(self, graph: PartitionedGraph, offset_dtype: Any, placing: Placing | None) -> list[RankMemory]:
         facts = {
             "vertex_count": graph.vertex_count,
             "delegate_count": len(graph.delegates),
@@ -102,6 +106,7 @@ class CudaPartitionSearch:
             "offset_dtype": offset_dtype,
             "tree": self._tree,
             "uniquify": self.options.uniquify,
+            "placing": placing,
         }
         return [
             self._on(self._home[part.rank], lambda part=part: RankMemory(part, **facts))
@@ -140,7 +145,9 @@ class CudaPartitionSearch:
         turned = numpy.logical_or.reduce(self._on_each(Launch.turned))
         directions = tuple("pull" if any_rank else "push" for any_rank in turned.tolist())
         distance, predecessor = self._on(0, self._collect)
-        return BFSResult(source, distance, predecessor, milliseconds, directions)
+        read = [count for count in self._on_each(Launch.link_bytes) if count is not None]
+        link = sum(read) if read else None
+        return BFSResult(source, distance, predecessor, milliseconds, directions, link_bytes=link)
 
     def _on_each(self, act: Callable[[Launch], Any]) -> list[Any]:
         return [
@@ -201,6 +208,7 @@ def prepare(
     symmetric: bool = False,
     options: SearchOptions | None = None,
     time_limit: float = TIME_LIMIT,
+    placing: Placing | None = None,
 ) -> CudaPartitionSearch:
     """Make a partitioned graph ready for searches on GPUs, as `kernels.partition.prepare` does on the CPU.
 
@@ -209,6 +217,7 @@ def prepare(
     devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
     output, max_depth, symmetric, options : as `kernels.partition.prepare`; groups raise ValueError.
     time_limit : seconds that a device waits for the others.
+    placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
 
     """
     return CudaPartitionSearch(
@@ -219,4 +228,5 @@ def prepare(
         symmetric=symmetric,
         options=options,
         time_limit=time_limit,
+        placing=placing,
     )

@@ -1,0 +1,130 @@
+"""Ranks whose columns lie in pinned host memory, or some of them: as on the CPU, and what is read there."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from kernels.partition.cuda import prepare
+from kernels.partition.cuda.peer_rank import PeerRank
+from kernels.partition.cuda.placing import Placing
+from kernels.placement.pinned import PinnedRefused
+from stages.gang import run_in_threads
+from tests.emulation import fake_cupy
+from tests.emulation.test_partition import same
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import zoo
+
+pytestmark = pytest.mark.usefixtures("pinned_on_cpu")
+
+BY_NAME = {graph.name: graph for graph in zoo()}
+SECTOR = 32
+"""Bytes; emulated lanes read one at a time, so that each counts a sector of its own."""
+
+
+class Pinned:
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def view(self) -> Any:
+        return fake_cupy.module().asarray(self.array)
+
+
+@pytest.fixture
+def pinned_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.placement.pinned.pin", Pinned)
+
+
+@pytest.fixture
+def skewed() -> Any:
+    offsets, columns = fast_csr(rmat(7), symmetric=True)
+    return offsets, partition(offsets, columns, ranks=3, threshold=20)
+
+
+def placings(whole: Any) -> dict[str, Placing]:
+    most = max(4 * len(part.subgraph(name)[1]) for part in whole.parts for name in ("nn", "nd", "dn", "dd"))
+    return {
+        "device": Placing("device"),
+        "all": Placing("split", 5 * most),
+        "some": Placing("split", most),
+        "few": Placing("split", 1000),
+        "pinned": Placing("pinned"),
+    }
+
+
+@pytest.mark.parametrize("optimized", [True, False])
+def test_placements_change_nothing_but_what_is_read(skewed: Any, optimized: bool) -> None:
+    offsets, whole = skewed
+    source = int(numpy.argmax(numpy.diff(offsets)))
+    options = SearchOptions(direction_optimized=optimized)
+    on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
+    read = {}
+    for name, placing in placings(whole).items():
+        facts = {"symmetric": True, "options": options, "time_limit": 60.0, "placing": placing}
+        search = prepare(whole, devices=(0, 1), **facts)
+        same(search, on_cpu, 3)
+        wanted, found = on_cpu.run(source), search.run(source)
+        assert numpy.array_equal(found.predecessor, wanted.predecessor)
+        read[name] = found.link_bytes
+    assert read["device"] == read["all"] == 0
+    assert read["pinned"] > read["few"] > read["some"] > 0
+    if not optimized:
+        # Every arc of what is reached is read once, forward.
+        reached = on_cpu.run(source).distance >= 0
+        assert read["pinned"] == SECTOR * numpy.diff(offsets)[reached].sum()
+
+
+@pytest.mark.parametrize("name", ["one_vertex", "all_isolated", "path_33", "star_300", "tail_on_clique"])
+def test_shapes(name: str) -> None:
+    offsets, columns = BY_NAME[name].csr()
+    for threshold in (0, 3):
+        whole = partition(offsets, columns, ranks=2, threshold=threshold)
+        on_cpu = prepare_on_cpu(whole, symmetric=True)
+        for placing in (Placing("pinned"), Placing("split", 400)):
+            search = prepare(whole, devices=(0, 1), symmetric=True, time_limit=60.0, placing=placing)
+            same(search, on_cpu, 0)
+
+
+def test_wide_vertices() -> None:
+    offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    search = prepare(whole, symmetric=True, placing=Placing("split", 3000))
+    same(search, prepare_on_cpu(whole, symmetric=True), 7)
+
+
+def test_ranks_of_a_gang_place_their_own(skewed: Any) -> None:
+    offsets, whole = skewed
+    source = int(numpy.argmax(numpy.diff(offsets)))
+    wanted = prepare_on_cpu(whole, symmetric=True).run(source)
+
+    def search(gang: Any, _: Any, placing: Placing) -> Any:
+        with fake_cupy.Device(gang.rank):
+            facts = {"symmetric": True, "options": SearchOptions(), "tree": True, "time_limit": 60.0}
+            part = whole.parts[gang.rank]
+            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, placing=placing, **facts)
+            found = rank.run(source)
+            rank.leave(gang)
+            return found
+
+    alone = prepare(whole, symmetric=True, placing=Placing("pinned")).run(source)
+    answers = run_in_threads(functools.partial(search, placing=Placing("pinned")), [None] * 3)
+    for rank, found in enumerate(answers):
+        assert numpy.array_equal(found.distance, wanted.distance[rank::3])
+        assert found.link_bytes > 0
+    assert sum(found.link_bytes for found in answers) == alone.link_bytes
+
+
+def test_memory_that_is_not_pinned_is_said(skewed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(array: Any) -> Any:
+        raise PinnedRefused("operation not supported")
+
+    monkeypatch.setattr("kernels.placement.pinned.pin", refuse)
+    with pytest.raises(ValueError, match=r"refuses pinned memory .operation not supported"):
+        prepare(skewed[1], symmetric=True, placing=Placing("pinned"))
+    with pytest.raises(ValueError, match="placement is 'streamed'; ranks have device, split, pinned"):
+        Placing("streamed")
