@@ -52,7 +52,7 @@ def placings(whole: Any) -> dict[str, Placing]:
         "device": Placing("device"),
         "all": Placing("split", 5 * most),
         "some": Placing("split", most),
-        "few": Placing("split", 1000),
+        "few": Placing("split", 400),
         "pinned": Placing("pinned"),
     }
 
@@ -72,7 +72,7 @@ def test_placements_change_nothing_but_what_is_read(skewed: Any, optimized: bool
         assert numpy.array_equal(found.predecessor, wanted.predecessor)
         read[name] = found.link_bytes
     assert read["device"] == read["all"] == 0
-    assert read["pinned"] > read["few"] > read["some"] > 0
+    assert read["pinned"] > read["few"] > read["some"] > 0, read
     if not optimized:
         # Every arc of what is reached is read once, forward.
         reached = on_cpu.run(source).distance >= 0
