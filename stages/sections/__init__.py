@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stages.sections.components import component_sections
+from stages.sections.dealt import dealt_sections
 from stages.sections.graphs import edge_list_sections, graph_sections, matrix_sections, ordering_sections
 from stages.sections.layouts import compressed_sections, partition_sections
 from stages.sections.probe_repetitions import probe_with_repetitions
@@ -33,6 +34,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Measurement",), striped_sections),
     (("CompressedGraph",), compressed_sections),
     (("Measurement",), measurement_with_repetitions),
+    (("Measurement",), dealt_sections),
     (("Probe",), probe_with_repetitions),
     (("Traversal",), component_sections),
     (("Verification",), verification_sections),

@@ -14,6 +14,7 @@ from stages.errors import StageError
 from stages.reorder import ReorderParameters, reorder
 from stages.searching import spread
 from stages.searching.spreading import plan_spreading
+from stages.sections.dealt import dealt_sections
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, graph_of, split
@@ -57,6 +58,23 @@ def test_workers_find_what_one_does(stored: Graph, output: str, monkeypatch: pyt
     assert all("worker" not in one for one in alone.searches)
 
 
+def test_the_rate_of_all_is_told_apart() -> None:
+    graph = graph_of("skewed_random")
+    _, alone = traverse(PlainContext(), asked(), input=graph)
+    _, spread_out = traverse(GangContext(2), asked(sources_over="workers"), input=graph)
+    assert dealt_sections([("one", alone)]) == []
+    (table,) = dealt_sections([("one", alone), ("two", spread_out)])
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    assert [row["workers"] for row in rows] == [1, 2]
+    for row, one in zip(rows, (alone, spread_out), strict=True):
+        shares = [sum(s["milliseconds"] for s in one.searches if s.get("worker", 0) == w) for w in (0, 1)]
+        assert row["ms of the slowest worker"] == pytest.approx(max(shares))
+        edges = sum(search["edges"] for search in one.searches)
+        assert row["GTEPS of all"] == pytest.approx(edges / max(shares) / 1e6)
+        assert row["GTEPS of a search, harmonic mean"] > 0
+    assert rows[0]["evenness"] == 1.0
+
+
 def test_more_workers_than_sources_and_no_others() -> None:
     graph = graph_of("path_33")
     two = TraverseParameters(sources={"vertices": [5, 9]}, sources_over="workers", max_depth=3)
@@ -81,11 +99,13 @@ def test_what_does_not_go_together_is_said() -> None:
         asked(sources_over="workers", strategy="multi_source")
     with pytest.raises(StageError, match="and this one is partitioned"):
         traverse(GangContext(2), asked(sources_over="workers"), input=split("path_33", 2))
+    wrong = TraverseParameters(sources={"vertices": [1, 40]}, sources_over="workers")
     with pytest.raises(StageError, match="no such source: 40"):
-        wrong = TraverseParameters(sources={"vertices": [1, 40]}, sources_over="workers")
         traverse(GangContext(2), wrong, input=graph_of("path_33"))
     with pytest.raises(StageError, match="has no constant 'alhpa'"):
-        traverse(GangContext(2), asked(sources_over="workers", tuning={"alhpa": 1}), input=graph_of("path_33"))
+        traverse(
+            GangContext(2), asked(sources_over="workers", tuning={"alhpa": 1}), input=graph_of("path_33")
+        )
 
 
 GPU = Machine(backend="cuda", threads=4, host_memory=1 << 38, device_memory=1 << 37)

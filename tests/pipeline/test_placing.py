@@ -1,0 +1,76 @@
+"""Gangs that take as many workers as there are: bounded by what is of use, by GPUs and by memory."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipeline.cluster.protocol import Place
+from pipeline.executor.placing import Placer
+from stages.stage import Need
+
+GIB = 1 << 30
+
+
+def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster: str = "local") -> Placer:
+    setting: Any = SimpleNamespace(
+        capacity=SimpleNamespace(host_bytes=host, device_bytes=0),
+        cluster=cluster,
+        cores=8,
+        backend_of=lambda stage: backend,
+    )
+    nodes: Any = SimpleNamespace(in_state=lambda *states: [])
+    made = Placer(setting, nodes)
+    device = {"device": "GPU", "device_bytes": 8 * GIB} if backend == "cuda" else {}
+    made.set_places(Place(name=str(number), cores=8, **device) for number in range(workers))
+    return made
+
+
+def node() -> Any:
+    stage = SimpleNamespace(ranks=None, measures=True)
+    return SimpleNamespace(run=SimpleNamespace(stage=stage, upstream=()), parameters=None, places=frozenset())
+
+
+def flexible(**more: Any) -> Need:
+    return Need(10 * GIB, more.pop("device", 0), (), gang=6, gang_least=2, **more)
+
+
+@pytest.mark.parametrize(
+    ("workers", "need", "members"),
+    [
+        (8, flexible(), 6),
+        (4, flexible(), 4),
+        (1, flexible(), 0),
+        (4, flexible(each_host_bytes=10 * GIB), 4),
+        (8, flexible(each_host_bytes=20 * GIB), 3),
+        (8, flexible(each_host_bytes=60 * GIB), 0),
+        (4, Need(GIB, 0, (), gang=6), 0),
+        (8, Need(GIB, 0, (), gang=6), 6),
+    ],
+)
+def test_as_many_workers_as_are_of_use(workers: int, need: Need, members: int) -> None:
+    made = placer(workers)
+    choice = made.choose(node(), need, 0)
+    assert choice is not None
+    assert len(choice.gang) == members
+    assert choice.threads == 8 // max(1, members)
+    assert made.host_bytes(node(), need) == need.host_bytes + need.each_host_bytes * max(0, members - 1)
+    assert made.problem(node(), need) is None
+
+
+def test_gpus_that_cannot_hold_the_graph_do_not_count() -> None:
+    made = placer(4, backend="cuda")
+    choice = made.choose(node(), flexible(device=4 * GIB), 0)
+    assert choice is not None
+    assert len(choice.gang) == 4
+    told = made.problem(node(), flexible(device=9 * GIB))
+    assert told is not None
+    assert "9 GiB" in told
+
+
+def test_one_process_has_no_gang() -> None:
+    choice = placer(1, cluster="inline").choose(node(), flexible(each_host_bytes=10 * GIB), 0)
+    assert choice is not None
+    assert choice.gang == ()
