@@ -26,6 +26,11 @@ Result = TypeVar("Result")
 Task = TypeVar("Task")
 
 
+PARTS, LEAST_PART = 32, 1 << 12
+"""Parts that a rank makes its edges in at least, so that one with its arcs, on the way to all others, takes
+little beside what the rank keeps; unless they would be smaller than this many edges."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What a generated graph over ranks is made from; `arguments` are JSON, so that equal ones are equal."""
@@ -140,23 +145,24 @@ def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
     """Make one rank of a graph, all ranks of the gang at the same time."""
     from kernels.exchange import Endpoint, drive
     from kernels.partition.distributor import EdgeSource, distribute_program
+    from kernels.partition.distributor.program import PART_EDGES, PART_EDGES_CUDA
 
     source = EdgeSource(recipe.name, json.loads(recipe.arguments))
     threshold: Any = recipe.threshold
     if threshold == "auto":
         threshold = _chooser(recipe)
     if backend == "cuda":
-        from kernels.partition.distributor.cuda import PART_EDGES_CUDA
         from kernels.partition.distributor.cuda import RankBuilder as OnGpu
 
         builder: Any = OnGpu(source, gang.size, gang.rank)
-        parts = {"part_edges": PART_EDGES_CUDA}
+        largest = PART_EDGES_CUDA
     else:
         from kernels.partition.distributor.cpu import RankBuilder as OnCpu
 
-        builder, parts = OnCpu(source, gang.size, gang.rank), {}
+        builder, largest = OnCpu(source, gang.size, gang.rank), PART_EDGES
+    part = min(largest, max(LEAST_PART, source.edges // (PARTS * gang.size)))
     with wire_of(gang, backend) as wire:
-        return drive(distribute_program(Endpoint(wire), builder, threshold=threshold, **parts), wire)
+        return drive(distribute_program(Endpoint(wire), builder, threshold=threshold, part_edges=part), wire)
 
 
 @contextmanager

@@ -30,6 +30,9 @@ CHECKED_AT_ONCE = 8
 TOGETHER, APART = "all {} ranks in one process", "each of {} ranks on its own worker"
 
 
+MADE_ANEW = "the workers did not have the ranks in memory, and made them anew"
+
+
 @dataclass(frozen=True)
 class RankTask:
     """What each rank is given; with `draw` it draws sources, without sources it forgets its search."""
@@ -71,6 +74,15 @@ def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
         held.kept.clear()
         return []
     return [_search(named, held, task, source) for source in task.sources]
+
+
+def ready_as_rank(gang: RankContext, task: RankTask) -> bool:
+    """Find or make the rank; returns whether it was made."""
+    from kernels.jit import set_threads
+
+    set_threads(task.threads)
+    _, _, new = find_rank(gang, task.recipe, task.backend)
+    return new
 
 
 def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
@@ -163,8 +175,10 @@ def search_distributed(
     ranks = graph.ranks
     apart = context.reserved >= ranks > 1
     started = time.perf_counter()
-    sources = _sources(context, parameters, graph, task)
+    if any(run_gang(context, ready_as_rank, task, ranks)):
+        notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
+    sources = _sources(context, parameters, graph, task)
     output = _Output(context, graph.vertex_count, parameters.output)
     records: list[dict[str, Any]] = []
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy
@@ -124,3 +125,50 @@ def test_a_rank_never_makes_more_than_its_share(monkeypatch: pytest.MonkeyPatch)
     assert max(count for _, count in made) <= 300
     # Once to count, and once to place.
     assert sum(count for _, count in made) == 2 * total
+
+
+class Metered:
+    """A rank's program, and its peak: what a step of it allocates, and its share of what all ranks hold.
+
+    Ranks are alike and take turns, so that each holds about as much as any other when a step begins.
+    """
+
+    def __init__(self, program: Any, ranks: int) -> None:
+        self._program, self._ranks = program, ranks
+        self.peak = 0
+
+    def run(self) -> Any:
+        answer = None
+        while True:
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            try:
+                ticket = self._program.send(answer)
+            except StopIteration as ended:
+                return ended.value
+            finally:
+                grown = tracemalloc.get_traced_memory()[1] - before
+                self.peak = max(self.peak, before // self._ranks + grown)
+            answer = yield ticket
+
+
+def test_no_rank_takes_what_the_edges_take() -> None:
+    ranks, source = 7, EdgeSource("rmat", {"scale": 14, "edge_factor": 128, "seed": 5})
+    spread(source, 2, 8, part_edges=1 << 20)  # what compiles is not counted
+    meters: list[Metered] = []
+
+    def start(end: Any) -> Any:
+        builder = RankBuilder(source, ranks, end.rank)
+        program = distribute_program(end, builder, threshold=64, part_edges=1 << 13)
+        meters.append(Metered(program, ranks))
+        return meters[-1].run()
+
+    tracemalloc.start()
+    shares = run_in_lock_step(start, ranks)
+    tracemalloc.stop()
+    kept = [sum(array.nbytes for array in to_arrays(share.part).values()) for share in shares]
+    # Sources and targets at 4 bytes each.
+    edge_list = 8 * source.edges
+    for meter, own in zip(meters, kept, strict=True):
+        # What it keeps is a seventh of the rows; a smaller peak would say that nothing was measured.
+        assert own < meter.peak < edge_list / 2

@@ -21,6 +21,7 @@ from stages.ingest import IngestParameters, ingest
 from stages.partition import PartitionParameters, partition
 from stages.partitioning import resident
 from stages.partitioning.resident import Recipe, Renamed, find_rank
+from stages.searching.distributed import MADE_ANEW
 from stages.stage import Extent, Machine
 from stages.symmetrize import SymmetrizeParameters, symmetrize
 from stages.traverse import STAGE as TRAVERSE
@@ -104,8 +105,8 @@ def test_searches_are_those_of_the_partition(whole: Graph, ranks: int) -> None:
         for name in ("source", "reached", "arcs", "edges", "depth", "levels", "batch"):
             assert mine[name] == theirs[name]
     assert measured.graph["partition"]["threshold"] == 8
-    # To make, to draw, to compile, to search, and to let go of labels.
-    assert context.calls == ["make_as_rank"] + ["work_as_rank"] * 4
+    # To make, to look for what was made, to draw, to compile, to search, and to let go of labels.
+    assert context.calls == ["make_as_rank", "ready_as_rank"] + ["work_as_rank"] * 4
     assert not any(rank.kept for rank in resident.RESIDENT.values())
 
 
@@ -167,10 +168,12 @@ def test_ranks_are_made_once_and_again_when_one_is_gone(monkeypatch: pytest.Monk
         return make(gang, *given)
 
     monkeypatch.setattr(resident, "make_rank_of", counted)
-    first, _ = search(graph)
+    first, measured = search(graph)
     assert times == []
+    assert MADE_ANEW not in measured.notes
     del resident.RESIDENT[Recipe.of(graph).key, 1]
-    again, _ = search(graph)
+    again, measured = search(graph)
+    assert MADE_ANEW in measured.notes
     assert sorted(times) == [0, 1, 2]
     assert numpy.array_equal(first.distance, again.distance)
     made(2, threshold=8)

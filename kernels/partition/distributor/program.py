@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernels.exchange import Endpoint, Program, Ticket, gather, swap
 from kernels.generate.slices import parts_of
-from kernels.partition.census import Census
+from kernels.partition.census import LARGEST, Census
 from kernels.partition.distributor.source import EdgeSource
 from kernels.partition.layout import RankGraph, local_count
 from kernels.partition.storage import RankSize, rank_size
@@ -166,8 +166,13 @@ def gather_pieces(
 def _take_census(end: Endpoint, builder: Builder, n: int) -> Generator[Ticket, dict[int, Any], Census]:
     most = local_count(n, end.size, 0)
     yield from gather_pieces(end, builder.capped_degrees(), most, builder.learn_degrees)
-    told = yield from gather(end, builder.count_ends())
-    return Census(*(numpy.sum([of_rank[kind] for of_rank in told], axis=0) for kind in range(3)))
+    # Few graphs have degrees up to where they are capped, and a histogram takes half a MiB.
+    told = yield from gather(end, tuple(numpy.trim_zeros(each, "b") for each in builder.count_ends()))
+    total = numpy.zeros((3, LARGEST + 1), numpy.int64)
+    for of_rank in told:
+        for sums, histogram in zip(total, of_rank, strict=True):
+            sums[: len(histogram)] += histogram
+    return Census(*total)
 
 
 def _tell_delegates(end: Endpoint, builder: Builder, threshold: int) -> Steps:
