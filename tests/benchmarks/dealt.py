@@ -76,10 +76,11 @@ def main() -> None:
             assert mine is None or numpy.array_equal(mine, theirs), f"{name} differs"
         for over, (stage, _, measured) in found.items():
             taken, edges = busy(measured), sum(search["edges"] for search in measured.searches)
+            single = harmonic_mean(rates(measured.searches, "edges"))
             say(
                 f"kron{given.scale}, {given.sources} sources over {over}: stage {stage['seconds']:.1f} s; "
                 f"{len(taken)} workers, slowest searched {max(taken):.1f} ms, "
-                f"all {edges / max(taken) / 1e6:.0f} GTEPS, a search {harmonic_mean(rates(measured.searches, 'edges')):.0f} GTEPS (harmonic)"
+                f"all {edges / max(taken) / 1e6:.0f} GTEPS, a search {single:.0f} GTEPS (harmonic)"
             )
             for note in measured.notes:
                 say("   ", note)
