@@ -1,0 +1,226 @@
+"""One rank of a gang on the GPU of its process, which sends to the others over NCCL, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.cuda import vertex_macro
+from kernels.exchange import Groups
+from kernels.partition.cuda.mapping import Gang
+from kernels.partition.cuda.memory import RankMemory
+from kernels.partition.cuda.search import WIDE
+from kernels.partition.layout import SUBGRAPHS, RankGraph
+from kernels.partition.nccl.clock import Clock, LevelEvents
+from kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
+from kernels.partition.nccl.launching import Kernels
+from kernels.partition.nccl.masks import MaskReduction
+from kernels.partition.nccl.vertices import (
+    ROW_BACKWARD,
+    ROW_DELEGATES,
+    ROW_NORMALS,
+    VertexExchange,
+)
+from kernels.partition.nccl.visits import Visits
+from kernels.partition.options import OPTIMIZED, SearchOptions
+from kernels.partition.program import LevelRecord, RankLabels
+
+Record = tuple[tuple[int, int, tuple[str, ...]], int, int]
+"""Of a level: frontier here, delegates, backward visits; bytes of masks and of vertices that were sent."""
+
+Connect = Callable[[Gang], Communicator]
+
+
+class NcclRank:
+    """A rank in the memory of the current device; all ranks of the gang make theirs at the same time.
+
+    Distances and, without `uniquify`, predecessors are those of the CPU; with it any normal vertex may stand
+    where the smallest would. After a RuntimeError the rank is of no use any more.
+
+    Parameters
+    ----------
+    part, delegates, vertex_count, symmetric, options : as `kernels.partition.RankSearch` takes them.
+    tree : whether predecessors are found.
+    time_limit : seconds that a rank waits for the others within a level.
+    connect_by : makes the communicator; NCCL's by default.
+
+    Raises ValueError for groups that do not fit the ranks, `kernels.partition.nccl.NcclMissing` (a
+    ValueError) where NCCL cannot be used, and RuntimeError where not all ranks connect.
+
+    """
+
+    def __init__(
+        self,
+        gang: Gang,
+        part: RankGraph,
+        delegates: NDArray[Any],
+        vertex_count: int,
+        *,
+        symmetric: bool,
+        options: SearchOptions,
+        tree: bool,
+        max_depth: int | None = None,
+        time_limit: float = TIME_LIMIT,
+        connect_by: Connect | None = None,
+    ) -> None:
+        import cupy
+
+        rank, ranks = gang.rank, gang.size
+        groups = Groups.of(rank, ranks, options.groups) if options.groups else None
+        self._gang = gang
+        self._tree, self._max_depth, self._options = tree, max_depth, options
+        widest = max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
+        wide = max(gang.all_gather(widest)) >= WIDE
+        memory = RankMemory(
+            part,
+            vertex_count=vertex_count,
+            delegate_count=len(delegates),
+            ranks=ranks,
+            offset_dtype=numpy.uint64 if wide else numpy.uint32,
+            tree=tree,
+            uniquify=options.uniquify,
+        )
+        self._arrays = memory.arrays
+        macros = {
+            "VERTEX": vertex_macro(delegates.dtype),
+            "OFFSET": "u64" if wide else "u32",
+            "TREE": int(tree),
+        }
+        starts = self._arrays["bin_start"].get().astype(numpy.int64)
+        capacities = numpy.array(gang.all_gather(numpy.diff(starts)))
+        self._communicator = connect(gang, time_limit=time_limit) if connect_by is None else connect_by(gang)
+        self._visits = Visits(memory, delegates, ranks, macros, options=options, symmetric=symmetric)
+        kernels = Kernels("kernels/partition/nccl/exchange.cu")
+        # It must not wait until visits leave it room.
+        self._reducing = cupy.cuda.Stream(non_blocking=True, priority=-1)
+        words = len(self._arrays["delegates_seen"])
+        self._reduction = MaskReduction(self._communicator, kernels, words, options, self._reducing)
+        self._exchange = VertexExchange(
+            self._communicator,
+            kernels,
+            capacities,
+            self._arrays["bin_ids"],
+            self._arrays["bin_tails"] if tree else None,
+            groups=groups if options.local_all_to_all else None,
+            stream=self._visits.normal,
+        )
+        self._arrivals = self._exchange.described()
+        self._clock = Clock()
+        cupy.cuda.Device().synchronize()
+
+    def run(self, source: int) -> RankLabels:
+        """Search from one vertex together with all ranks.
+
+        Raises RuntimeError when another rank is gone, or waited for longer than the time limit.
+        """
+        try:
+            records, answered = self._search(source)
+        except Exception:
+            self._communicator.close()
+            raise
+        taken = self._clock.whole()
+        predecessor = self._arrays["keys"].get().view(numpy.int64) if self._tree else None
+        blocking = self._options.reduction == "blocking"
+        levels = tuple(
+            LevelRecord(*counts, *self._clock.split(level, blocking=blocking), masks, vertices)
+            for level, (counts, masks, vertices) in enumerate(records)
+        )
+        return RankLabels(self._arrays["distance"].get(), predecessor, taken, answered, levels)
+
+    def _search(self, source: int) -> tuple[list[Record], int]:
+        visits, exchange, reduction = self._visits, self._exchange, self._reduction
+        normal, delegate = visits.normal, visits.delegate
+        clock = self._clock
+        clock.start.record(normal)
+        exchange.start()
+        reduction.sent_bytes = 0
+        mask = reduction.mask
+        visits.start(source, self._arrivals, mask)
+        clock.end.record(normal)
+        delegate.wait_event(clock.end)
+        records: list[Record] = []
+        level = 0
+        while True:
+            events = clock.level(level)
+            visits.previsit(level, mask, reduction.changed, events)
+            if level == self._max_depth:
+                break
+            sent = reduction.sent_bytes, exchange.sent_bytes
+            mask = self._visit(level, events)
+            told = self._tell(events)
+            if not told[:, ROW_NORMALS].any() and not told[0, ROW_DELEGATES]:
+                break
+            if exchange.deliver():
+                visits.arrive(self._arrivals)
+            events.exchanged.record(normal)
+            normal.wait_event(events.normals_found[1])
+            delegate.wait_event(events.reduced)
+            masks, vertices = reduction.sent_bytes - sent[0], exchange.sent_bytes - sent[1]
+            records.append((self._counts(told), masks, vertices))
+            level += 1
+        # Labels need what the delegate stream wrote, and nothing may run on when the next search begins.
+        for stream in (delegate, self._reducing):
+            clock.end.record(stream)
+            normal.wait_event(clock.end)
+        before = exchange.sent_bytes
+        if self._tree:
+            self._find_predecessors()
+        visits.label()
+        clock.end.record(normal)
+        self._communicator.wait(clock.end)
+        self._communicator.rest()
+        return records, exchange.sent_bytes - before
+
+    def _visit(self, level: int, events: LevelEvents) -> Any:
+        """Enqueue the visits and the reduction; returns the array that will hold the mask."""
+        visits, reduction, stream = self._visits, self._reduction, self._reducing
+        found = self._arrays["found"]
+        visits.find_delegates(level, events)
+        for event in events.delegates_found:
+            stream.wait_event(event)
+        events.reducing.record(stream)
+        reduction.begin(found, events.flagged)
+        blocking = self._options.reduction == "blocking"
+        if not blocking:
+            visits.find_normals(level, events)
+        mask = reduction.end(found, events.flagged)
+        events.reduced.record(stream)
+        if blocking:
+            visits.normal.wait_event(events.reduced)
+            visits.delegate.wait_event(events.reduced)
+            visits.find_normals(level, events)
+        visits.tell(level, self._arrivals, self._exchange.row)
+        return mask
+
+    def _tell(self, events: LevelEvents) -> NDArray[Any]:
+        self._exchange.tell(events.told)
+        self._communicator.wait(events.told)
+        return self._exchange.told
+
+    def _counts(self, told: NDArray[Any]) -> tuple[int, int, tuple[str, ...]]:
+        own = told[self._gang.rank]
+        turned = int(own[ROW_BACKWARD])
+        backward = tuple(name for bit, name in enumerate(OPTIMIZED) if turned >> bit & 1)
+        return int(own[ROW_NORMALS]), int(own[ROW_DELEGATES]), backward
+
+    def _find_predecessors(self) -> None:
+        visits, exchange = self._visits, self._exchange
+        visits.ask(self._arrivals)
+        tails, positions = exchange.answers()
+        visits.take_tails(self._arrivals, positions, tails, exchange.chunks)
+        keys, smallest = visits.ordered_keys()
+        if visits.width:
+            self._communicator.smallest(keys, smallest, visits.normal)
+
+    def join(self, gang: Gang) -> None:
+        """Go on with another gang of the same ranks in the same processes."""
+        self._gang = gang
+
+    def leave(self, gang: Gang) -> None:
+        """Disconnect, when no rank searches any more."""
+        self._gang = gang
+        gang.all_gather(None)
+        self._communicator.close()

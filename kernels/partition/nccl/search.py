@@ -1,0 +1,87 @@
+"""A search over a partition of one rank on this process's GPU, with all that NCCL ranks do."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from kernels.bfs.result import BFSResult
+from kernels.partition.layout import PartitionedGraph
+from kernels.partition.nccl.communicator import TIME_LIMIT
+from kernels.partition.nccl.rank import Connect, NcclRank
+from kernels.partition.options import SearchOptions
+from kernels.partition.program import RankLabels
+from kernels.partition.search import check_output, directions_of, predecessor_dtype
+
+
+class Alone:
+    """A gang of one."""
+
+    rank, size = 0, 1
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Give back what is given."""
+        return [value]
+
+
+class NcclSearch:
+    """A `kernels.bfs.Search` over a partition with one rank; labels are on the host.
+
+    Raises ValueError for more ranks: each needs a GPU and a process of its own (`NcclRank`).
+    """
+
+    strategy = "partition"
+    reason = "the graph is partitioned by degree separation; its rank goes level by level, with NCCL"
+
+    def __init__(
+        self,
+        graph: PartitionedGraph,
+        *,
+        output: str = "both",
+        max_depth: int | None = None,
+        symmetric: bool = False,
+        options: SearchOptions | None = None,
+        time_limit: float = TIME_LIMIT,
+        connect_by: Connect | None = None,
+    ) -> None:
+        started = time.perf_counter()
+        check_output(output)
+        if graph.ranks != 1:
+            raise ValueError(
+                f"{graph.ranks} ranks were to share one GPU, and NCCL takes one rank of each; use as many "
+                "GPUs as ranks, or transport: peer"
+            )
+        self._output, self._vertices = output, graph.vertex_count
+        self.labels: tuple[RankLabels, ...] = ()
+        self._rank = NcclRank(
+            Alone(),
+            graph.parts[0],
+            graph.delegates,
+            graph.vertex_count,
+            symmetric=symmetric,
+            options=options or SearchOptions(),
+            tree=output != "distance",
+            max_depth=max_depth,
+            time_limit=time_limit,
+            connect_by=connect_by,
+        )
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; raises ValueError when it is not in the graph."""
+        if not 0 <= source < self._vertices:
+            raise ValueError(
+                f"source {source} is not in the graph; it has vertices 0 to {self._vertices - 1}"
+            )
+        found = self._rank.run(source)
+        self.labels = (found,)
+        distance = found.distance if self._output != "predecessor" else None
+        predecessor = None
+        if found.predecessor is not None:
+            predecessor = found.predecessor.astype(predecessor_dtype(self._vertices), copy=False)
+        return BFSResult(source, distance, predecessor, found.milliseconds, directions_of(self.labels))
+
+
+def prepare(graph: PartitionedGraph, **choices: Any) -> NcclSearch:
+    """Make a partition of one rank ready for searches; see `NcclSearch`."""
+    return NcclSearch(graph, **choices)
