@@ -9,7 +9,7 @@
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 
-#include "kernels/bfs/pull.cuh"
+#include "kernels/bfs/pull_columns.cuh"
 #include "kernels/bfs/team.cuh"
 
 extern __shared__ u64 arena[];

@@ -2,20 +2,35 @@
 //
 // A warp owns up to 8 words (256 vertices) at a time and alone writes them. Neighbours are tried in ascending
 // order, so the one that hits is the smallest predecessor. The first two lie in `heads`, read in step with
-// the vertices; the few vertices that need more are collected and their rows read by whole warps of them.
-// The start of the bitmap is kept in shared memory: it is probed at random, and where vertices are numbered
-// by descending degree nearly all probes fall there.
-
-#include "kernels/bfs/search.cuh"
+// the vertices, and the next ones may lie in `planes`; the few vertices that need more are collected and have
+// their rows read. The start of the bitmap is kept in shared memory: it is probed at random, and where vertices
+// are numbered by descending degree nearly all probes fall there. Where they are, a warp also owns many of the
+// longest rows: those wait until the block has nothing else to do, and are read by all of it.
+//
+// Who includes this has a Search (heads, planes, plane_count, exact, other, words, record, ...) and says how rows
+// are read: scan_rows(look) for up to 32 or all vertices of look.slow, and scan_far(look, vertex, nearest) for one
+// vertex of look.far by the whole block.
 
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
 constexpr u32 DENSE = 8;         // unvisited vertices per word from which lanes are tied to bits
 constexpr u32 OPEN = 96;         // room for vertices that wait to be looked at
 constexpr u32 SLOW = 160;        // and for those whose heads did not hit
-constexpr i64 ALONE = 256;       // arcs that a lane tries before its warp helps: 32 lanes, 8 arcs at a time
+constexpr u32 IN_PLANE = 8;      // neighbours of a vertex in a plane: one sector of memory, if they are 32-bit
+constexpr u32 FAR = 64;          // longest rows that a block puts off; further ones are read at once
 
 constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 4;  // neighbours that a lane tests at once
 constexpr u32 AT_ONCE = TESTED / 2;                  // words whose vertices are looked at together
+
+// The longest rows of a block, and the smallest visited neighbour found in the one that is being read.
+struct Far {
+    VERTEX vertex[FAR];
+    VERTEX nearest;
+    u32 count;
+};
+
+struct Pull;
+__device__ __forceinline__ void scan_rows(Pull& look);
+__device__ __forceinline__ void scan_far(const Pull& look, VERTEX vertex, VERTEX* nearest);
 
 struct Pull {
     const Search& s;
@@ -23,6 +38,7 @@ struct Pull {
     u64 cached;
     VERTEX* open;
     VERTEX* slow;
+    Far* far;
     u32 depth;
     u32 width;  // words of a group
     u32 open_held = 0, slow_held = 0;
@@ -84,14 +100,28 @@ struct Pull {
         slow_held += __popc(lanes);
     }
 
-    // Read the rows of up to 32 waiting vertices, from the third neighbour on.
-    __device__ __forceinline__ void scan_rows() {
-        u32 count = slow_held < WARP ? slow_held : WARP;
-        slow_held -= count;
-        __syncwarp();
-        bool active = lane_id() < count;
-        VERTEX vertex = active ? slow[slow_held + lane_id()] : VERTEX(0);
-        __syncwarp();
+    // Whether a row may wait until the whole block reads it.
+    __device__ __forceinline__ bool put_off(VERTEX vertex) {
+        u32 place = atomicAdd(&far->count, 1);
+        if (place < FAR) far->vertex[place] = vertex;
+        return place < FAR;
+    }
+
+    // Read what was put off, one row after another; all threads of the block call it.
+    __device__ __forceinline__ void read_far() {
+        __syncthreads();
+        u32 count = far->count < FAR ? far->count : FAR;
+        for (u32 i = 0; i < count; ++i) {
+            if (threadIdx.x == 0) far->nearest = NO_VERTEX;
+            __syncthreads();
+            scan_far(*this, far->vertex[i], &far->nearest);
+            __syncthreads();
+            if (threadIdx.x == 0 && far->nearest != NO_VERTEX) hit(far->vertex[i], far->nearest);
+        }
+    }
+
+    // The first neighbours of a vertex from its planes: its predecessor among them, or whether it needs its row.
+    __device__ __forceinline__ VERTEX in_planes(VERTEX vertex, bool& active) const {
         VERTEX predecessor = NO_VERTEX;
         for (u32 part = 0; part < s.plane_count * (IN_PLANE / TESTED) && active; ++part) {
             VERTEX neighbour[TESTED];
@@ -99,41 +129,7 @@ struct Pull {
             predecessor = first_of(neighbour, visited(neighbour));
             active = predecessor == NO_VERTEX && neighbour[TESTED - 1] != NO_VERTEX;
         }
-        __syncwarp();
-        i64 at = active ? __ldg(&s.row_offsets[vertex]) + 2 + i64(s.plane_count) * IN_PLANE : 0;
-        i64 end = active ? __ldg(&s.row_offsets[u64(vertex) + 1]) : 0;
-        i64 stop = end - at < ALONE ? end : at + ALONE;
-        while (at < stop && predecessor == NO_VERTEX) {
-            VERTEX neighbour[TESTED];
-#pragma unroll
-            for (u32 k = 0; k < TESTED; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
-            predecessor = first_of(neighbour, visited(neighbour));
-            at += TESTED;
-        }
-        __syncwarp();
-        u32 left = __ballot_sync(ALL_LANES, predecessor == NO_VERTEX && at < end);
-        while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
-            i64 last = __shfl_sync(ALL_LANES, end, from);
-            VERTEX nearest = NO_VERTEX;
-            for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last && nearest == NO_VERTEX; i += 4 * WARP) {
-                VERTEX neighbour[4];
-#pragma unroll
-                for (u32 k = 0; k < 4; ++k) {
-                    i64 place = i + k * WARP + lane_id();
-                    neighbour[k] = place < last ? __ldg(&s.columns[place]) : NO_VERTEX;
-                }
-                u32 seen = visited(neighbour);
-#pragma unroll
-                for (u32 k = 0; k < 4; ++k) {
-                    u32 hits = __ballot_sync(ALL_LANES, seen >> k & 1);
-                    if (hits && nearest == NO_VERTEX) nearest = __shfl_sync(ALL_LANES, neighbour[k], __ffs(hits) - 1);
-                }
-            }
-            if (lane_id() == from) predecessor = nearest;
-        }
-        if (predecessor != NO_VERTEX) hit(vertex, predecessor);
+        return predecessor;
     }
 
     // Look at up to 64 waiting vertices, two per lane.
@@ -157,7 +153,7 @@ struct Pull {
             if (mine) hit(vertex[k], neighbour[mine & 1 ? 2 * k : 2 * k + 1]);
             wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
-        while (slow_held >= WARP) scan_rows();
+        while (slow_held >= WARP) scan_rows(*this);
     }
 
     // Words with many unvisited vertices: lane i looks at bit i of AT_ONCE words.
@@ -188,7 +184,7 @@ struct Pull {
                 found += __popc(fresh);
             }
             __syncwarp();
-            while (slow_held >= WARP) scan_rows();
+            while (slow_held >= WARP) scan_rows(*this);
         }
     }
 
@@ -221,13 +217,15 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     cached = (cached < worth ? cached : worth) & ~3ull;
     for (u64 i = threadIdx.x; i < cached / 4; i += blockDim.x)
         reinterpret_cast<uint4*>(cache)[i] = reinterpret_cast<const uint4*>(s.exact)[i];
+    __shared__ Far far;
+    if (threadIdx.x == 0) far.count = 0;
     __syncthreads();
 
     u64 all_warps = global_threads() / WARP;
     u32 width = WIDEST_GROUP;
     while (width > 1 && s.words < 2 * all_warps * width) width /= 2;
     Pull look{s, cache, cached, lists + warp_id() * (OPEN + SLOW), lists + warp_id() * (OPEN + SLOW) + OPEN,
-              p.level + 1, width};
+              &far, p.level + 1, width};
     u64 stride = all_warps * width;
     u64 word = (u64(warp_id()) * gridDim.x + blockIdx.x) * width;
     bool own = lane_id() < width;
@@ -244,6 +242,7 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
             look.sparse(word, bits);
     }
     while (look.open_held) look.look();
-    while (look.slow_held) look.scan_rows();
+    while (look.slow_held) scan_rows(look);
+    look.read_far();
     add_totals(s, p, look.found, 0);
 }

@@ -22,7 +22,6 @@
 constexpr u32 CHUNK = 128;          // arcs of a queue entry; at most 1024, the entry's 10 bits
 constexpr u32 LENGTH_BITS = 10;
 constexpr u32 MOST_CUT = 64;       // entries that a warp makes of rows that it claimed at once
-constexpr u32 IN_PLANE = 8;        // neighbours of a vertex in a plane: one sector of memory, if they are 32-bit
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
 // Words of `log`: levels, changes of direction, traced steps; then level << 1 | bottom-up for each change, and

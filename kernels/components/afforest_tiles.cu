@@ -93,7 +93,8 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, V
         i64 begin = at, stop = end - at < ALONE ? end : at + ALONE;
         VERTEX tile = v / TILE * TILE;
         for (; at < stop; ++at) {
-            u = rows.columns[at];
+            // The tree may have been hooked by others meanwhile, perhaps to what is skipped.
+            u = rows.columns[at], root = parent_of(forest.component, root);
             if (u >= v && forest.once) at = stop = end;
             if (at == end || (u >= tile && u < v && at - begin < joined)) continue;
             root = join_arc(forest, root, u);
@@ -110,7 +111,7 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, V
         for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last; i += WARP) {
             bool done = false;
             if (i + lane_id() < last) {
-                u = rows.columns[i + lane_id()];
+                u = rows.columns[i + lane_id()], top = parent_of(forest.component, top);
                 done = forest.once && u >= row;
                 if (!done) {
                     top = join_arc(forest, top, u);
@@ -167,11 +168,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     mark(trace, step);
 
     u64 split = load_relaxed(&counters[HUBS]);
-    for (u64 i = 0; i < split; ++i) {
+    // So many blocks for each hub as there are, one at least.
+    u32 share = split && split < gridDim.x ? gridDim.x / u32(split) : 1;
+    u32 groups = gridDim.x / share;
+    for (u64 i = blockIdx.x / share; i < split && blockIdx.x < groups * share; i += groups) {
         VERTEX root = hubs[i];
         i64 end = row_offsets[u64(hubs[i]) + 1];
-        for (i64 arc = row_offsets[hubs[i]] + i64(global_thread()); arc < end; arc += i64(global_threads()))
-            root = join_arc(forest, root, columns[arc]);
+        for (i64 arc = row_offsets[hubs[i]] + i64(blockIdx.x % share * BLOCK + threadIdx.x); arc < end; arc += i64(share) * BLOCK) {
+            VERTEX u = columns[arc];
+            root = join_arc(forest, parent_of(component, root), u);
+            if (in_giant(forest, root)) break;
+        }
     }
     if (split) {
         if (forest.changed) counters[CHANGED] = 1;

@@ -67,6 +67,25 @@ def hubs() -> ZooGraph:
     return rmat(14)
 
 
+def long_rows() -> ZooGraph:
+    """Rows of 3,000 neighbours that bottom-up levels read to their end, more of them than a block puts off.
+
+    A path leads to the hubs, whose only visited neighbour is the last of their row, or has none yet.
+    """
+    leaves, count, steps = 3000, 100, 5
+    path = leaves + count + numpy.arange(steps)
+    hub = numpy.repeat(leaves + numpy.arange(count), leaves)
+    sources = numpy.concatenate([path[:-1], hub, leaves + numpy.arange(count)])
+    targets = numpy.concatenate(
+        [
+            path[1:],
+            numpy.tile(numpy.arange(leaves), count),
+            numpy.where(numpy.arange(count) % 9, path[3], path[1]),
+        ]
+    )
+    return ZooGraph("long_rows", leaves + count + steps, sources, targets)
+
+
 def large_graph(seed: int) -> tuple[Any, Any]:
     """Skewed enough that every kind of level occurs on a CPU; lists that are longer than a chunk of arcs."""
     random = numpy.random.default_rng(seed)

@@ -5,6 +5,7 @@ import pytest
 
 from kernels.bfs import prepare
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
+from tests.kernels.conformance import long_rows
 from tests.zoo import scipy_distances
 
 pytestmark = pytest.mark.gpu
@@ -76,6 +77,14 @@ def skewed():
 @pytest.mark.parametrize("tuning", TUNINGS)
 def test_direction_optimizing_on_hubs(skewed, tuning, output) -> None:
     check(skewed, "direction_optimizing", symmetric=True, output=output, **TUNINGS[tuning])
+
+
+@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize("planes", [0, 1])
+def test_the_longest_rows_are_read_by_blocks(output, planes) -> None:
+    for index in (numpy.uint32, numpy.uint64):
+        tuning = ALWAYS_PULL | {"planes": planes}
+        check(long_rows(), "direction_optimizing", symmetric=True, output=output, index=index, **tuning)
 
 
 def test_directions_are_named(skewed) -> None:

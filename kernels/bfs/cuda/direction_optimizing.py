@@ -17,7 +17,7 @@ STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
 HUBS_FIRST, ANY_ORDER = 25.0, 12.0  # alpha, by the order of the vertices
-IN_PLANE, MOST_PLANES = 8, 2  # neighbours of a plane, as in search.cuh; planes that are made unasked
+IN_PLANE, MOST_PLANES = 8, 2  # neighbours of a plane, as in pull.cuh; planes that are made unasked
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 
 

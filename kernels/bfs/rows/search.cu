@@ -164,14 +164,14 @@ __device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
 }
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
-    search(ROWS_PARAMETERS, const VERTEX* heads, const u32* closed, u32* bitmaps, i32* distance, u64* keys,
+    search(ROWS_PARAMETERS, const VERTEX* heads, const VERTEX* planes, const u32* closed, u32* bitmaps, i32* distance, u64* keys,
            i64* predecessor, u64* queue, VERTEX* hubs, u64* control, u64* slots, u64* log, u64* arrivals, u64 vertices,
            u64 words, u64 candidates, u64 weight, u64 may_pull, u64 max_depth, double alpha, double beta, double floor,
            double flood_from, double weight_of_arc, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit,
-           u64 team_uneven, u64 room, double words_per_open, u64 source, u64 previous) {
+           u64 team_uneven, u64 room, double words_per_open, u64 plane_count, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{make_rows(ROWS_ARGUMENTS), heads, closed, bitmaps, bitmaps + words, distance, keys, queue, hubs, control,
-             0, 0, vertices, words};
+    Search s{make_rows(ROWS_ARGUMENTS), heads, planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance,
+             keys, queue, hubs, control, 0, 0, vertices, words};
     Tuning tuning{candidates, weight, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from,
                   weight_of_arc, team_limit, team_blocks * team_capacity};
     begin(s, p, slots, log, source, previous);
@@ -203,10 +203,11 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
     }
 }
 
-// Before any search: the first two neighbours of every vertex below `last` (if `heads` is not null), the vertices
-// without any, and sums over all rows. totals: units, weight, rows of more than one unit, the last vertex that
+// Before any search: the first two neighbours of every vertex below `last` and the next ones in planes (if `heads`
+// is not null), the vertices without any, and sums over all rows. totals: units, weight, rows of more than one unit, the last vertex that
 // has arcs + 1, rows that have arcs.
-extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last, VERTEX* heads, u32* closed, u64* totals) {
+extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last, u64 plane_count, VERTEX* heads,
+                                        VERTEX* planes, u32* closed, u64* totals) {
     Rows rows = make_rows(ROWS_ARGUMENTS);
     u64 units = 0, weight = 0, hubs = 0, upto = 0, linked = 0;
     for (u64 v = global_thread(); v < last; v += global_threads()) {
@@ -219,14 +220,17 @@ extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last,
             ++linked;
         }
         if (heads) {
-            VERTEX first = NO_VERTEX, second = NO_VERTEX, read = VERTEX(0);
-            if (own) {
-                Cursor cursor = open_row(rows, VERTEX(v));
-                if (next_neighbour(rows, cursor, read)) first = read;
-                if (first != NO_VERTEX && next_neighbour(rows, cursor, read)) second = read;
+            Cursor cursor{};
+            bool more = own != 0;
+            if (more) cursor = open_row(rows, VERTEX(v));
+            for (u64 k = 0; k < 2 + plane_count * IN_PLANE; ++k) {
+                VERTEX read = NO_VERTEX;
+                more = more && next_neighbour(rows, cursor, read);
+                if (!more) read = NO_VERTEX;
+                u64 place = k - 2;
+                VERTEX* to = k < 2 ? &heads[2 * v + k] : &planes[(place / IN_PLANE * last + v) * IN_PLANE + place % IN_PLANE];
+                *to = read;
             }
-            heads[2 * v] = first;
-            heads[2 * v + 1] = second;
         }
         u32 none = __ballot_sync(ALL_LANES, own == 0);
         if (lane_id() == 0) closed[v / 32] = none;

@@ -20,7 +20,7 @@
 constexpr u32 UNIT_BITS = sizeof(VERTEX) == 4 ? 32 : 28;
 constexpr u64 WHOLE_ROW = (1ull << UNIT_BITS) - 1;
 // Threads of a block: fewer where decoding needs more registers than 64.
-constexpr u32 MOST_THREADS = LAYOUT_NUMBER_OF(LAYOUT) <= 2 && sizeof(VERTEX) == 4 ? 1024 : 768;
+constexpr u32 MOST_THREADS = LAYOUT_NUMBER_OF(LAYOUT) <= 1 && sizeof(VERTEX) == 4 ? 1024 : 768;
 constexpr u32 MOST_CUT = 64;  // entries that a warp makes of rows that it claimed at once
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
@@ -44,6 +44,8 @@ constexpr u32 SIDES = 4;
 struct Search {
     Rows rows;
     const VERTEX* heads;  // (words * 32, 2) the first two neighbours, NO_VERTEX where there are fewer
+    const VERTEX* planes; // (plane_count, words * 32, IN_PLANE) the next neighbours, likewise
+    u32 plane_count;
     const u32* closed;    // (words) vertices that no arc reaches, and the bits beyond the last vertex
     u32* exact;
     u32* other;

@@ -60,11 +60,11 @@ struct Heads {
 
 // Join one unit of a row, 32 neighbours at a time; returns whether the rest of the row matters.
 __device__ __forceinline__ bool join_unit(Forest& forest, const Rows& rows, VERTEX row, u64 unit) {
-    VERTEX root = row;
+    VERTEX root = parent_of(forest.component, row);
     return visit_unit(rows, row, unit, [&](VERTEX u, bool valid) {
         bool done = valid && forest.once && u >= row;
         if (valid && !done) {
-            root = join_arc(forest, root, u);
+            root = join_arc(forest, parent_of(forest.component, root), u);
             done = in_giant(forest, root);
         }
         return !__any_sync(ALL_LANES, done);
@@ -81,7 +81,7 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERT
         Cursor cursor = open_row(rows, v);
         VERTEX u;
         while (next_neighbour(rows, cursor, u) && !(forest.once && u >= v)) {
-            root = join_arc(forest, root, u);
+            root = join_arc(forest, parent_of(forest.component, root), u);
             if (in_giant(forest, root)) break;
         }
     }

@@ -26,6 +26,7 @@ def prepare(
     team_limit: int = 1 << 16,
     shared_kilobytes: int = 160,
     words_per_open: float = 0.0625,
+    planes: int | None = None,
     block: int | None = None,
     narrow: int = NARROW,
 ) -> RowsSearch:
@@ -52,6 +53,7 @@ def prepare(
             team_capacity=team_capacity,
             team_limit=team_limit,
             words_per_open=words_per_open,
+            planes=planes,
         ),
         shared_kilobytes=shared_kilobytes,
         block=block,

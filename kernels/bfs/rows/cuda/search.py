@@ -25,6 +25,8 @@ STAGE_BYTES = 96 * 8  # of a warp's stage there
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 UNEVEN = 1024  # arcs by which a block of the team may be behind the others
+IN_PLANE = 8  # neighbours of a vertex in a plane, as in pull.cuh
+MOST_PLANES = 2  # best on a uniform graph with 64 neighbours each, on an H200
 LONGEST = 1 << 33  # weight of a row of 64-bit vertices: an entry names 2^28 units, of at least 32 neighbours
 
 
@@ -43,6 +45,7 @@ class Tuning:
     team_capacity: int = 4096
     team_limit: int = 1 << 16
     words_per_open: float = 0.0
+    planes: int | None = 0
 
 
 class RowsSearch:
@@ -109,8 +112,15 @@ class RowsSearch:
         candidates = linked if symmetric else self.vertices
         reached = last if symmetric and linked else self.vertices
         words = -(-max(reached, 1) // 256) * 8
+        planes = tuning.planes
+        if planes is None:
+            most = rows.arc_count // (2 * IN_PLANE * words * 32)
+            planes = 0 if self._hubs_first() else min(MOST_PLANES, most)
+        planes = planes if tuning.pull else 0
         heads = cupy.empty(words * 32 * 2 if tuning.pull else 0, dtype)
-        _, closed = self._measure(measure, given, heads if tuning.pull else None, words * 32)
+        behind = cupy.empty(max(1, planes * words * 32 * IN_PLANE), dtype)
+        first = (heads, behind, planes) if tuning.pull else None
+        _, closed = self._measure(measure, given, first, words * 32)
         if not symmetric:
             closed = self._padding(words)
 
@@ -127,6 +137,7 @@ class RowsSearch:
         self._arguments = (
             *given,
             heads,
+            behind,
             closed,
             cupy.zeros(2 * words, cupy.uint32),
             self._labels.distance_argument(),
@@ -152,12 +163,15 @@ class RowsSearch:
                 )
             ),
             numpy.float64(tuning.words_per_open),
+            numpy.uint64(planes),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
-    def _measure(self, kernel: Any, given: Any, heads: Any | None, upto: int) -> tuple[list[int], Any]:
-        """Sum up rows, find heads and mark the vertices without arcs, of all below `upto`."""
+    def _measure(
+        self, kernel: Any, given: Any, first: tuple[Any, Any, int] | None, upto: int
+    ) -> tuple[list[int], Any]:
+        """Sum up rows; fill `first` (heads, planes, how many) and mark vertices without arcs below `upto`."""
         import cupy
         import numpy
 
@@ -165,13 +179,14 @@ class RowsSearch:
         closed = cupy.empty(places // 32, cupy.uint32)
         totals = cupy.zeros(5, cupy.uint64)
         kernel(
-            (blocks_for(places, 256, most=1024),),
+            (blocks_for(places, 256, most=resident_blocks(kernel, 256)),),
             (256,),
             (
                 *given,
                 numpy.uint64(self.vertices),
                 numpy.uint64(places),
-                numpy.uint64(0) if heads is None else heads,
+                numpy.uint64(first[2] if first else 0),
+                *(first[:2] if first else (numpy.uint64(0), numpy.uint64(0))),
                 closed,
                 totals,
             ),

@@ -1,0 +1,75 @@
+// Bottom-up levels of rows that are columns: how the rows of vertices are read that their first neighbours do not
+// answer. See pull.cuh.
+
+#include "kernels/bfs/search.cuh"
+#include "kernels/bfs/pull.cuh"
+
+constexpr i64 ALONE = 256;       // arcs that a lane tries before its warp helps: 32 lanes, 8 arcs at a time
+constexpr i64 WHOLE_BLOCK = 2048;  // arcs left from which the whole block reads a row at the end
+constexpr u32 SIDE_BY_SIDE = 4;    // arcs that a lane tests at once when it reads a row with others
+
+__device__ __forceinline__ i64 behind_planes(const Search& s) { return 2 + i64(s.plane_count) * IN_PLANE; }
+
+// What a warp reads of a row at once: SIDE_BY_SIDE arcs per lane from `first`, none from `last` on.
+__device__ __forceinline__ u32 test_arcs(const Pull& look, i64 first, i64 last, VERTEX (&neighbour)[SIDE_BY_SIDE]) {
+#pragma unroll
+    for (u32 k = 0; k < SIDE_BY_SIDE; ++k) {
+        i64 place = first + k * WARP + lane_id();
+        neighbour[k] = place < last ? __ldg(&look.s.columns[place]) : NO_VERTEX;
+    }
+    return look.visited(neighbour);
+}
+
+// Read the rows of up to 32 waiting vertices.
+__device__ __forceinline__ void scan_rows(Pull& look) {
+    const Search& s = look.s;
+    u32 count = look.slow_held < WARP ? look.slow_held : WARP;
+    look.slow_held -= count;
+    __syncwarp();
+    bool active = lane_id() < count;
+    VERTEX vertex = active ? look.slow[look.slow_held + lane_id()] : VERTEX(0);
+    __syncwarp();
+    VERTEX predecessor = look.in_planes(vertex, active);
+    __syncwarp();
+    i64 at = active ? __ldg(&s.row_offsets[vertex]) + behind_planes(s) : 0;
+    i64 end = active ? __ldg(&s.row_offsets[u64(vertex) + 1]) : 0;
+    i64 stop = end - at < ALONE ? end : at + ALONE;
+    while (at < stop && predecessor == NO_VERTEX) {
+        VERTEX neighbour[TESTED];
+#pragma unroll
+        for (u32 k = 0; k < TESTED; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
+        predecessor = look.first_of(neighbour, look.visited(neighbour));
+        at += TESTED;
+    }
+    if (predecessor == NO_VERTEX && end - at >= WHOLE_BLOCK && look.put_off(vertex)) at = end;
+    __syncwarp();
+    u32 left = __ballot_sync(ALL_LANES, predecessor == NO_VERTEX && at < end);
+    while (left) {
+        u32 from = __ffs(left) - 1;
+        left &= left - 1;
+        i64 last = __shfl_sync(ALL_LANES, end, from);
+        VERTEX nearest = NO_VERTEX;
+        for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last && nearest == NO_VERTEX; i += SIDE_BY_SIDE * WARP) {
+            VERTEX neighbour[SIDE_BY_SIDE];
+            u32 seen = test_arcs(look, i, last, neighbour);
+#pragma unroll
+            for (u32 k = 0; k < SIDE_BY_SIDE; ++k) {
+                u32 hits = __ballot_sync(ALL_LANES, seen >> k & 1);
+                if (hits && nearest == NO_VERTEX) nearest = __shfl_sync(ALL_LANES, neighbour[k], __ffs(hits) - 1);
+            }
+        }
+        if (lane_id() == from) predecessor = nearest;
+    }
+    if (predecessor != NO_VERTEX) look.hit(vertex, predecessor);
+}
+
+// Read one row by the whole block: its arcs ascend, so the smallest that hits is among those read at the same time.
+__device__ __forceinline__ void scan_far(const Pull& look, VERTEX vertex, VERTEX* nearest) {
+    i64 end = look.s.row_offsets[u64(vertex) + 1], step = i64(blockDim.x) * SIDE_BY_SIDE;
+    for (i64 at = look.s.row_offsets[vertex] + behind_planes(look.s); at < end; at += step) {
+        VERTEX neighbour[SIDE_BY_SIDE];
+        VERTEX found = look.first_of(neighbour, test_arcs(look, at + i64(warp_id()) * WARP * SIDE_BY_SIDE, end, neighbour));
+        if (found != NO_VERTEX) atomicMin(nearest, found);
+        if (__syncthreads_or(found != NO_VERTEX)) return;
+    }
+}
