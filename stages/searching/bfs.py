@@ -95,6 +95,8 @@ def described_search(
 ) -> dict[str, Any]:
     """Say how a graph was searched: the fields of a measurement beside times, searches and notes."""
     backend = getattr(search, "backend", graph.backend)
+    # Ranks on GPUs place their own columns.
+    ranks = {"placement": search.placement} if hasattr(search, "placement") else {}
     return {
         "algorithm": "bfs",
         "strategy": search.strategy,
@@ -103,7 +105,7 @@ def described_search(
         "hardware": machine_name(machine, backend, parameters.threads),
         "prepare_milliseconds": search.prepare_milliseconds,
         "graph": graph.described(),
-        "asked": parameters.asked() | placement_record(graph) | encoded_record(graph),
+        "asked": parameters.asked() | placement_record(graph) | encoded_record(graph) | ranks,
     }
 
 
@@ -169,6 +171,14 @@ def prepare_search(
     return search, notes
 
 
+def _over_link(result: BFSResult) -> dict[str, Any]:
+    """Tell what was read out of host memory, by all GPUs together, and at what rate."""
+    if result.link_bytes is None:
+        return {}
+    rate = result.link_bytes / result.milliseconds / 1e6 if result.milliseconds else 0.0
+    return {"link_bytes": result.link_bytes, "link_gigabytes_per_second": rate}
+
+
 def timed(
     context: Context,
     graph: SearchedGraph,
@@ -195,7 +205,7 @@ def timed(
                 "milliseconds": result.milliseconds,
                 "map_back_milliseconds": back,
                 "batch": result.batch,
-                **({} if result.link_bytes is None else {"link_bytes": result.link_bytes}),
+                **_over_link(result),
                 **reached(graph, source, result, distance, predecessor),
                 **told_by_ranks(search),
             }

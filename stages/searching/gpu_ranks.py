@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stages.errors import StageError
 from stages.searching.graph import ON_CPU
 from stages.searching.partitioned import GangSearch
+from stages.searching.rank_placing import plan_loaded
 
 if TYPE_CHECKING:
     from kernels.bfs import BFSResult
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from stages.gang import RankContext
     from stages.searching.graph import SearchedGraph
     from stages.searching.partitioned import RankTask
+    from stages.searching.rank_placing import RankPlan
     from stages.stage import Extent
     from stages.traverse import TraverseParameters
 
@@ -42,8 +44,8 @@ def prepare_on_gpus(
 ) -> tuple[Any, list[str]]:
     """Make a partition ready for searches on GPUs; returns sentences on what could not be as asked, too.
 
-    Raises `StageError` for options that have no meaning there, and where one GPU would have to hold all ranks
-    and cannot.
+    Raises `StageError` for options that have no meaning there, and where columns do not fit as they are to be
+    placed, or what else a GPU has to hold does not.
     """
     from kernels.partition import storage
     from kernels.partition.cuda import prepare
@@ -57,18 +59,17 @@ def prepare_on_gpus(
         )
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
     ranks = graph.partition.ranks
-    if ranks > 1 and context.reserved >= ranks and graph.stored is not None:
-        return GpuGangSearch(context, graph, parameters, options), []
     told = storage(graph.partition)
     extent = Extent("Partition", graph.vertex_count, bytes=told["bytes"], normal_arcs=told["nn_arcs"])
-    wanted = device_bytes(extent, 1)
-    memory = context.machine.device_memory
-    if wanted > memory:
-        raise StageError(
-            f"all {ranks} ranks take about {wanted:,} bytes, and this GPU has {memory:,}",
-            hint=f"search with {ranks} GPUs, one for each rank, or with backend: cpu",
-        )
-    notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
+    gang = ranks > 1 and context.reserved >= ranks and graph.stored is not None
+    gpus = ranks if gang else 1
+    whole = device_bytes(extent, gpus)
+    plan = plan_loaded(parameters, context.machine, graph.partition, whole=whole, gpus=gpus)
+    notes = [] if plan.placement == "device" else [plan.described()]
+    if gang:
+        return GpuGangSearch(context, graph, parameters, options, plan=plan), notes
+    if ranks > 1:
+        notes.append(f"{ranks} GPUs were not there at once, so one holds all ranks")
     try:
         search = prepare(
             graph.partition,
@@ -76,10 +77,11 @@ def prepare_on_gpus(
             max_depth=parameters.max_depth,
             symmetric=graph.symmetric,
             options=options,
+            placing=plan.placing(ranks),
         )
     except ValueError as error:
         raise StageError(str(error)) from None
-    return RanksOnGpu(search), notes
+    return RanksOnGpu(search, plan), notes
 
 
 class RanksOnGpu:
@@ -87,8 +89,8 @@ class RanksOnGpu:
 
     backend = "cuda"
 
-    def __init__(self, search: CudaPartitionSearch) -> None:
-        self._search = search
+    def __init__(self, search: CudaPartitionSearch, plan: RankPlan) -> None:
+        self._search, self.placement = search, plan.placement
         self.strategy, self.reason = search.strategy, search.reason
         self.prepare_milliseconds = search.prepare_milliseconds
 
@@ -111,6 +113,10 @@ class GpuGangSearch(GangSearch):
 
     backend = "cuda"
     rank_backend = "cuda"
+
+    def __init__(self, *given: Any, plan: RankPlan) -> None:
+        super().__init__(*given, placing=plan.placing(1))
+        self.placement = plan.placement
 
 
 RESIDENT: dict[tuple[str, int], PeerRank] = {}
@@ -163,6 +169,7 @@ def _find_rank(gang: RankContext, task: RankTask) -> PeerRank:
             options=task.options,
             tree=task.tree,
             max_depth=task.max_depth,
+            placing=task.placing,
         )
     RESIDENT[key].join(gang)
     return RESIDENT[key]

@@ -51,6 +51,11 @@ def prepare_on_gpus(
     from kernels.striped.cuda.launch import parts_of
 
     assert graph.partition is not None
+    if parameters.placement not in ("auto", "device"):
+        raise StageError(
+            f"stripes lie on their GPUs; placement {parameters.placement} is for scheme delegates",
+            hint="leave placement out",
+        )
     try:
         parts_of(options)
     except ValueError as error:

@@ -14,6 +14,7 @@ from stages.searching.gpu_ranks import device_bytes
 from stages.searching.gpu_stripes import device_bytes as stripe_bytes
 from stages.searching.partitioned import LABEL_BYTES
 from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
+from stages.searching.rank_placing import plan_ranks
 from stages.searching.spreading import Spreading, plan_spreading
 from stages.searching.strategy import backend_of_search
 from stages.stage import Extent, Machine, Need
@@ -86,8 +87,9 @@ def estimate(
         twice = graph.bytes + min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
         host = _over_ranks(graph, bfs) + parts.after + (twice if gang else 0)
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
-        searched = stripe_bytes if graph.striped else device_bytes
-        on_device = (searched if bfs else component_bytes)(graph, gang) if on_gpus else 0
+        if on_gpus and bfs and not graph.striped:
+            return _over_gpus(parameters, graph, machine, Need(host, 0, outputs, gang=gang))
+        on_device = (stripe_bytes if bfs else component_bytes)(graph, gang) if on_gpus else 0
         return Need(host, on_device, outputs, gang=gang)
     try:
         plan = placing_of(parameters, graph, machine).plan
@@ -107,6 +109,19 @@ def estimate(
     return replace(
         need, host_bytes=host, gang=spreading.most, gang_least=spreading.least, each_host_bytes=each
     )
+
+
+def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, need: Need) -> Need:
+    """Complete the need of ranks on GPUs by their columns, wherever those lie."""
+    gpus = max(1, need.gang)
+    whole, columns = device_bytes(graph, gpus), min(graph.bytes, _width(graph.vertices) * graph.arcs) // gpus
+    try:
+        plan = plan_ranks(parameters, machine, base=whole - columns, columns=columns, gpus=gpus)
+    except DoesNotFit as error:
+        named = parameters.device_memory is not None or parameters.host_memory is not None
+        return replace(need, device_bytes=whole, refusal=f"{error}; {error.hint}" if named else None)
+    host = need.host_bytes + gpus * plan.host_bytes
+    return replace(need, host_bytes=host, device_bytes=plan.device_bytes)
 
 
 def spreading_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Spreading:

@@ -18,6 +18,7 @@ from stages.errors import StageError
 if TYPE_CHECKING:
     from kernels.bfs import BFSResult, Search
     from kernels.partition import SearchOptions
+    from kernels.partition.cuda.placing import Placing
     from kernels.partition.program import RankLabels
     from kernels.partition.rank_search import RankSearch
     from stages.artifacts import Partition
@@ -110,8 +111,9 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
 
     Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds; `mask_bytes` and
     `vertex_bytes`, sent by all; `normal`, the frontier's normal vertices, and `delegates`; `backward`, the
-    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors. Of stripes it
-    is `stripes`, as `stages.searching.striped.told_by_stripes` has them.
+    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors; `link_bytes`, where
+    columns were placed, were read out of host memory by each rank. Of stripes it is `stripes`, as
+    `stages.searching.striped.told_by_stripes` has them.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:
@@ -130,6 +132,8 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
     told["delegates"] = [level[0].delegates for level in levels]
     told["backward"] = [sorted({way for record in level for way in record.backward}) for level in levels]
     told["answer_bytes"] = sum(rank.answer_bytes for rank in labels)
+    if any(rank.link_bytes is not None for rank in labels):
+        told["link_bytes"] = [rank.link_bytes for rank in labels]
     return {"ranks": told}
 
 
@@ -150,6 +154,7 @@ class RankTask:
     threads: int
     sources: tuple[int, ...]
     backend: str = "cpu"
+    placing: Placing | None = None
 
 
 RESIDENT: dict[tuple[str, int], RankSearch] = {}
@@ -204,7 +209,13 @@ class GangSearch:
     rank_backend = "cpu"
 
     def __init__(
-        self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: SearchOptions
+        self,
+        context: Context,
+        graph: SearchedGraph,
+        parameters: TraverseParameters,
+        options: SearchOptions,
+        *,
+        placing: Placing | None = None,
     ) -> None:
         import time
 
@@ -235,6 +246,7 @@ class GangSearch:
                 threads=context.machine.threads,
                 sources=(),
                 backend=self.rank_backend,
+                placing=placing,
             )
             for rank in range(ranks)
         ]
@@ -269,7 +281,9 @@ class GangSearch:
         put_together(labels, distance, predecessor)
         self.labels = labels
         milliseconds = max(rank.milliseconds for rank in labels)
-        return BFSResult(source, distance, predecessor, milliseconds, directions_of(labels))
+        read = [rank.link_bytes for rank in labels if rank.link_bytes is not None]
+        link = sum(read) if read else None
+        return BFSResult(source, distance, predecessor, milliseconds, directions_of(labels), link_bytes=link)
 
     def close(self) -> None:
         """Let the workers forget the partition."""
