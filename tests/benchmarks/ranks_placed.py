@@ -1,0 +1,121 @@
+"""Checks and times partitioned searches whose columns lie in pinned host memory, whole or but for the hottest.
+
+    python -m tests.benchmarks.ranks_placed 22 24 --ranks 1 2 --kept 0 0.25 0.5 1 --sources 8
+
+Kronecker graphs (edge factor 16) are made on the first GPU and split on the host; ranks have a GPU each where
+there are as many. `--kept` are shares of each rank's columns that its GPU may keep: 0 is pinned, 1 all on the
+device. Distances of some sources are compared with those of the single-GPU default before anything is timed.
+GB/s are those of 32-byte sectors that warps asked for over the links, of all GPUs together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from typing import Any
+
+import cupy
+import numpy
+
+from kernels import csr
+from kernels.bfs import prepare as prepare_single
+from kernels.cuda.wake import wake
+from kernels.generate.rmat import rmat
+from kernels.partition import SearchOptions, partition, suggest_threshold
+from kernels.partition.cuda import prepare
+from kernels.partition.cuda.placing import Placing
+from kernels.partition.layout import SUBGRAPHS
+
+CHECKED = 3
+"""Sources whose distances are compared."""
+
+
+def say(*words: Any) -> None:
+    print(*words, flush=True)
+
+
+class Bench:
+    """One graph: its arrays on the host, sources, and what they reach."""
+
+    def __init__(self, scale: int, sources: int) -> None:
+        self.name = f"kron{scale}"
+        source, target = rmat(scale, 16, 1, backend="cuda")
+        graph = csr.build(source, target, 1 << scale)
+        del source, target
+        self.offsets, self.columns = graph.row_offsets.get(), graph.column_indices.get()
+        self.degrees = cupy.diff(graph.row_offsets)
+        with_arcs = cupy.flatnonzero(self.degrees).get()
+        self.sources = numpy.random.default_rng(7).choice(with_arcs, sources, replace=False).tolist()
+        single = prepare_single(graph.row_offsets, graph.column_indices, symmetric=True, output="distance")
+        self.expected = [cupy.array(single.run(source).distance) for source in self.sources[:CHECKED]]
+
+    def ranks(self, ranks: int, kept: list[float], options: dict[str, SearchOptions]) -> None:
+        threshold = suggest_threshold(self.offsets, self.columns, ranks)
+        whole = partition(self.offsets, self.columns, ranks=ranks, threshold=threshold)
+        columns = max(
+            sum(int(part.subgraph(name).column_indices.nbytes) for name in SUBGRAPHS) for part in whole.parts
+        )
+        devices = range(min(ranks, cupy.cuda.runtime.getDeviceCount()))
+        say(
+            f"{self.name} {ranks} ranks on {len(devices)} GPUs, threshold {threshold}: "
+            f"{columns / 1e6:.0f} MB of columns each"
+        )
+        for share in kept:
+            placement = "pinned" if share == 0 else "device" if share >= 1 else "split"
+            placing = Placing(placement, int(share * columns))
+            for name, choice in options.items():
+                began = time.perf_counter()
+                search = prepare(
+                    whole,
+                    devices=devices,
+                    output="distance",
+                    symmetric=True,
+                    options=choice,
+                    time_limit=10.0,
+                    placing=placing,
+                )
+                taken = time.perf_counter() - began
+                self.time(search, f"{placement} {share:g}, {name}, placed in {taken:.1f} s")
+                del search
+
+    def time(self, search: Any, what: str) -> None:
+        for source, expected in zip(self.sources, self.expected, strict=False):
+            assert bool((search.run(source).distance == expected).all()), f"{what}: differs from {source}"
+        milliseconds, rates, links, read = [], [], [], []
+        for source in self.sources:
+            wake()
+            found = search.run(source)
+            arcs = int(self.degrees[found.distance >= 0].sum())
+            if arcs <= 2:
+                continue
+            milliseconds.append(found.milliseconds)
+            rates.append(arcs / 2 / found.milliseconds / 1e6)
+            read.append(found.link_bytes)
+            links.append(found.link_bytes / found.milliseconds / 1e6)
+        say(
+            f"  {what}: {statistics.median(milliseconds):.3f} ms, G5 harmonic "
+            f"{statistics.harmonic_mean(rates):.1f}; {statistics.median(read) / 1e6:.1f} MB over the links, "
+            f"{statistics.median(links):.1f} GB/s"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("scales", type=int, nargs="+")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--kept", type=float, nargs="+", default=[0, 0.25, 0.5, 1])
+    parser.add_argument("--sources", type=int, default=8)
+    given = parser.parse_args()
+    options = {
+        "as chosen": SearchOptions(),
+        "forward alone": SearchOptions(direction_optimized=False),
+    }
+    for scale in given.scales:
+        bench = Bench(scale, given.sources)
+        for ranks in given.ranks:
+            bench.ranks(ranks, given.kept, options)
+
+
+if __name__ == "__main__":
+    main()
