@@ -1,122 +1,255 @@
 """Checks and times partitioned searches on the GPUs of one host, with each level's split, in one call.
 
     python -m tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 0 32 64 --sources 24
+    python -m tests.benchmarks.ranks 22 --ranks 1 2 --threshold 32 --transport peer nccl
 
 Kronecker graphs (edge factor 16) are made on the first GPU and split on the host. With more ranks than GPUs,
-a GPU holds several. Distances of some sources are compared with the single-GPU default's before anything is
-timed. G5 counts undirected edges of the searched component (Graph500). `--options` times direction
-optimisation and uniquify on and off; `--weak` adds a bit of scale for each doubling of the ranks.
+a GPU holds several, over peer memory; NCCL takes one rank of each GPU, and a process for each. Distances of
+some sources are compared with the single-GPU default's before anything is timed. G5 counts undirected edges
+of the searched component (Graph500). `--options` times direction optimisation, uniquify and, with NCCL, what
+else a rank that sends can do; `--weak` adds a bit of scale for each doubling of the ranks. Every step says
+when it begins; one that takes longer than `--step` seconds shows where it is, and after `--limit` seconds all
+ends.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import os
 import statistics
+import sys
+import threading
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import cupy
-import numpy
-
-from kernels import csr
-from kernels.bfs import prepare as prepare_single
-from kernels.cuda.wake import wake
-from kernels.generate.rmat import rmat
-from kernels.partition import SearchOptions, partition, storage, suggest_threshold
-from kernels.partition.cuda import prepare
+BEGAN = time.perf_counter()
 
 CHECKED = 3
 """Sources whose distances are compared."""
 
+_step = 60.0
+
 
 def say(*words: Any) -> None:
-    print(*words, flush=True)
+    """Print with the time, and expect the next line within the time of a step."""
+    print(f"[{time.perf_counter() - BEGAN:6.1f} s]", *words, flush=True)
+    faulthandler.dump_traceback_later(_step, repeat=True)
+
+
+def end_by(limit: float) -> None:
+    """End the process when the time is over, wherever it is; its children end with the hub."""
+
+    def end() -> None:
+        print(f"not done within {limit:g} s", flush=True)
+        faulthandler.dump_traceback()
+        os._exit(1)
+
+    timer = threading.Timer(limit, end)
+    timer.daemon = True
+    timer.start()
 
 
 class Bench:
     """One graph: its arrays on the host, sources, and what the single-GPU default takes."""
 
     def __init__(self, scale: int, sources: int) -> None:
+        import cupy
+        import numpy
+
+        from kernels import csr
+        from kernels.bfs import prepare as prepare_single
+        from kernels.generate.rmat import rmat
+
         self.scale = scale
+        say(f"kron{scale}: making edges")
         source, target = rmat(scale, 16, 1, backend="cuda")
+        cupy.cuda.Device().synchronize()
+        say("sorting arcs")
         graph = csr.build(source, target, 1 << scale)
         del source, target
+        cupy.cuda.Device().synchronize()
+        say(f"{len(graph.column_indices)} arcs; copying them to the host")
         self.offsets, self.columns = graph.row_offsets.get(), graph.column_indices.get()
         self.degrees = cupy.diff(graph.row_offsets)
         with_arcs = cupy.flatnonzero(self.degrees).get()
         self.sources = numpy.random.default_rng(7).choice(with_arcs, sources, replace=False).tolist()
+        say("preparing the single-GPU default")
         single = prepare_single(graph.row_offsets, graph.column_indices, symmetric=True, output="distance")
+        say(f"compiling {single.strategy}, and searching for what is expected")
         self.expected = [cupy.array(single.run(source).distance) for source in self.sources[:CHECKED]]
+        self.arcs: list[int] = []
         self.single = self.time(single)
         self.report(f"single GPU, {single.strategy}", self.single)
 
-    def time(self, search: Any) -> list[tuple[float, int]]:
-        """Milliseconds and arcs of the component, for each source."""
+    def time(self, search: Any) -> list[float]:
+        """Milliseconds for each source; the first time, the arcs of its component are counted too."""
+        from kernels.cuda.wake import wake
+
         taken = []
-        for source in self.sources:
+        for place, source in enumerate(self.sources):
             wake()
             found = search.run(source)
-            taken.append((found.milliseconds, int(self.degrees[found.distance >= 0].sum())))
+            taken.append(found.milliseconds)
+            if place >= len(self.arcs):
+                self.arcs.append(int(self.degrees[found.distance >= 0].sum()))
         return taken
 
-    def report(self, what: str, taken: list[tuple[float, int]], rest: str = "") -> float:
-        rates = [arcs / 2 / milliseconds / 1e6 for milliseconds, arcs in taken if arcs > 2]
-        median = statistics.median(milliseconds for milliseconds, _ in taken)
+    def report(self, what: str, taken: Sequence[float]) -> float:
+        rates = [arcs / 2 / each / 1e6 for each, arcs in zip(taken, self.arcs, strict=True) if arcs > 2]
         harmonic, geometric = statistics.harmonic_mean(rates), statistics.geometric_mean(rates)
+        median = statistics.median(taken)
+        rest = ""
+        if hasattr(self, "single"):
+            rest = f", {statistics.median(self.single) / median:.0%} of the single-GPU rate"
         say(
-            f"kron{self.scale} {what}: {median:.3f} ms, "
-            f"G5 harmonic {harmonic:.0f}, geometric {geometric:.0f} {rest}"
+            f"kron{self.scale} {what}: {median:.3f} ms, G5 harmonic {harmonic:.0f}, "
+            f"geometric {geometric:.0f}{rest}"
         )
         return median
 
-    def ranks(self, ranks: int, threshold: int | None, options: dict[str, SearchOptions]) -> None:
-        """Time one partition with each set of options."""
-        chosen = suggest_threshold(self.offsets, self.columns, ranks) if threshold is None else threshold
-        began = time.perf_counter()
-        whole = partition(self.offsets, self.columns, ranks=ranks, threshold=chosen)
-        split = time.perf_counter() - began
+    def ranks(
+        self,
+        ranks: int,
+        threshold: int | None,
+        options: Mapping[str, Any],
+        *,
+        transports: Sequence[str],
+        limit: float,
+    ) -> None:
+        """Time one partition over each transport with each set of options."""
+        import cupy
+
+        from kernels.partition import partition, storage, suggest_threshold
+
+        if threshold is None:
+            say(f"choosing a threshold for {ranks} ranks")
+            threshold = suggest_threshold(self.offsets, self.columns, ranks)
+        say(f"splitting over {ranks} ranks at threshold {threshold}")
+        whole = partition(self.offsets, self.columns, ranks=ranks, threshold=threshold)
         told = storage(whole)
-        devices = range(min(ranks, cupy.cuda.runtime.getDeviceCount()))
+        here = cupy.cuda.runtime.getDeviceCount()
         say(
-            f"kron{self.scale} {ranks} ranks on {len(devices)} GPUs, threshold {chosen}: "
+            f"kron{self.scale} {ranks} ranks, {here} GPUs, threshold {threshold}: "
             f"{told['delegates']} delegates, nn {told['nn_share']:.1%}, "
-            f"{told['of_edge_list']:.2f} of the edge list, "
-            f"imbalance {told['imbalance']:.3f}, split in {split:.1f} s"
+            f"{told['of_edge_list']:.2f} of the edge list, imbalance {told['imbalance']:.3f}"
         )
+        levels: dict[str, dict[str, list[str]]] = {}
+        if "peer" in transports:
+            levels["peer"] = self.over_peers(whole, {n: o for n, o in options.items() if not sends(o)})
+        if "nccl" in transports and ranks > here:
+            say(f"nccl takes one rank of each GPU, and {ranks} ranks have {here}: left out")
+        elif "nccl" in transports:
+            fitting = {n: o for n, o in options.items() if not o.groups or (ranks > 1 and ranks % o.groups ==
+            0)} levels["nccl"] = self.over_nccl(whole, fitting, limit)
+        for name in options:
+            told_by = [(way, found[name]) for way, found in levels.items() if name in found]
+            most = max((len(lines) for _, lines in told_by), default=0)
+            for level in range(most):
+                for way, lines in told_by:
+                    if level < len(lines):
+                        print(f"    {name}, level {level}, {way}: {lines[level]}", flush=True)
+
+    def over_peers(self, whole: Any, options: Mapping[str, Any]) -> dict[str, list[str]]:
+        import cupy
+
+        from kernels.partition.cuda import prepare
+
+        devices = range(min(whole.ranks, cupy.cuda.runtime.getDeviceCount()))
+        lines = {}
         for name, choice in options.items():
+            say(f"peer, {name}: preparing")
             search = prepare(
                 whole, devices=devices, output="distance", symmetric=True, options=choice, time_limit=5.0
             )
+            say(f"peer, {name}: compiling and checking")
             for source, expected in zip(self.sources, self.expected, strict=False):
-                assert bool((search.run(source).distance == expected).all()), (
-                    f"distances differ from {source}"
-                )
-            median = self.report(f"  {name}", self.time(search))
-            single = statistics.median(milliseconds for milliseconds, _ in self.single)
-            say(f"    {single / median:.0%} of the single-GPU rate; levels of the last source:")
-            for place, levels in enumerate(search.levels):
-                for level in levels:
-                    say(
-                        f"    GPU {place} {level.backward} {level.normal}+{level.delegates}: "
-                        f"visit {level.visit:.1f} wait {level.wait:.1f} "
-                        f"settle {level.settle:.1f} wait {level.settle_wait:.1f} us"
-                    )
+                if not bool((search.run(source).distance == expected).all()):
+                    raise SystemExit(f"peer, {name}: distances differ from {source}")
+            self.report(f"peer, {name}", self.time(search))
+            lines[name] = [
+                f"{level[0].normal}+{level[0].delegates} {level[0].backward[0]}: "
+                f"visit {max(d.visit for d in level):.1f}, wait {min(d.wait for d in level):.1f}, "
+                f"masks, arrivals, labels {max(d.settle for d in level):.1f}, "
+                f"wait {min(d.settle_wait for d in level):.1f} us"
+                for level in zip(*search.levels, strict=True)
+            ]
             del search
+        return lines
+
+    def over_nccl(self, whole: Any, options: Mapping[str, Any], limit: float) -> dict[str, list[str]]:
+        import numpy
+
+        from tests.benchmarks.nccl_ranks import search
+
+        say(f"nccl: {whole.ranks} processes start, compile, connect and search")
+        try:
+            answers = search(whole, options, self.sources, checked=CHECKED, limit=limit)
+        except RuntimeError as error:
+            say(f"nccl: {error}")
+            return {}
+        lines = {}
+        for name in options:
+            found = [answer[name] for answer in answers]
+            for place, expected in enumerate(self.expected):
+                distance = numpy.empty(whole.vertex_count, numpy.int32)
+                for rank, each in enumerate(found):
+                    distance[rank :: whole.ranks] = each.distances[place]
+                if not numpy.array_equal(distance, expected.get()):
+                    raise SystemExit(f"nccl, {name}: distances differ from {self.sources[place]}")
+            times = zip(*(each.milliseconds for each in found), strict=True)
+            slowest = [max(each) for each in times]
+            self.report(f"nccl, {name} (prepared in {found[0].prepared:.1f} s)", slowest)
+            lines[name] = [
+                f"{sum(r.normal for r in level)}+{level[0].delegates} {level[0].backward}: "
+                f"visit {1e3 * max(r.visit_milliseconds for r in level):.1f}, "
+                f"reduction {1e3 * max(r.reduce_milliseconds for r in level):.1f}, "
+                f"exchange {1e3 * max(r.exchange_milliseconds for r in level):.1f} us; "
+                f"{sum(r.mask_bytes for r in level)} + {sum(r.vertex_bytes for r in level)} bytes sent"
+                for level in zip(*(each.levels for each in found), strict=True)
+            ]
+        return lines
+
+
+def sends(options: Any) -> bool:
+    """Tell whether options differ in what ranks send alone."""
+    return bool(options.groups or options.reduction == "blocking" or not options.changed_only)
+
+
+def choices(everything: bool) -> dict[str, Any]:
+    """Sets of options by name."""
+    from kernels.partition import SearchOptions
+
+    found = {"as chosen": SearchOptions()}
+    if everything:
+        found["no direction optimisation"] = SearchOptions(direction_optimized=False)
+        found["uniquify"] = SearchOptions(uniquify=True)
+        found["blocking reduction"] = SearchOptions(reduction="blocking")
+        found["whole masks"] = SearchOptions(changed_only=False)
+        found["two groups"] = SearchOptions(groups=2)
+        found["two groups, local all-to-all"] = SearchOptions(groups=2, local_all_to_all=True)
+    return found
 
 
 def main() -> None:
+    global _step
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("scales", type=int, nargs="+")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1])
     parser.add_argument("--threshold", type=int, nargs="*", default=[], help="default: the model's")
     parser.add_argument("--sources", type=int, default=24)
+    parser.add_argument("--transport", nargs="+", choices=("peer", "nccl"), default=["peer"])
     parser.add_argument("--options", action="store_true")
     parser.add_argument("--weak", action="store_true")
+    parser.add_argument("--step", type=float, default=60.0, help="seconds until a step shows where it is")
+    parser.add_argument("--limit", type=float, default=540.0, help="seconds for everything")
     given = parser.parse_args()
-    options = {"as chosen": SearchOptions()}
-    if given.options:
-        options["no direction optimisation"] = SearchOptions(direction_optimized=False)
-        options["uniquify"] = SearchOptions(uniquify=True)
+    _step = given.step
+    faulthandler.enable(file=sys.stderr)
+    end_by(given.limit)
+    say("importing")
+    options = choices(given.options)
     for scale in given.scales:
         benches: dict[int, Bench] = {}
         for ranks in given.ranks:
@@ -124,7 +257,12 @@ def main() -> None:
             if grown not in benches:
                 benches = {grown: Bench(grown, given.sources)}
             for threshold in given.threshold or [None]:
-                benches[grown].ranks(ranks, threshold, options)
+                benches[grown].ranks(
+                    ranks, threshold, options, transports=given.transport, limit=given.limit / 2
+                )
+    faulthandler.cancel_dump_traceback_later()
+    say("done")
+    faulthandler.cancel_dump_traceback_later()
 
 
 if __name__ == "__main__":
