@@ -1,4 +1,4 @@
-"""Checks and times partitioned searches whose columns lie in pinned host memory, whole or but for the hottest.
+"""Checks and times partitioned searches whose columns lie in pinned host memory, but for the hottest.
 
     python -m tests.benchmarks.ranks_placed 22 24 --ranks 1 2 --kept 0 0.25 0.5 1 --sources 8
 
