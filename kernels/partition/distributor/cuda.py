@@ -1,0 +1,356 @@
+"""A rank's side of the distributor on the current GPU, with CuPy arrays; the kernels are `distributor.cu`.
+
+At its height it holds the rank's arcs twice, 16 bytes for each arc that is sorted at once, and 24 bytes for
+each own vertex; while degrees are counted 2 bytes for each vertex of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.csr.cuda import sorted_rows
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.index import index_dtype
+from kernels.partition.census import LARGEST
+from kernels.partition.distribute import check_ranks
+from kernels.partition.distributor.program import SORT_ARCS
+from kernels.partition.distributor.source import EdgeSource
+from kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
+
+MOST_RANKS = 1024
+"""In `distributor.cu` too: what a block counts in shared memory."""
+
+NN, ND, HALF = 0, 1, 2
+"""Kinds of arcs in `distributor.cu`."""
+
+
+class Kernels:
+    """The kernels for a dtype of columns, launched over items with blocks of one size."""
+
+    def __init__(self, dtype: Any, block: int) -> None:
+        self._module = load("kernels/partition/distributor/distributor.cu", VERTEX=vertex_macro(numpy.dtype(dtype)))
+        self._block = block
+
+    def run(self, name: str, items: int, *arguments: Any) -> None:
+        """Launch a kernel for so many items, at least one."""
+        if items:
+            grid = blocks_for(items, self._block, most=1 << 14)
+            self._module.get_function(name)((grid,), (self._block,), arguments)
+
+
+class RowsOnDevice:
+    """Rows that are counted, filled in any order and sorted in ranges; `offsets` int64 (rows + 1,)."""
+
+    def __init__(self, rows: int, dtype: Any, *, sort_arcs: int, block: int) -> None:
+        import cupy
+
+        self._kernels = Kernels(dtype, block)
+        self._sort_arcs, self._block = sort_arcs, block
+        self._rows, self._dtype = rows, numpy.dtype(dtype)
+        self.offsets = cupy.zeros(rows + 1, numpy.int64)
+        self.columns = cupy.empty(0, dtype)
+        self._cursors = cupy.empty(0, numpy.int64)
+
+    def count(self, rows: Any) -> None:
+        """Count arcs of rows, uint32."""
+        self._kernels.run("count_rows", len(rows), rows, numpy.uint64(len(rows)), self.offsets[1:])
+
+    def begin(self) -> None:
+        """Make room for what was counted."""
+        import cupy
+
+        cupy.cumsum(self.offsets, out=self.offsets)
+        self._cursors = self.offsets[:-1].copy()
+        self.columns = cupy.empty(int(self.offsets[-1]), self._dtype)
+
+    def place(self, rows: Any, columns: Any) -> None:
+        """Put arcs into their rows."""
+        count = numpy.uint64(len(rows))
+        self._kernels.run("place_arcs", len(rows), rows, columns, count, self._cursors, self.columns)
+
+    def sort(self, bits: int, *, keep_duplicates: bool) -> None:
+        """Sort every row, whose columns have at most `bits` bits; what remains moves together."""
+        import cupy
+
+        self._cursors = cupy.empty(0, numpy.int64)
+        lengths = cupy.zeros(self._rows + 1, numpy.int64)
+        end = 0
+        for first, last, begin, stop in self.ranges():
+            rows = last - first
+            if (rows - 1).bit_length() + bits > 64:
+                raise ValueError(f"{rows} rows with columns of {bits} bits do not fit 64-bit keys")
+            keys = cupy.empty(stop - begin, numpy.uint64)
+            span = numpy.uint64(first), numpy.uint64(rows), numpy.uint32(bits)
+            self._kernels.run("pack_rows", stop - begin, self.offsets, self.columns, *span, keys)
+            found = sorted_rows(
+                keys, rows, bits, self._dtype, keep_duplicates=keep_duplicates, block=self._block
+            )
+            del keys
+            # What is kept ends before the next range begins.
+            kept = found.column_indices
+            self.columns[end : end + len(kept)] = kept
+            lengths[first + 1 : last + 1] = found.row_offsets[1:] - found.row_offsets[:-1]
+            end += len(kept)
+        cupy.cumsum(lengths, out=lengths)
+        self.offsets = lengths
+        self.columns = self.columns[:end]
+
+    def ranges(self) -> Iterator[tuple[int, int, int, int]]:
+        """Cut the rows into ranges as they are sorted."""
+        return ranges_of(self.offsets, self._sort_arcs)
+
+
+def ranges_of(offsets: Any, most: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut rows that have arcs into ranges of at most `most` rows, and arcs but for the last row.
+
+    Yields first row, the one after the last, and the same of the arcs.
+    """
+    import cupy
+
+    row, begin = 0, 0
+    count, total = len(offsets) - 1, int(offsets[-1])
+    while begin < total:
+        goal = cupy.asarray(numpy.array([begin + most], numpy.int64))
+        fits = int(cupy.searchsorted(offsets, goal, side="right")[0]) - 1
+        last = min(count, row + most, max(row + 1, fits))
+        stop = int(offsets[last])
+        if stop > begin:
+            yield row, last, begin, stop
+        row, begin = last, stop
+
+
+def _offsets(lengths: Any) -> Any:
+    import cupy
+
+    offsets = cupy.zeros(len(lengths) + 1, numpy.int64)
+    cupy.cumsum(lengths, out=offsets[1:])
+    return _narrow(offsets)
+
+
+def _narrow(offsets: Any) -> Any:
+    return offsets.astype(numpy.uint32) if int(offsets[-1]) < 1 << 32 else offsets
+
+
+class RankBuilder:
+    """Rank `rank` of `ranks` on the current device (`kernels.partition.distributor.program.Builder`).
+
+    Parameters
+    ----------
+    sort_arcs : arcs that are sorted at once.
+    block : threads of a block.
+
+    Raises ValueError as the CPU's does, and for more than `MOST_RANKS` ranks.
+
+    """
+
+    def __init__(
+        self, source: EdgeSource, ranks: int, rank: int, *, sort_arcs: int = SORT_ARCS, block: int = 256
+    ) -> None:
+        import cupy
+
+        self.source, self.ranks, self.rank = source, ranks, rank
+        self._n = source.vertices
+        check_ranks(self._n, ranks)
+        if ranks > MOST_RANKS:
+            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} deal arcs")
+        self._dtype = index_dtype(self._n)
+        self._local = local_count(self._n, ranks, rank)
+        self._sizes = {"sort_arcs": sort_arcs, "block": block}
+        self._kernels = Kernels(self._dtype, block)
+        self._rows = RowsOnDevice(self._local, self._dtype, **self._sizes)
+        self._all_degrees = cupy.empty(0, numpy.uint16)
+        self._delegates = cupy.empty(0, self._dtype)
+        self._index: tuple[Any, ...] = ()
+
+    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+        """Make edges, and their arcs by owner: local rows uint32, and columns."""
+        import cupy
+
+        source, target = self.source.make(first, count, "cuda")
+        edges, ranks = numpy.uint64(count), numpy.uint32(self.ranks)
+        counts = cupy.zeros(self.ranks, numpy.uint64)
+        self._kernels.run("count_owners", count, source, target, edges, ranks, counts)
+        starts = numpy.zeros(self.ranks + 1, numpy.int64)
+        numpy.cumsum(counts.get(), out=starts[1:], dtype=numpy.int64)
+        rows = cupy.empty(int(starts[-1]), numpy.uint32)
+        columns = cupy.empty(len(rows) if with_columns else 0, self._dtype)
+        places = cupy.asarray(starts[:-1].astype(numpy.uint64))
+        asked = ranks, numpy.uint32(with_columns)
+        self._kernels.run("deal_arcs", count, source, target, edges, *asked, places, rows, columns)
+        cuts = [slice(int(starts[rank]), int(starts[rank + 1])) for rank in range(self.ranks)]
+        return [(rows[cut], columns[cut]) if with_columns else (rows[cut],) for cut in cuts]
+
+    def count(self, rows: Any) -> None:
+        """Count arcs of local rows."""
+        self._rows.count(rows)
+
+    def close_counts(self) -> None:
+        """Make room for what was counted."""
+        self._rows.begin()
+
+    def place(self, rows: Any, columns: Any) -> None:
+        """Put arcs, all of which were counted, into their rows."""
+        self._rows.place(rows, columns)
+
+    def close_rows(self) -> None:
+        """Sort the rows and drop duplicates."""
+        self._rows.sort(max(1, (self._n - 1).bit_length()), keep_duplicates=False)
+
+    def _degrees(self) -> Any:
+        return self._rows.offsets[1:] - self._rows.offsets[:-1]
+
+    def capped_degrees(self) -> Any:
+        """Give the degrees of the own vertices as the census takes them."""
+        import cupy
+
+        return cupy.minimum(self._degrees(), LARGEST).astype(numpy.uint16)
+
+    def learn_degrees(self, rank: int, first: int, degrees: Any) -> None:
+        """Take in capped degrees of a rank's vertices from its local index `first` on."""
+        import cupy
+
+        if not len(self._all_degrees):
+            self._all_degrees = cupy.empty(self._n, numpy.uint16)
+        self._all_degrees[rank + first * self.ranks :: self.ranks][: len(degrees)] = degrees
+
+    def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Count own vertices by degree and own arcs by either end; forget all degrees."""
+        import cupy
+
+        of_degree = cupy.bincount(self.capped_degrees().astype(numpy.int32), minlength=LARGEST + 1)
+        ends = cupy.zeros((2, LARGEST + 1), numpy.int64)
+        here = numpy.uint32(self.rank), numpy.uint32(self.ranks), self._all_degrees
+        for first, last, begin, stop in self._rows.ranges():
+            span = numpy.uint64(first), numpy.uint64(last - first)
+            matrix = self._rows.offsets, self._rows.columns
+            self._kernels.run("count_ends", stop - begin, *matrix, *span, *here, ends[0], ends[1])
+        self._all_degrees = cupy.empty(0, numpy.uint16)
+        busier, quieter = ends.get()
+        return of_degree.get().astype(numpy.int64), busier, quieter
+
+    def busy_vertices(self, threshold: int) -> tuple[Any, Any]:
+        """Give own vertices with more arcs than that, and their degrees, int64 each."""
+        import cupy
+
+        degrees = self._degrees()
+        rows = cupy.flatnonzero(degrees > threshold)
+        return rows * self.ranks + self.rank, degrees[rows]
+
+    def together(self, pieces: Sequence[Any]) -> Any:
+        """Join arrays."""
+        import cupy
+
+        return cupy.concatenate(pieces)
+
+    def learn_delegates(self, vertices: Any, degrees: Any) -> None:
+        """Take in all delegates, in any order."""
+        import cupy
+
+        order = cupy.argsort(vertices)
+        vertices = vertices[order]
+        words = max(1, -(-self._n // 64))
+        flags = cupy.zeros(64 * words, numpy.uint8)
+        flags[vertices] = 1
+        bits = cupy.packbits(flags, bitorder="little").view(numpy.uint64)
+        del flags
+        begins = cupy.arange(words, dtype=numpy.int64) * 64
+        before = cupy.searchsorted(vertices, begins).astype(numpy.uint32)
+        self._index = bits, before, degrees[order]
+        self._delegates = vertices.astype(self._dtype)
+
+    def split(self) -> tuple[RankGraph, Any]:
+        """Make the subgraphs, and give them with the delegates."""
+        import cupy
+
+        lengths = [cupy.zeros(self._local, numpy.int64) for _ in (NN, ND)]
+        pieces: list[list[Any]] = [[cupy.empty(0, self._dtype)], [cupy.empty(0, numpy.uint32)]]
+        tails, heads = ([cupy.empty(0, numpy.uint32)] for _ in range(2))
+        for first, last, begin, stop in self._rows.ranges():
+            kinds, values, rows = self._classified(first, last, stop - begin)
+            ends = self._rows.offsets[first : last + 1] - begin
+            for kind in (NN, ND):
+                chosen = kinds == kind
+                upto = cupy.zeros(stop - begin + 1, numpy.int64)
+                cupy.cumsum(chosen, out=upto[1:])
+                upto = upto[ends]
+                lengths[kind][first:last] = upto[1:] - upto[:-1]
+                pieces[kind].append(values[chosen].astype(pieces[kind][0].dtype))
+            chosen = kinds == HALF
+            tails.append(rows[chosen])
+            heads.append(values[chosen].astype(numpy.uint32))
+        self._rows = RowsOnDevice(0, self._dtype, **self._sizes)
+        self._index = ()
+        nn, nd = (Subgraph(_offsets(lengths[kind]), _joined(pieces[kind])) for kind in (NN, ND))
+        dn = self._turned(lengths[ND], nd.column_indices)
+        dd = self._both_ways(_joined(tails), _joined(heads))
+        part = RankGraph(
+            rank=self.rank,
+            nn=nn,
+            nd=nd,
+            dn=dn,
+            dd=dd,
+            nd_source_list=cupy.flatnonzero(lengths[ND]).astype(numpy.uint32),
+            dn_source_mask=_source_mask(dn),
+            dd_source_mask=_source_mask(dd),
+        )
+        return part, self._delegates
+
+    def _classified(self, first: int, last: int, arcs: int) -> tuple[Any, Any, Any]:
+        import cupy
+
+        kinds, rows = cupy.empty(arcs, numpy.uint8), cupy.empty(arcs, numpy.uint32)
+        values = cupy.empty(arcs, self._dtype)
+        span = numpy.uint64(first), numpy.uint64(last - first)
+        here = numpy.uint32(self.rank), numpy.uint32(self.ranks)
+        matrix = self._rows.offsets, self._rows.columns
+        self._kernels.run("classify", arcs, *matrix, *span, *here, *self._index, kinds, values, rows)
+        return kinds, values, rows
+
+    def _turned(self, lengths: Any, columns: Any) -> Subgraph:
+        """Turn nd around: dn has a row for each delegate, and local vertices in it."""
+        import cupy
+
+        turned = RowsOnDevice(len(self._delegates), numpy.uint32, **self._sizes)
+        turned.count(columns)
+        turned.begin()
+        offsets = cupy.zeros(self._local + 1, numpy.int64)
+        cupy.cumsum(lengths, out=offsets[1:])
+        for first, last, begin, stop in ranges_of(offsets, self._sizes["sort_arcs"]):
+            rows = cupy.empty(stop - begin, numpy.uint32)
+            span = numpy.uint64(first), numpy.uint64(last - first)
+            self._kernels.run("name_rows", stop - begin, offsets, *span, rows)
+            turned.place(columns[begin:stop], rows)
+        turned.sort(max(1, (self._local - 1).bit_length()), keep_duplicates=True)
+        return Subgraph(_narrow(turned.offsets), turned.columns)
+
+    def _both_ways(self, tails: Any, heads: Any) -> Subgraph:
+        both = RowsOnDevice(len(self._delegates), numpy.uint32, **self._sizes)
+        for ends in (tails, heads):
+            both.count(ends)
+        both.begin()
+        both.place(tails, heads)
+        both.place(heads, tails)
+        both.sort(max(1, (len(self._delegates) - 1).bit_length()), keep_duplicates=True)
+        return Subgraph(_narrow(both.offsets), both.columns)
+
+
+def _joined(pieces: list[Any]) -> Any:
+    """Join arrays, and let go of them."""
+    import cupy
+
+    whole = cupy.concatenate(pieces)
+    pieces.clear()
+    return whole
+
+
+def _source_mask(rows: Subgraph) -> Any:
+    import cupy
+
+    filled = rows.row_offsets[1:] != rows.row_offsets[:-1]
+    padded = cupy.zeros(64 * mask_words(len(filled)), numpy.bool_)
+    padded[: len(filled)] = filled
+    return cupy.packbits(padded, bitorder="little").view(numpy.uint64)
