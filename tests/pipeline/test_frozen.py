@@ -1,0 +1,597 @@
+"""Frozen plans: the answer in full or the same answer sooner, whatever changes in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.executor.machine import decide
+from pipeline.executor.options import RunOptions
+from pipeline.frozen import surroundings
+from pipeline.frozen.finding import find_all
+from pipeline.frozen.running import run_frozen
+from pipeline.frozen.witness import witnessed
+from pipeline.store import Cache
+from tests.pipeline.frozen_bench import FrozenBench
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        bench = FrozenBench(tmp_path_factory.mktemp("filled"), patch)
+        bench.fill()
+    shutil.rmtree(bench.root / "digests")  # of this folder's input
+    return bench.root
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filled: Path) -> FrozenBench:
+    return FrozenBench(tmp_path, monkeypatch, filled)
+
+
+@pytest.fixture
+def frozen(bench: FrozenBench) -> FrozenBench:
+    bench.plan()
+    # Only now was no file digested that might have changed while it was read.
+    assert not (bench.root / "frozen").exists()
+    bench.plan()
+    assert len(list((bench.root / "frozen").iterdir())) == 1
+    return bench
+
+
+def test_a_plan_is_told_from_what_was_frozen_word_for_word(frozen: FrozenBench) -> None:
+    code, out, err = frozen.plan()
+    assert (code, err) == (0, "")
+    assert frozen.was_frozen()
+    assert "10 stage runs: 9 cached, 1 not needed" in out
+    assert frozen.was_frozen("--json")
+    told = json.loads(frozen.plan("--json")[1])
+    assert {each["state"] for each in told["stages"]} == {"cached", "not needed"}
+
+
+def without_times(lines: str) -> list[dict[str, Any]]:
+    events = [json.loads(line) for line in lines.splitlines()]
+    return [
+        {name: value for name, value in event.items() if name not in ("time", "run", "folder", "report")}
+        | ({"seconds": 0} if event["event"] == "run_finished" else {})
+        for event in events
+    ]
+
+
+def test_a_run_is_told_and_recorded_as_one_in_full(bench: FrozenBench) -> None:
+    for _ in range(2):
+        assert bench.gravel("run", "--json")[0] == 0
+    before = bench.planned
+    first = bench.gravel("run", "--json")
+    assert bench.planned == before
+    bench.may_thaw = False
+    second = bench.gravel("run", "--json")
+    assert bench.planned == before + 1
+    assert first[0] == second[0] == 0
+    assert first[2] == second[2] == ""
+    assert without_times(first[1]) == without_times(second[1])
+    assert (
+        first[1].splitlines()[-1].rpartition('"report"')[2]
+        == second[1].splitlines()[-1].rpartition('"report"')[2]
+    )
+    frozen, full = bench.records()[-2:]
+    for record in (frozen, full):
+        for name in ("run", "started", "ended", "seconds"):
+            assert record.pop(name) is not None
+    assert frozen == full
+    assert list(frozen) == list(full)
+    assert frozen["state"] == "done"
+    assert len(frozen["recipes"]) == 10
+    assert not list((bench.root / "leases").iterdir())
+
+
+def test_plain_and_quiet_output_of_a_run(bench: FrozenBench) -> None:
+    for _ in range(2):
+        bench.gravel("run")
+    before = bench.planned
+    code, out, err = bench.gravel("run")
+    assert (code, out) == (0, "")
+    lines = [line.partition(" ")[2] for line in err.splitlines()]
+    assert lines[0].startswith("run ")
+    assert lines[0].endswith("of outer: 10 stage runs")
+    assert "bfs[method=degree]: cached" in lines
+    assert lines[-2].endswith("s: 9 cached")
+    assert lines[-1].startswith("report: ")
+    assert bench.gravel("run", "-q") == (0, "", "")
+    assert bench.planned == before
+
+
+Edit = Callable[[FrozenBench], None]
+
+
+def rewrite(name: str, old: str, new: str) -> Edit:
+    def edit(bench: FrozenBench) -> None:
+        path = bench.folder / name
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+
+    return edit
+
+
+def touch(bench: FrozenBench) -> None:
+    bench.age(bench.folder / "edges.txt", 5)
+
+
+def other_edges(bench: FrozenBench) -> None:
+    bench.write_edges("1 2\n2 14\n")
+
+
+def edges_elsewhere(bench: FrozenBench) -> None:
+    """The same path leads to another file of the same size and age."""
+    other = bench.folder / "other.txt"
+    (bench.folder / "edges.txt").rename(other)
+    (bench.folder / "edges.txt").symlink_to(other)
+
+
+def gone(pattern: str) -> Edit:
+    def edit(bench: FrozenBench) -> None:
+        path = sorted(bench.root.glob(pattern))[0]
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    return edit
+
+
+def damaged(pattern: str) -> Edit:
+    def edit(bench: FrozenBench) -> None:
+        path = sorted(bench.root.glob(pattern))[0]
+        text = path.read_bytes()
+        path.write_bytes(text[:20] + bytes([text[20] ^ 1]) + text[21:])
+
+    return edit
+
+
+def shorter(bench: FrozenBench) -> None:
+    path = sorted(bench.root.glob("data/*/zarr.json"))[0]
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def other_answer(bench: FrozenBench) -> None:
+    """Another run computed a measurement again, and its times are others."""
+    cache = Cache(bench.root)
+    name = sorted(bench.root.glob("recipes/*.json"))[0].stem
+    record = cache.recall(name)
+    assert record is not None
+    from pipeline.recipe import Recipe
+    from tests.pipeline.frozen_bench import stand_in
+
+    with cache.writer() as writer:
+        ids = [
+            writer.publish(stand_in("Report", f"again {place}")).id for place in range(len(record.outputs))
+        ]
+    cache.remember(Recipe(name, record.parts), ids, record.provenance)
+
+
+def newer(bench: FrozenBench) -> None:
+    """A record that a newer gravel wrote is an error, and no reason to compute."""
+    from pipeline.store.records import seal, unseal
+
+    path = sorted(bench.root.glob("recipes/*.json"))[0]
+    body = unseal(path.read_bytes())
+    body.pop("seal", None)
+    path.write_bytes(seal({**body, "format": 99}))
+
+
+EDITS: dict[str, Edit] = {
+    "a parameter": rewrite("outer.yaml", "count: 2", "count: 3"),
+    "a comment": rewrite("outer.yaml", "workflow: outer", "# hello\nworkflow: outer"),
+    "a nested workflow": rewrite("inner.yaml", "scale: 6", "scale: 5"),
+    "a fault": rewrite("outer.yaml", "stages:", "stagse:"),
+    "a fault of a nested workflow": rewrite("inner.yaml", "symmetrize", "symmetrise"),
+    "no workflow": lambda bench: bench.file.unlink(),
+    "no nested workflow": lambda bench: (bench.folder / "inner.yaml").unlink(),
+    "a touched input": touch,
+    "another input": other_edges,
+    "an input behind a link": edges_elsewhere,
+    "no input": lambda bench: (bench.folder / "edges.txt").unlink(),
+    "a folder in place of the input": lambda bench: (
+        (bench.folder / "edges.txt").unlink(),
+        (bench.folder / "edges.txt").mkdir(),
+    )[0],
+    "no memo of a digest": gone("digests/*.json"),
+    "no memo of resolved sources": gone("resolved/*.json"),
+    "no recipe": gone("recipes/*.json"),
+    "a damaged recipe": damaged("recipes/*.json"),
+    "a recipe of a newer gravel": newer,
+    "another answer to a recipe": other_answer,
+    "no record of an artifact": gone("artifacts/*.json"),
+    "a damaged record of an artifact": damaged("artifacts/*.json"),
+    "no data": gone("data/*"),
+    "a shorter file": shorter,
+    "no cache": lambda bench: shutil.rmtree(bench.root),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_an_edit_is_noticed(frozen: FrozenBench, edit: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(frozen)
+    if not frozen.root.exists():
+        frozen.root.mkdir()
+    assert not frozen.was_frozen()
+
+
+def test_what_was_touched_is_frozen_again_when_it_was_digested(frozen: FrozenBench) -> None:
+    touch(frozen)
+    frozen.plan()
+    frozen.plan()
+    assert frozen.was_frozen()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--set", "count=3"),
+        ("--where", "method=degree"),
+        ("--only", "made"),
+        ("--repeat", "2"),
+        ("--force", "all"),
+        ("--from", "drawn"),
+        ("--host-memory", "3GiB"),
+        ("--host-memory", "much"),
+        ("--set", "cuont=3"),
+    ],
+)
+def test_other_words_are_another_request(frozen: FrozenBench, words: tuple[str, ...]) -> None:
+    assert not frozen.was_frozen(*words)
+
+
+@pytest.mark.parametrize("words", [("--force", "all"), ("--from", "drawn")])
+def test_what_is_forced_is_never_frozen(frozen: FrozenBench, words: tuple[str, ...]) -> None:
+    for _ in range(3):
+        assert not frozen.was_frozen(*words)
+        frozen.plan(*words)
+
+
+def test_each_request_has_its_own_answer(frozen: FrozenBench) -> None:
+    frozen.fill(overrides={"count": "3"})
+    frozen.fill(where={"method": ["degree"]})
+    for words in (("--set", "count=3"), ("--where", "method=degree"), ("--only", "made")):
+        frozen.plan(*words)
+        frozen.plan(*words)
+        assert frozen.was_frozen(*words)
+    assert frozen.was_frozen()
+
+
+def test_another_cache_knows_nothing(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = frozen.planned
+    other = str(frozen.folder / "other")
+    assert (
+        "1 will run" in frozen.plan("--cache", other)[1] or "2 will run" in frozen.plan("--cache", other)[1]
+    )
+    shutil.copytree(frozen.root / "frozen", Path(other) / "frozen")
+    assert "will run" in frozen.plan("--cache", other)[1]
+    assert frozen.planned >= before + 2
+
+
+def test_surroundings_are_part_of_the_request(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("GRAVEL_ANYTHING", "1")
+        assert not frozen.was_frozen()
+    with monkeypatch.context() as patch:
+        patch.setenv("HOME", "/nowhere")
+        assert not frozen.was_frozen()
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.version", "4.0")
+        assert not frozen.was_frozen()
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.hardware.cpu_model", lambda: "another processor")
+        assert not frozen.was_frozen()
+    assert frozen.was_frozen()
+
+
+def test_another_current_folder_is_another_request(
+    frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (frozen.folder / "below").mkdir()
+    for name in ("outer.yaml", "inner.yaml"):
+        shutil.copy2(frozen.folder / name, frozen.folder / "below" / name)
+    monkeypatch.chdir(frozen.folder / "below")
+    before = frozen.planned
+    code, _, told = frozen.plan("--cache", str(frozen.root))
+    assert (code, frozen.planned) == (2, before + 1)
+    assert "there is no file" in told
+
+
+def test_a_file_that_appears_where_one_was_looked_for_first(
+    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path means the file beside the workflow if there is one, else that in the current folder."""
+    elsewhere = bench.folder / "project"
+    elsewhere.mkdir()
+    for name in ("outer.yaml", "inner.yaml"):
+        (bench.folder / name).rename(elsewhere / name)
+    (bench.folder / "outer.yaml").symlink_to(elsewhere / "outer.yaml")
+    (bench.folder / "inner.yaml").symlink_to(elsewhere / "inner.yaml")
+    text = (elsewhere / "inner.yaml").read_text() + "  more: {stage: ingest, file: more.txt}\n"
+    (elsewhere / "inner.yaml").write_text(text)
+    monkeypatch.chdir(bench.folder)
+    for name in ("more.txt", "project/more.txt"):
+        (bench.folder / name).write_text("1 2\n" if name == "more.txt" else "3 4\n")
+        bench.age(bench.folder / name)
+    (elsewhere / "more.txt").rename(elsewhere / "later.txt")
+    (bench.folder / "inner.yaml").unlink()
+    (bench.folder / "outer.yaml").write_text(
+        (elsewhere / "outer.yaml").read_text().replace("inner.yaml", "project/inner.yaml")
+    )
+    bench.fill()
+    bench.plan()
+    bench.plan()
+    assert bench.was_frozen()
+    (elsewhere / "later.txt").rename(elsewhere / "more.txt")
+    assert not bench.was_frozen()
+    assert "will run" in bench.plan()[1]
+
+
+def test_code_and_packages_are_part_of_the_answer(
+    bench: FrozenBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "lib" / "frozen_test_module.py"
+    declared = tmp_path / "lib" / "made-1.0.dist-info" / "METADATA"
+    declared.parent.mkdir(parents=True)
+    module.write_text("VALUE = 1\n")
+    declared.write_text("Name: made\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(str(module.parent))
+    import frozen_test_module  # type: ignore[import-not-found]
+
+    try:
+        bench.plan()
+        bench.plan()
+        assert bench.was_frozen()
+        bench.age(module)
+        assert not bench.was_frozen()
+        bench.plan()
+        assert bench.was_frozen()
+        # Upgraded.
+        declared.parent.rename(declared.parent.with_name("made-1.1.dist-info"))
+        assert not bench.was_frozen()
+        bench.plan()
+        assert bench.was_frozen()
+        (tmp_path / "lib" / "made-1.1.dist-info" / "entry_points.txt").write_text("[gravel.stages]\n")
+        assert not bench.was_frozen()
+    finally:
+        del sys.modules[frozen_test_module.__name__]
+
+
+def test_code_that_just_changed_is_not_frozen(bench: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process may have loaded what was there before."""
+    path = Path(surroundings.__file__)
+    changed = path.stat().st_ctime
+    monkeypatch.setattr(surroundings, "began", lambda: changed + 1.0)
+    for _ in range(3):
+        bench.plan()
+    assert not (bench.root / "frozen").exists()
+
+
+def test_a_process_answers_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "_began", None)
+    surroundings.begin()
+    assert surroundings.began() is None  # the planner is loaded here
+    monkeypatch.delitem(sys.modules, "stages.stage")
+    surroundings.begin()
+    assert surroundings.began() is not None
+    surroundings.begin()
+    assert surroundings.began() is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("matrix:", "plugins: [own.py]\nmatrix:"),
+        ("matrix:", "datasets: [edges.txt]\nmatrix:"),
+        ("ingest, file: edges.txt", "ingest, file: 'http://127.0.0.1:9/none.txt'"),
+    ],
+)
+def test_what_is_not_noted_is_not_frozen(bench: FrozenBench, old: str, new: str) -> None:
+    rewrite("outer.yaml", old, new)(bench)
+    (bench.folder / "own.py").write_text(
+        "from stages.stage import Need, Parameters, Stage\n\n\n"
+        "class Nothing(Parameters):\n    pass\n\n\n"
+        "def run(context, parameters):\n    pass\n\n\n"
+        "STAGE = Stage('own', 1, 'Does nothing.', Nothing, {}, ('Report',), run, lambda *_: Need(0, 0, ()))\n"
+    )
+    for _ in range(3):
+        bench.plan()
+    assert not (bench.root / "frozen").exists()
+
+
+def test_a_damaged_or_foreign_copy_is_ignored(frozen: FrozenBench) -> None:
+    [path] = (frozen.root / "frozen").iterdir()
+    whole = path.read_bytes()
+    for text in (b"", b"{}", whole[:-40], whole.replace(b'"cached"', b'"queued"', 1), os.urandom(200)):
+        path.write_bytes(text)
+        assert not frozen.was_frozen()
+        path.write_bytes(whole)
+        assert frozen.was_frozen()
+    from pipeline.store.records import seal, unseal
+
+    body = unseal(whole)
+    body.pop("seal", None)
+    for change in ({"frozen": 99}, {"request": {}}, {"code": 3}, {"texts": None}, {"answer": None}):
+        path.write_bytes(seal({**body, **change}))
+        assert not frozen.was_frozen()
+    path.write_bytes(seal(body))
+    assert frozen.was_frozen()
+
+
+def test_a_cache_that_cannot_be_written_is_planned_as_ever(
+    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bench.root / "frozen").write_text("no folder")
+    for _ in range(2):
+        assert not bench.was_frozen()
+
+
+def test_few_are_kept(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.frozen.keeping.MOST_KEPT", 2)
+    for words in (("--only", "made"), ("--only", "edges"), ("--only", "graph")):
+        frozen.plan(*words)
+        frozen.plan(*words)
+    assert len(list((frozen.root / "frozen").iterdir())) == 2
+
+
+def options(bench: FrozenBench) -> RunOptions:
+    return RunOptions(cache_root=bench.root, cluster="inline", backend="cpu")
+
+
+def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
+    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when gc removes it between two looks: the run is planned in full, as if it began only now."""
+    for _ in range(3):
+        bench.gravel("run")
+    asked = {
+        "file": "outer.yaml",
+        **dict.fromkeys(("settings", "where", "only", "force", "start", "failed"), ()),
+        "repeat": None,
+    }
+    runs = len(bench.records())
+    assert run_frozen(asked, options(bench)) is not None
+    assert len(bench.records()) == runs + 1
+    import pipeline.frozen.running
+
+    sweep = pipeline.frozen.running.sweep
+
+    def collected(cache: Cache) -> None:
+        sweep(cache)
+        gone("artifacts/*.json")(bench)
+
+    monkeypatch.setattr("pipeline.frozen.running.sweep", collected)
+    assert run_frozen(asked, options(bench)) is None
+    assert len(bench.records()) == runs + 1
+    assert not list((bench.root / "leases").iterdir())
+
+
+def test_results_are_found_under_the_lease_of_the_run(
+    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        bench.gravel("run")
+    held: list[int] = []
+
+    def look(*arguments: Any) -> Any:
+        held.append(len(list((bench.root / "leases").glob("*.lock"))))
+        return find_all(*arguments)
+
+    monkeypatch.setattr("pipeline.frozen.running.find_all", look)
+    bench.gravel("run")
+    assert held == [1]
+
+
+def test_a_look_leaves_damage_for_the_planner(frozen: FrozenBench) -> None:
+    damaged("recipes/*.json")(frozen)
+    before = sorted(path.name for path in frozen.root.rglob("*"))
+    stages = [
+        {"key": path.stem, "keep": True, "recipe": path.stem, "outputs": []}
+        for path in frozen.root.glob("recipes/*.json")
+    ]
+    assert find_all(frozen.root, stages) is None
+    assert sorted(path.name for path in frozen.root.rglob("*")) == before
+    assert "is damaged" in frozen.plan()[2]
+
+
+def test_what_was_computed_is_not_yet_frozen(bench: FrozenBench) -> None:
+    assert decide(options(bench)).backend == "cpu"
+    gone("recipes/*.json")(bench)
+    bench.gravel("run")
+    assert not (bench.root / "frozen").exists()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_sequence_of_edits_is_answered_as_in_full(
+    bench: FrozenBench, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = {name: (bench.folder / name).read_text() for name in ("outer.yaml", "inner.yaml")}
+    chance = random.Random(seed)
+    frozen = 0
+    requests = [(), ("--set", "count=2"), ("--where", "method=degree"), ("--only", "drawn")]
+    for _ in range(16):
+        choice = chance.random()
+        try:
+            if choice < 0.35:
+                chance.choice(list(EDITS.values()))(bench)
+            elif choice < 0.7:
+                for name, text in original.items():
+                    (bench.folder / name).write_text(text)
+                bench.write_edges("1 2\n2 3\n")
+                bench.fill()
+        except (OSError, IndexError, AssertionError):
+            pass  # an edit of what an edit before it took away
+        if (bench.folder / "edges.txt").is_dir() or not bench.root.exists():
+            shutil.rmtree(bench.folder / "edges.txt", ignore_errors=True)
+            bench.root.mkdir(exist_ok=True)
+            continue
+        words = chance.choice(requests)
+        frozen += sum(bench.was_frozen(*words) for _ in range(2))
+    assert frozen >= 3
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ASK = f"""\
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from pipeline.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sorted({{"click", "pydantic", "ruamel.yaml", "stages.stage", "zarr"}} & set(sys.modules)))
+"""
+
+
+def test_a_process_that_thaws_imports_no_planner(bench: FrozenBench) -> None:
+    answers = []
+    for verb in ("plan", "run"):
+        for _ in range(4):
+            words = [sys.executable, "-c", ASK, verb, "outer.yaml", "--backend", "cpu", "--cluster", "inline"]
+            ended = subprocess.run(words, capture_output=True, text=True, check=True, cwd=bench.folder)
+            *told, modules = ended.stdout.splitlines()
+            answers.append((told, ended.returncode, modules))
+            if modules == "click":
+                break
+            # The first finds nothing frozen; code or caches of it may have been written just now.
+            time.sleep(surroundings.RACY_SECONDS if len(answers) > 2 else 0)
+        assert modules == "click"
+    plans = [told for told, _, _ in answers if told]
+    assert len(plans) >= 2
+    assert all(told == plans[0] for told in plans)
+
+
+def test_planning_opens_nothing_that_is_not_noted(bench: FrozenBench) -> None:
+    bench.plan()  # whatever is imported, is
+    opened: list[str] = []
+    listening = True
+
+    def hear(event: str, arguments: tuple[object, ...]) -> None:
+        if (
+            listening
+            and event in ("open", "os.listdir", "os.scandir")
+            and isinstance(arguments[0], str | Path)
+        ):
+            opened.append(str(Path(arguments[0]).absolute()))
+
+    sys.addaudithook(hear)  # for good, so it must be cheap
+    with witnessed() as witness:
+        bench.may_thaw = False
+        bench.plan()
+    listening = False
+    assert not witness.doubts
+    known = {*witness.texts, *witness.inputs}
+    own = (str(bench.root), "/proc/", "/sys/", str(ROOT), sys.prefix, sys.base_prefix)
+    assert known <= {*opened, *witness.inputs}
+    assert [path for path in opened if path not in known and not path.startswith(own)] == []
+    assert {Path(path).name for path in known} == {"outer.yaml", "inner.yaml", "edges.txt"}
+    assert {f"{path.parent.name}/{path.name}" for path in bench.root.glob("resolved/*")} < witness.memos
