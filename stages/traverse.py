@@ -79,6 +79,9 @@ class TraverseParameters(Parameters):
     """The strategy's own constants by name, for example `{alpha: 15, beta: 18}` or `{mapping: warp}`."""
     backend: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to search: `auto` where the run does, or on the CPU with a strategy that has no other side."""
+    transport: Literal["auto", "peer", "nccl"] = "auto"
+    """How ranks of a partition reach each other on GPUs: `peer` reads memory of GPUs of one host, `nccl`
+    sends between GPUs of any hosts; `auto` takes `peer` where all are on one."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads at most; all that the run may use by default."""
     placement: Literal["auto", "device", "split", "pinned", "streamed"] = "auto"
@@ -99,6 +102,7 @@ class TraverseParameters(Parameters):
     def _fit_together(self) -> TraverseParameters:
         checked_strategy(self.algorithm, self.strategy)
         searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics", "sources_over"}
+        searching |= self.model_fields_set & {"transport"}
         if self.algorithm == "components" and searching:
             raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
         check_placement(self)
@@ -110,7 +114,7 @@ class TraverseParameters(Parameters):
     def asked(self) -> dict[str, Any]:
         """Return what distinguishes one way of searching a graph from another, for reports."""
         named = {"strategy", "tuning", "backend", "threads", "output"}
-        limits = self.model_fields_set & {"device_memory", "host_memory", "sources_over"}
+        limits = self.model_fields_set & {"device_memory", "host_memory", "sources_over", "transport"}
         return self.model_dump(include=named | limits)
 
 
@@ -142,6 +146,11 @@ def traverse(
 
         check_sources(parameters.sources.vertices, input.vertex_count)
     if isinstance(input, DistributedGraph):
+        if parameters.transport == "nccl":
+            raise StageError(
+                "a distributed graph is searched by GPUs that read each other's memory, not over NCCL",
+                hint="leave the transport out, or search what `partition` makes",
+            )
         from stages.searching.distributed import search_distributed
 
         return search_distributed(context, parameters, input)
@@ -155,6 +164,8 @@ def traverse(
         traversal, measurement = search_spread(context, parameters, input, workers, why)
         return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
     graph = read_searched(parameters, input, context.machine)
+    if parameters.transport != "auto" and graph.partition is None:
+        graph.notes.append(f"transport {parameters.transport} is for partitions, and was left out")
     if parameters.sources_over == "workers":
         graph.notes.append("there were no other workers to deal sources to, so one searched from all")
     if parameters.algorithm == "components":

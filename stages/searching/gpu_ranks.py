@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
 from stages.searching.graph import ON_CPU
+from stages.searching.nccl_ranks import nccl_rank, over_nccl, prepare_over_nccl
 from stages.searching.partitioned import GangSearch
 from stages.searching.rank_placing import plan_loaded
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kernels.partition import SearchOptions
     from kernels.partition.cuda import CudaPartitionSearch
     from kernels.partition.cuda.peer_rank import PeerRank
+    from kernels.partition.nccl import NcclRank
     from kernels.partition.program import RankLabels
     from stages.context import Context
     from stages.gang import RankContext
@@ -52,12 +54,14 @@ def prepare_on_gpus(
     from stages.stage import Extent
 
     assert graph.partition is not None
+    graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
+    if parameters.transport == "nccl":
+        return prepare_over_nccl(context, graph, parameters, options)
     if options.groups:
         raise StageError(
             "groups are for ranks that send to each other; on GPUs every rank reads from the others",
-            hint="leave groups and local_all_to_all out, or search with backend: cpu",
+            hint="leave groups and local_all_to_all out, or take transport: nccl or backend: cpu",
         )
-    graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
     ranks = graph.partition.ranks
     told = storage(graph.partition)
     extent = Extent("Partition", graph.vertex_count, bytes=told["bytes"], normal_arcs=told["nn_arcs"])
@@ -114,12 +118,22 @@ class GpuGangSearch(GangSearch):
     backend = "cuda"
     rank_backend = "cuda"
 
-    def __init__(self, *given: Any, plan: RankPlan) -> None:
-        super().__init__(*given, placing=plan.placing(1))
+    def __init__(
+        self,
+        context: Context,
+        graph: SearchedGraph,
+        parameters: TraverseParameters,
+        options: SearchOptions,
+        *,
+        plan: RankPlan,
+    ) -> None:
+        # With "cuda" the ranks find out themselves whether they are on one host.
+        self.rank_backend = "peer" if parameters.transport == "peer" else "cuda"
+        super().__init__(context, graph, parameters, options, placing=plan.placing(1))
         self.placement = plan.placement
 
 
-RESIDENT: dict[tuple[str, int], PeerRank] = {}
+RESIDENT: dict[tuple[str, int], PeerRank | NcclRank] = {}
 """Ranks that are on this process's GPU, by token and rank."""
 
 
@@ -149,27 +163,31 @@ def search_on_gpu(gang: RankContext, task: RankTask) -> list[RankLabels]:
     return answers
 
 
-def _find_rank(gang: RankContext, task: RankTask) -> PeerRank:
+def _find_rank(gang: RankContext, task: RankTask) -> PeerRank | NcclRank:
     """Find the rank on the GPU, or read it; ranks of other searches are let go."""
+    key = task.token, task.rank
+    if key not in RESIDENT:
+        for other in [other for other in RESIDENT if other[0] != task.token]:
+            del RESIDENT[other]
+        RESIDENT[key] = nccl_rank(gang, task) if over_nccl(gang, task) else _peer_rank(gang, task)
+    RESIDENT[key].join(gang)
+    return RESIDENT[key]
+
+
+def _peer_rank(gang: RankContext, task: RankTask) -> PeerRank:
     import numpy
 
     from kernels.partition.cuda.peer_rank import PeerRank
     from kernels.partition.layout import rank_from_arrays
 
-    key = task.token, task.rank
-    if key not in RESIDENT:
-        for other in [other for other in RESIDENT if other[0] != task.token]:
-            del RESIDENT[other]
-        RESIDENT[key] = PeerRank(
-            gang,
-            rank_from_arrays(task.arrays, task.rank),
-            numpy.asarray(task.delegates),
-            task.vertex_count,
-            symmetric=task.symmetric,
-            options=task.options,
-            tree=task.tree,
-            max_depth=task.max_depth,
-            placing=task.placing,
-        )
-    RESIDENT[key].join(gang)
-    return RESIDENT[key]
+    return PeerRank(
+        gang,
+        rank_from_arrays(task.arrays, task.rank),
+        numpy.asarray(task.delegates),
+        task.vertex_count,
+        symmetric=task.symmetric,
+        options=task.options,
+        tree=task.tree,
+        max_depth=task.max_depth,
+        placing=task.placing,
+    )

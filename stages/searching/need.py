@@ -12,6 +12,7 @@ from stages.searching.encoded import PART_BYTES, WHOLE, searched_encoded
 from stages.searching.gpu_components import component_bytes
 from stages.searching.gpu_ranks import device_bytes
 from stages.searching.gpu_stripes import device_bytes as stripe_bytes
+from stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
 from stages.searching.partitioned import LABEL_BYTES
 from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
 from stages.searching.rank_placing import plan_ranks
@@ -115,6 +116,8 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
     """Complete the need of ranks on GPUs by their columns, wherever those lie."""
     gpus = max(1, need.gang)
     whole, columns = device_bytes(graph, gpus), min(graph.bytes, _width(graph.vertices) * graph.arcs) // gpus
+    if parameters.transport == "nccl":
+        whole += BYTES_PER_ARRIVAL * (graph.normal_arcs or 0) // gpus
     try:
         plan = plan_ranks(parameters, machine, base=whole - columns, columns=columns, gpus=gpus)
     except DoesNotFit as error:

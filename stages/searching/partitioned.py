@@ -92,6 +92,8 @@ def prepare_ranks(
 
         search, more = prepare_on_gpus(context, graph, parameters, options)
         return search, notes + more
+    if parameters.transport != "auto":
+        notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
     if ranks > 1 and context.reserved >= ranks and graph.stored is not None:
         return GangSearch(context, graph, parameters, options), notes
     if ranks > 1:
@@ -185,7 +187,7 @@ def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
     from kernels.jit import set_threads
     from kernels.partition import search_rank
 
-    if task.backend == "cuda":
+    if task.backend != "cpu":
         from stages.searching.gpu_ranks import search_on_gpu
 
         return search_on_gpu(gang, task)

@@ -141,8 +141,9 @@ class Bench:
         if "nccl" in transports and ranks > here:
             say(f"nccl takes one rank of each GPU, and {ranks} ranks have {here}: left out")
         elif "nccl" in transports:
-            fitting = {n: o for n, o in options.items() if not o.groups or (ranks > 1 and ranks % o.groups ==
-            0)} levels["nccl"] = self.over_nccl(whole, fitting, limit)
+            grouped = {n: ranks > 1 and ranks % o.groups == 0 for n, o in options.items() if o.groups}
+            fitting = {n: o for n, o in options.items() if grouped.get(n, True)}
+            levels["nccl"] = self.over_nccl(whole, fitting, limit)
         for name in options:
             told_by = [(way, found[name]) for way, found in levels.items() if name in found]
             most = max((len(lines) for _, lines in told_by), default=0)
