@@ -259,6 +259,25 @@ class Probe(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Links(Artifact):
+    """What messages between the ranks of a gang take, by their size (Pan, Pearce, Owens 2018, section VI-A).
+
+    `curves` has a record for each `transport` ("wire", "peer", "nccl") and `pattern` ("meet", "pair",
+    "exchange", "cut", "reduce", as `kernels.probes.links` says) with its `points`: `bytes` of a message,
+    `carried`, the bytes that a rank receives in a turn, `seconds` of a turn on the slowest rank (the median
+    of the repetitions), `fastest`, and `turns` that were timed together.
+    """
+
+    ranks: int
+    hosts: int
+    backend: str
+    hardware: str
+    total: int  # bytes for each rank that "cut" sends in messages of each size
+    curves: Json
+    notes: Json = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verification(Artifact):
     """The checks that a traversal passed: records of `check`, `passed`, `searches` and `detail`."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -103,3 +105,55 @@ CPU_WORKERS = Machine(
 work; the rest is assumed, and `kernels.partition.model.calibrated` fits the local rates to a run."""
 
 MACHINES = (H200_PEER, H200_NCCL, P100_RAY, CPU_WORKERS)
+
+
+@dataclass(frozen=True)
+class LinkCurve:
+    """What a pattern of `kernels.probes.links` took, from the smallest message on."""
+
+    transport: str
+    pattern: str
+    carried: tuple[float, ...]
+    """Bytes that a rank receives in a turn."""
+    seconds: tuple[float, ...]
+
+
+def with_links(machine: Machine, curves: Sequence[LinkCurve]) -> Machine:
+    """Put measured links between the ranks of a host in the place of a machine's own.
+
+    The latency is that of a meeting; the bandwidth what the largest exchange takes beyond the smallest, or a
+    reduction where nothing was exchanged. `message_seconds` is what the smallest message of a pair takes, on
+    a transport that joins hosts as it does ranks (the wire). Curves are of one transport; what they do not
+    tell stays as it was.
+
+    Raises ValueError for curves of several transports.
+    """
+    named = {curve.pattern: curve for curve in curves}
+    transports = sorted({curve.transport for curve in curves})
+    if len(transports) > 1:
+        raise ValueError(
+            f"links of {', '.join(transports)} do not make one machine; choose the curves of one"
+        )
+    if not transports:
+        return machine
+    changes: dict[str, Any] = {"name": f"{machine.name}, {transports[0]} as measured"}
+    if "meet" in named:
+        changes["link_latency"] = min(named["meet"].seconds)
+    for pattern in ("exchange", "reduce"):
+        bandwidth = _bandwidth(named[pattern]) if pattern in named else None
+        if bandwidth is not None:
+            changes["link_bandwidth"] = bandwidth
+            break
+    if transports == ["wire"] and "pair" in named:
+        changes["message_seconds"] = named["pair"].seconds[0]
+    return replace(machine, **changes)
+
+
+def _bandwidth(curve: LinkCurve) -> float | None:
+    """Give bytes a second between the smallest and the largest message, where these differ enough to tell."""
+    more = curve.seconds[-1] - curve.seconds[0]
+    carried = curve.carried[-1] - curve.carried[0]
+    if carried <= 0:
+        return None
+    # Noise may hide what a few bytes more take; then the whole time bounds the rate from below.
+    return carried / more if more > 0.1 * curve.seconds[-1] else curve.carried[-1] / curve.seconds[-1]

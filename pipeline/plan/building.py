@@ -18,7 +18,7 @@ from stages.stage import Parameters
 
 __all__ = ["build_plan"]
 
-MEASURED = ("Measurement", "Probe")
+MEASURED = ("Measurement", "Probe", "Links")
 """Kinds of artifact that say something new when a measurement is repeated; the rest is the same each time."""
 
 

@@ -30,7 +30,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Ordering",), ordering_sections),
     (("Graph", "Ordering"), matrix_sections),
     (("Partition", "DistributedGraph"), partition_sections),
-    (("Partition", "Measurement"), rank_sections),
+    (("Partition", "Measurement", "Links"), rank_sections),
     (("Measurement",), striped_sections),
     (("CompressedGraph",), compressed_sections),
     (("Measurement",), measurement_with_repetitions),

@@ -17,6 +17,6 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
-    for launch in ("launch", "components_launch"):
-        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    for launch in ("partition.cuda.launch", "partition.cuda.components_launch", "probes.links.peer"):
+        monkeypatch.setattr(f"kernels.{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(f"kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)

@@ -67,6 +67,7 @@ class Device:
     def __init__(self, number: int | None = None) -> None:
         self.id = _current.devices[-1] if number is None else number
         self.attributes = {"MultiProcessorCount": BLOCKS}
+        self.pci_bus_id = f"0000:{self.id:02x}:00.0"
 
     def __enter__(self) -> Device:
         _current.devices.append(self.id)
@@ -125,6 +126,7 @@ def module() -> types.ModuleType:
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
     runtime = types.SimpleNamespace(
         deviceCanAccessPeer=lambda device, other: True,
+        deviceGetByPCIBusId=lambda bus: int(bus.split(":")[1], 16),
         deviceEnablePeerAccess=lambda other: None,
         CUDARuntimeError=RuntimeError,
         cudaIpcMemLazyEnablePeerAccess=1,

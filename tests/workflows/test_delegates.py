@@ -15,7 +15,13 @@ from pipeline.workflow import load_workflow
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
-NAMES = ("delegates_thresholds", "delegates_options", "delegates_ranks", "delegates_scaling")
+NAMES = (
+    "delegates_thresholds",
+    "delegates_options",
+    "delegates_ranks",
+    "delegates_scaling",
+    "delegates_links",
+)
 
 
 def run(name: str, cache: Path, *words: str) -> dict[str, dict[str, dict[str, Any]]]:
@@ -64,6 +70,17 @@ def test_thresholds(cache: Path) -> None:
     assert {4, 8, 16} <= set(divided["a"]["used"])  # and the one that was suggested
     assert found["Suggested thresholds over sizes"]["data"]["vertices"] == [128, 256]
     assert set(found["Memory of partitions against table I"]["data"]) == {"a", "b"}
+
+
+def test_links(cache: Path) -> None:
+    small = ["--set", "scale=7", "--set", "sources=1", "--set", "largest=4KiB", "--set", "repeats=1"]
+    (found,) = run("delegates_links", cache, *small).values()
+    (row,) = found["Links between ranks"]["rows"]
+    assert row[1:3] == ["wire", 2]
+    assert all(value > 0 for value in row[3:])
+    times = found["Time of messages by their size"]["data"]["wire, 2 ranks"]
+    assert [point["bytes"] for point in times["pair"]] == [64, 256, 1024, 4096]
+    assert "Links are those that were measured" in found["Predicted against measured"]["about"]
 
 
 def test_options(cache: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stages.sections.ranks.links import link_sections
 from stages.sections.ranks.memory import memory_figure
 from stages.sections.ranks.predicted import predicted_sections
 from stages.sections.ranks.splits import splits_of
@@ -19,6 +20,7 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     """Make the sections of partitions and of the searches over them; none where nothing is partitioned."""
     measured = typical([(label, one) for label, one in members if type(one).__name__ == "Measurement"])
     stored = [(label, one) for label, one in members if type(one).__name__ == "Partition"]
+    links = [(label, one) for label, one in members if type(one).__name__ == "Links"]
     runs = [(label, one) for label, one in measured if any("ranks" in search for search in one.searches)]
     graphs = splits_of([*stored, *((label, one) for label, one in runs if "partition" in one.graph)])
     if not stored and sum(len(graph.splits) for graph in graphs) < 2:
@@ -26,5 +28,5 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     sections = [thresholds_figure(graphs), memory_figure(graphs)] if graphs else []
     sections += suggested_sections(graphs)
     sections += times_sections(runs)
-    sections += predicted_sections(measured)
-    return [*sections, *thousand_sections(graphs)]
+    sections += predicted_sections(measured, links)
+    return [*sections, *thousand_sections(graphs), *link_sections(links)]

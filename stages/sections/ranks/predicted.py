@@ -8,13 +8,14 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import INK, PALETTE, draw, legend_above
+from stages.sections.ranks.links import machine_with
 from stages.sections.ranks.splits import Split, run_names, split_of
 from stages.sections.ranks.times import in_turns, sent, spent
 
 if TYPE_CHECKING:
     from kernels.partition.machines import Machine
     from kernels.partition.model import Prediction, Searching
-    from stages.artifacts import Measurement
+    from stages.artifacts import Links, Measurement
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,13 @@ def searching_of(one: Measurement, symmetric: bool) -> Searching:
     )
 
 
-def compare(runs: Sequence[tuple[str, Measurement]]) -> list[Compared]:
-    """Predict every run from the local rate of the one with the fewest ranks on its backend."""
+def compare(
+    runs: Sequence[tuple[str, Measurement]], links: Sequence[tuple[str, Links]] = ()
+) -> list[Compared]:
+    """Predict every run from the local rate of the one with the fewest ranks on its backend.
+
+    Links that were measured stand in the place of those that are known of such machines.
+    """
     from kernels.partition.model import calibrated, predict
 
     groups: dict[str, list[tuple[str, Split, Measurement]]] = {}
@@ -80,7 +86,7 @@ def compare(runs: Sequence[tuple[str, Measurement]]) -> list[Compared]:
     for group in groups.values():
         base_label, base, first = min(group, key=lambda run: run[1].ranks)
         machine = calibrated(
-            machine_of(first),
+            machine_with(links, machine_of(first), first.backend),
             computed(first) / 1e3,
             base.division,
             vertices=base.vertices,
@@ -100,13 +106,15 @@ def compare(runs: Sequence[tuple[str, Measurement]]) -> list[Compared]:
     return found
 
 
-def predicted_sections(runs: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def predicted_sections(
+    runs: Sequence[tuple[str, Measurement]], links: Sequence[tuple[str, Links]] = ()
+) -> list[dict[str, Any]]:
     """List and draw predicted and measured times; none unless several runs compare."""
-    found = compare(runs)
-    return [_table(found), _figure(found)] if len(found) > 1 else []
+    found = compare(runs, links)
+    return [_table(found, bool(links)), _figure(found)] if len(found) > 1 else []
 
 
-def _table(found: Sequence[Compared]) -> dict[str, Any]:
+def _table(found: Sequence[Compared], links: bool) -> dict[str, Any]:
     rows: list[list[Any]] = []
     for each in found:
         measured, predicted = computed(each.one), each.prediction
@@ -136,7 +144,7 @@ def _table(found: Sequence[Compared]) -> dict[str, Any]:
             "The cost model's local rates are fitted to the local computation of one run, the first of those "
             "with the fewest ranks; levels and those with masks are as measured. A whole search "
             "is compared where its ranks ran at once. Masks are predicted whole, though only words that "
-            "changed may be sent."
+            "changed may be sent." + (" Links are those that were measured." if links else "")
         ),
         "columns": [
             "run",

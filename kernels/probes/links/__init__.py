@@ -1,0 +1,152 @@
+"""What messages between the ranks of a gang take, by their size and by what carries them.
+
+The patterns are those of a search over ranks (Pan, Pearce, Owens, IPDPS 2018, sections V and VI-A):
+
+========  ===================================================================================
+meet      all ranks wait for each other, and nothing is carried
+pair      a message from one rank to another, there and back, of which one way counts
+exchange  every rank has a message for every other rank
+cut       the same with more for each, cut into messages of the size (the paper's sweep)
+reduce    the OR of all ranks' masks of the size, known to all
+========  ===================================================================================
+
+A `Link` carries them; `measure` makes the curves. All ranks call both at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Protocol
+
+__all__ = ["PATTERNS", "TRANSPORTS", "Gang", "Link", "Measured", "carried_bytes", "measure", "sizes_between"]
+
+PATTERNS = ("meet", "pair", "exchange", "cut", "reduce")
+
+TRANSPORTS = ("wire", "peer", "nccl")
+"""`wire` carries values between workers, `peer` lets GPUs read each other's memory, `nccl` is NCCL."""
+
+LEAST_SECONDS = 2e-3
+"""Of turns that are timed together: a thousand times what clocks tell apart."""
+
+MOST_TURNS = 1000
+
+MOST_CUTS = 256
+"""Messages to each rank into which `cut` cuts at most."""
+
+WORD = 8
+"""Bytes of which every size is a multiple."""
+
+
+class Gang(Protocol):
+    """What a rank needs of the others; `stages.gang.RankContext` fits."""
+
+    rank: int
+    size: int
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Give every rank the values of all ranks."""
+        ...
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        ...
+
+    def send(self, to: int, number: int, value: Any) -> None:
+        """Send a value to a rank under a number."""
+        ...
+
+    def receive(self, sender: int, number: int) -> Any:
+        """Wait for the value that a rank sent under this number."""
+        ...
+
+
+class Link(Protocol):
+    """One rank's end of a transport."""
+
+    name: str
+    patterns: tuple[str, ...]
+
+    def run(self, pattern: str, size: int, turns: int) -> float:
+        """Do a pattern with messages of so many bytes, `turns` times; returns the seconds of all.
+
+        Raises RuntimeError when the others did not come.
+        """
+        ...
+
+    def arrived(self, pattern: str, size: int) -> bool:
+        """Tell whether the last turn brought what the others sent."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what was taken; all ranks do at the same time."""
+        ...
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One point of a curve. `bytes` is a message's, `carried` what a rank receives in a turn."""
+
+    transport: str
+    pattern: str
+    bytes: int
+    carried: int
+    seconds: float  # of a turn on the slowest rank, the median of the repetitions
+    fastest: float  # repetition
+    turns: int
+
+
+def sizes_between(smallest: int, largest: int, step: int) -> tuple[int, ...]:
+    """List message sizes in whole words, each `step` times the one before."""
+    sizes, size = [], max(WORD, smallest)
+    while size < largest:
+        sizes.append(-(-size // WORD) * WORD)
+        size *= step
+    return (*sizes, -(-largest // WORD) * WORD)
+
+
+def carried_bytes(pattern: str, size: int, ranks: int, total: int) -> int:
+    """Count what a rank receives in a turn."""
+    if pattern == "meet":
+        return 0
+    if pattern == "pair":
+        return size
+    return (ranks - 1) * (-(-total // size) * size if pattern == "cut" else size)
+
+
+def measure(
+    gang: Gang, link: Link, sizes: Sequence[int], *, repeats: int, total: int
+) -> tuple[Measured, ...]:
+    """Time every pattern with every size, alike on all ranks.
+
+    Parameters
+    ----------
+    sizes : of messages, in bytes, multiples of 8.
+    repeats : of as many turns as take `LEAST_SECONDS`.
+    total : bytes for each other rank that `cut` cuts into messages.
+
+    Raises RuntimeError when a message did not arrive as it was sent.
+
+    """
+    found = []
+    for pattern in link.patterns:
+        for size in sizes[:1] if pattern == "meet" else sizes:
+            if pattern == "cut" and not total / MOST_CUTS <= size <= total:
+                continue
+            link.run(pattern, size, 1)
+            turns = _turns(max(gang.all_gather(link.run(pattern, size, 2))) / 2)
+            times = []
+            for _ in range(repeats):
+                gang.barrier()
+                times.append(max(gang.all_gather(link.run(pattern, size, turns))) / turns)
+            if not all(gang.all_gather(link.arrived(pattern, size))):
+                raise RuntimeError(f"{link.name} {pattern} of {size} bytes did not bring what was sent")
+            carried = carried_bytes(pattern, size, gang.size, total)
+            point = (0 if pattern == "meet" else size, carried, median(times), min(times), turns)
+            found.append(Measured(link.name, pattern, *point))
+    return tuple(found)
+
+
+def _turns(seconds: float) -> int:
+    return max(1, min(MOST_TURNS, int(LEAST_SECONDS / max(seconds, 1e-9))))

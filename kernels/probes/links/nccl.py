@@ -1,0 +1,120 @@
+"""Messages between GPUs over NCCL, any number of hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
+from kernels.partition.nccl.communicator import why_not as why_not_here
+from kernels.probes.links import PATTERNS, Gang
+from kernels.probes.links.wire import masks, payload
+
+
+def why_not(gang: Gang) -> str | None:
+    """Say why NCCL cannot be used, or None; alike on all ranks."""
+    import socket
+
+    import cupy
+
+    told = gang.all_gather((why_not_here(), (socket.gethostname(), cupy.cuda.Device().pci_bus_id)))
+    missing = [problem for problem, _ in told if problem is not None]
+    if missing:
+        return str(missing[0])
+    return "several ranks share a GPU" if len({place for _, place in told}) < len(told) else None
+
+
+class NcclLink:
+    """One rank's GPU, the current device; turns are enqueued at once and timed on the device.
+
+    Parameters
+    ----------
+    largest : bytes of the largest message; the GPU has three for each rank.
+    total : bytes for each other rank that `cut` cuts into messages.
+
+    """
+
+    name = "nccl"
+    patterns: tuple[str, ...] = PATTERNS
+
+    def __init__(self, gang: Gang, *, largest: int, total: int, time_limit: float = TIME_LIMIT) -> None:
+        import cupy
+
+        self._gang, self._total = gang, total
+        self._others = [rank for rank in range(gang.size) if rank != gang.rank]
+        self._communicator: Communicator = connect(gang, time_limit=time_limit)
+        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._own = cupy.zeros(largest // 8, numpy.uint64)
+        self._everyones = cupy.zeros(gang.size * (largest // 8), numpy.uint64)
+        self._together = cupy.zeros(largest // 8, numpy.uint64)
+
+    def _from(self, rank: int, words: int) -> Any:
+        return self._everyones[rank * words : (rank + 1) * words]
+
+    def run(self, pattern: str, size: int, turns: int) -> float:
+        """See `kernels.probes.links.Link`."""
+        import cupy
+
+        words = size // 8
+        self._own[:words].set((masks if pattern == "reduce" else payload)(self._gang.rank, size))
+        self._everyones.fill(0)
+        cupy.cuda.Device().synchronize()
+        act = getattr(self, f"_{pattern}")
+        self._gang.barrier()
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record(self._stream)
+        for _ in range(turns):
+            act(words)
+        end.record(self._stream)
+        self._communicator.wait(end)
+        self._communicator.rest()
+        taken = float(cupy.cuda.get_elapsed_time(start, end)) / 1e3
+        return taken / 2 if pattern == "pair" else taken
+
+    def _meet(self, words: int) -> None:
+        self._communicator.all_gather(self._own[:1], self._everyones[: self._gang.size], self._stream)
+
+    def _pair(self, words: int) -> None:
+        if self._gang.rank > 1:
+            return
+        other = 1 - self._gang.rank
+        for sender in (0, 1):
+            sends = [(other, self._own[:words])] if sender == self._gang.rank else []
+            receives = [(other, self._from(other, words))] if sender != self._gang.rank else []
+            self._communicator.exchange(sends, receives, self._stream)
+
+    def _exchange(self, words: int) -> None:
+        sends = [(rank, self._own[:words]) for rank in self._others]
+        receives = [(rank, self._from(rank, words)) for rank in self._others]
+        self._communicator.exchange(sends, receives, self._stream)
+
+    def _cut(self, words: int) -> None:
+        for _ in range(-(-self._total // (8 * words))):
+            self._exchange(words)
+
+    def _reduce(self, words: int) -> None:
+        import cupy
+
+        whole = self._everyones[: self._gang.size * words]
+        self._communicator.all_gather(self._own[:words], whole, self._stream)
+        with self._stream:
+            together = self._together[:words]
+            together[...] = self._own[:words]
+            for rank in self._others:
+                cupy.bitwise_or(together, self._from(rank, words), out=together)
+
+    def arrived(self, pattern: str, size: int) -> bool:
+        """See `kernels.probes.links.Link`."""
+        rank, words = self._gang.rank, size // 8
+        if pattern == "reduce":
+            whole = numpy.bitwise_or.reduce([masks(each, size) for each in range(self._gang.size)])
+            return bool(numpy.array_equal(self._together[:words].get(), whole))
+        senders = self._others if pattern in ("exchange", "cut") else [1 - rank]
+        if pattern == "meet" or (pattern == "pair" and rank > 1):
+            return True
+        return all(numpy.array_equal(self._from(each, words).get(), payload(each, size)) for each in senders)
+
+    def close(self) -> None:
+        """See `kernels.probes.links.Link`."""
+        self._communicator.close()

@@ -1,0 +1,140 @@
+"""Messages between GPUs of one host that read each other's memory."""
+
+from __future__ import annotations
+
+import socket
+
+import numpy
+
+from kernels.cuda import load, resident_blocks
+from kernels.partition.cuda.mapping import Mapping
+from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from kernels.partition.cuda.memory import Slab, Table
+from kernels.probes.links import Gang
+from kernels.probes.links.wire import masks, payload
+
+BLOCK = 512
+NUMBERS = {"meet": 0, "pair": 1, "exchange": 2, "reduce": 3}
+
+
+class _Buffer(Table):
+    """A rank's messages, one after the other by the rank that they are for."""
+
+    fields = ("buffer", "rank")
+
+    def __init__(self, rank: int, words: int) -> None:
+        self.slab = Slab({"buffer": (words, numpy.uint64)})
+        self.arrays = dict(self.slab.arrays)
+        self.numbers = {"rank": rank}
+
+
+def why_not(gang: Gang) -> str | None:
+    """Say why the ranks' GPUs cannot read each other's memory, or None; alike on all ranks."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    own = cupy.cuda.Device()
+    places = gang.all_gather((socket.gethostname(), own.pci_bus_id))
+    if len({host for host, _ in places}) > 1:
+        return "the ranks are on several hosts"
+    if len(set(places)) < len(places):
+        return "several ranks share a GPU"
+    blocked = []
+    for _, bus in places:
+        if bus == own.pci_bus_id:
+            continue
+        try:
+            reachable = runtime.deviceCanAccessPeer(own.id, runtime.deviceGetByPCIBusId(bus))
+        except runtime.CUDARuntimeError:
+            continue  # hidden from this process, which does not mean that it cannot be mapped
+        if not reachable:
+            blocked.append(bus)
+    found = [bus for several in gang.all_gather(blocked) for bus in several]
+    return f"not every GPU can read {', '.join(sorted(set(found)))}" if found else None
+
+
+class PeerLink:
+    """One rank's GPU, the current device.
+
+    Parameters
+    ----------
+    largest : bytes of the largest message; the GPU has a message for each rank, and one that it takes.
+    time_limit : seconds that a device waits for the others at one meeting.
+
+    """
+
+    name = "peer"
+    patterns: tuple[str, ...] = ("meet", "pair", "exchange", "reduce")
+
+    def __init__(self, gang: Gang, *, largest: int, time_limit: float = TIME_LIMIT) -> None:
+        import cupy
+
+        self._gang = gang
+        buffer = _Buffer(gang.rank, gang.size * (largest // 8))
+        self._point = MeetingPoint()
+        self._mapping = Mapping(gang, buffer, self._point)
+        self._buffer = buffer.arrays["buffer"]
+        self._taken = cupy.zeros(largest // 8, numpy.uint64)
+        self._clock = cupy.zeros(2, numpy.uint64)
+        self._filled = ("", 0)
+        self._turns = 0
+        self._kernel = load("kernels/probes/links.cu").get_function("links")
+        self._blocks = resident_blocks(self._kernel, BLOCK)
+        self._arguments = (
+            self._point.described(self._mapping.points, gang.rank, time_limit),
+            cupy.asarray(numpy.concatenate(self._mapping.rows)),
+            self._taken,
+            self._clock,
+            numpy.uint64(gang.size),
+            numpy.uint64(gang.rank),
+        )
+
+    def _fill(self, pattern: str, size: int) -> None:
+        """Write the messages, unless they are there: of each rank for all others alike, or its mask."""
+        wanted = "masks" if pattern == "reduce" else "messages", size
+        if self._filled == wanted or pattern == "meet":
+            return
+        rank, words = self._gang.rank, size // 8
+        made = (masks if pattern == "reduce" else payload)(rank, size)
+        for place in range(self._gang.size):
+            self._buffer[place * words : (place + 1) * words].set(made)
+        self._filled = wanted
+
+    def run(self, pattern: str, size: int, turns: int) -> float:
+        """See `kernels.probes.links.Link`."""
+        import cupy
+
+        self._fill(pattern, size)
+        self._taken.fill(0)
+        self._turns = turns
+        # A pair reads by turns, each of which is one way.
+        numbers = (size // 8, NUMBERS[pattern], turns)
+        self._gang.barrier()
+        end = cupy.cuda.Event()
+        self._kernel((self._blocks,), (BLOCK,), (*self._arguments, *map(numpy.uint64, numbers)))
+        end.record()
+        end.synchronize()
+        if any(self._gang.all_gather(self._point.aborted)):
+            self._point.reset()
+            self._gang.all_gather(None)
+            raise RuntimeError(GIVEN_UP)
+        began, ended = self._clock.get().tolist()
+        return float(ended - began) / 1e9
+
+    def arrived(self, pattern: str, size: int) -> bool:
+        """See `kernels.probes.links.Link`."""
+        rank, ranks, words = self._gang.rank, self._gang.size, size // 8
+        got = self._taken.get()[:words]
+        if pattern == "reduce":
+            together = numpy.bitwise_or.reduce([masks(each, size) for each in range(ranks)])
+            return bool(numpy.array_equal(got, together))
+        if pattern == "exchange":
+            others = [payload(each, size) for each in range(ranks) if each != rank]
+            return bool(numpy.array_equal(got, numpy.add.reduce(others)))
+        if pattern == "pair" and rank < min(2, self._turns):
+            return bool(numpy.array_equal(got, payload(1 - rank, size)))
+        return True
+
+    def close(self) -> None:
+        """See `kernels.probes.links.Link`."""
+        self._mapping.close(self._gang)

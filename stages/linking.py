@@ -1,0 +1,138 @@
+"""The work of `links`: every rank measures, and all agree."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError, VerificationFailed
+
+if TYPE_CHECKING:
+    from kernels.probes.links import Link, Measured
+    from stages.artifacts import Links
+    from stages.context import Context
+    from stages.gang import RankContext
+    from stages.links import LinksParameters
+
+ON_GPUS = ("peer", "nccl")
+"""Transports that only GPUs have."""
+
+
+@dataclass(frozen=True)
+class LinksTask:
+    """What one rank needs."""
+
+    parameters: LinksParameters
+    backend: str
+
+
+@dataclass(frozen=True)
+class LinksAnswer:
+    """What one rank found; `missing` says why a transport is not at hand, `wrong` what did not arrive."""
+
+    points: tuple[Measured, ...]
+    missing: dict[str, str]
+    wrong: str
+    host: str
+    process: int
+
+
+def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
+    """Measure every transport at hand as one rank of a gang.
+
+    Raises `GangBroken` when GPUs waited for each other in vain.
+    """
+    from kernels.probes.links import TRANSPORTS, measure, sizes_between
+    from stages.gang import GangBroken
+
+    asked = task.parameters
+    sizes = sizes_between(int(asked.smallest), int(asked.largest), asked.step)
+    points: list[Measured] = []
+    missing: dict[str, str] = {}
+    wrong = ""
+    for name in asked.transports or TRANSPORTS:
+        link, problem = _connected(gang, task, name)
+        if link is None:
+            missing[name] = problem
+            continue
+        try:
+            points += measure(gang, link, sizes, repeats=asked.repeats, total=int(asked.total))
+            link.close()
+        except RuntimeError as error:
+            if "did not bring" not in str(error):
+                raise GangBroken(f"rank {gang.rank}: {error}") from error
+            wrong = wrong or str(error)
+    return LinksAnswer(tuple(points), missing, wrong, socket.gethostname(), os.getpid())
+
+
+def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | None, str]:
+    """Connect over a transport, or say why that cannot be; alike on all ranks."""
+    from kernels.probes.links.wire import WireLink
+
+    asked = task.parameters
+    if name == "wire":
+        return WireLink(gang, total=int(asked.total)), ""
+    if task.backend != "cuda":
+        return None, "the run has no GPUs"
+    largest = -(-int(asked.largest) // 8) * 8
+    link: Link
+    if name == "peer":
+        from kernels.probes.links import peer
+
+        problem = peer.why_not(gang)
+        if problem is not None:
+            return None, problem
+        link = peer.PeerLink(gang, largest=largest)
+        return link, ""
+    from kernels.probes.links import nccl
+
+    problem = nccl.why_not(gang)
+    if problem is not None:
+        return None, problem
+    link = nccl.NcclLink(gang, largest=largest, total=int(asked.total))
+    return link, ""
+
+
+def measure_links(context: Context, parameters: LinksParameters) -> Links:
+    """Make the artifact from what the ranks of a gang found."""
+    from stages.artifacts import Links
+    from stages.searching.strategy import machine_name
+
+    backend = context.machine.backend
+    answers: list[LinksAnswer] = context.gang(
+        measure_as_rank, [LinksTask(parameters, backend)] * parameters.ranks
+    )
+    first = answers[0]
+    if first.wrong:
+        raise VerificationFailed(first.wrong, hint="its times mean nothing")
+    for name in parameters.transports:
+        if name in first.missing:
+            raise StageError(
+                f"transport {name} is not at hand: {first.missing[name]}",
+                hint="leave transports out to measure all that are",
+            )
+    notes = [f"{name} was not measured: {why}" for name, why in first.missing.items()]
+    if len({(answer.host, answer.process) for answer in answers}) < len(answers):
+        notes.append("the ranks were threads of one process, which share their memory")
+    curves: dict[tuple[str, str], dict[str, Any]] = {}
+    for point in first.points:
+        curve = curves.setdefault(
+            (point.transport, point.pattern),
+            {"transport": point.transport, "pattern": point.pattern, "points": []},
+        )
+        told = dataclasses.asdict(point)
+        curve["points"].append(
+            {name: told[name] for name in ("bytes", "carried", "seconds", "fastest", "turns")}
+        )
+    return Links(
+        ranks=parameters.ranks,
+        hosts=len({answer.host for answer in answers}),
+        backend=backend,
+        hardware=machine_name(context.machine, backend),
+        total=int(parameters.total),
+        curves=list(curves.values()),
+        notes=notes,
+    )

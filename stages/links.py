@@ -1,0 +1,81 @@
+"""links: what messages between ranks take, by their size and by what carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import ByteSize, Field, model_validator
+
+from stages.stage import Extent, Machine, Need, Parameters, Stage
+
+if TYPE_CHECKING:
+    from stages.artifacts import Links
+    from stages.context import Context
+
+STARTED = 64 << 20
+"""Of a worker that has loaded what carries messages; measured at 40 MiB."""
+
+
+class LinksParameters(Parameters):
+    """Between how many ranks, over what, and which sizes."""
+
+    ranks: int = Field(default=2, ge=2, le=64)
+    """Workers that talk to each other at the same time; one GPU each on a run with GPUs."""
+    transports: tuple[Literal["wire", "peer", "nccl"], ...] = ()
+    """`wire` between workers, `peer` for GPUs that read each other's memory, `nccl`; else all there are."""
+    smallest: ByteSize = Field(default=ByteSize(64), ge=8)
+    """The smallest message, such as `64`."""
+    largest: ByteSize = Field(default=ByteSize(1 << 20), ge=8)
+    """The largest message, such as `16MiB`."""
+    step: int = Field(default=4, ge=2)
+    """Each message is so many times as large as the one before."""
+    total: ByteSize = Field(default=ByteSize(1 << 20), ge=8)
+    """What is sent to each rank in messages of each size, up to it."""
+    repeats: int = Field(default=5, ge=1)
+    """Repetitions, of which the median counts."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> LinksParameters:
+        if self.smallest > self.largest:
+            raise ValueError(f"smallest is {self.smallest} bytes, and largest {self.largest}")
+        if len(set(self.transports)) < len(self.transports):
+            raise ValueError(f"{', '.join(self.transports)} names one twice")
+        return self
+
+
+def links(context: Context, parameters: LinksParameters) -> Links:
+    """Time meetings, messages and reductions between ranks, each on a worker of its own.
+
+    Raises `StageError` for a transport that is not at hand, and `VerificationFailed` where a message did not
+    arrive as it was sent.
+    """
+    from stages.linking import measure_links
+
+    return measure_links(context, parameters)
+
+
+def _estimate(
+    parameters: LinksParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    largest, ranks = int(parameters.largest), parameters.ranks
+    # On the wire a message is pickled at both ends and in between, for each other rank.
+    flying = max(largest, int(parameters.total))
+    host = ranks * STARTED + 6 * ranks * (ranks - 1) * flying
+    device = (3 * ranks + 3) * largest if machine.backend == "cuda" else 0
+    return Need(host, device, (Extent(kind="Links", bytes=0),))
+
+
+STAGE = Stage(
+    name="links",
+    version=1,
+    about="Times messages between ranks by their size, over each transport there is.",
+    parameters=LinksParameters,
+    inputs={},
+    outputs=("Links",),
+    run=links,
+    estimate=_estimate,
+    measures=True,
+    cuda=True,
+    ranks=lambda parameters: int(parameters.ranks),
+)

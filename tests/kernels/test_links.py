@@ -1,0 +1,78 @@
+"""Messages over the wire arrive, are counted and timed; links that were measured make a machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernels.partition.machines import CPU_WORKERS, H200_PEER, LinkCurve, with_links
+from kernels.probes.links import PATTERNS, carried_bytes, measure, sizes_between
+from kernels.probes.links.wire import WireLink
+from stages.gang import run_in_threads
+
+
+def measured(gang: Any, sizes: tuple[int, ...]) -> Any:
+    return measure(gang, WireLink(gang, total=4096), sizes, repeats=2, total=4096)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_every_rank_finds_the_same_curves(ranks: int) -> None:
+    first, *others = run_in_threads(measured, [(8, 1024, 8192)] * ranks)
+    assert all(other == first for other in others)
+    by_pattern = {name: [point for point in first if point.pattern == name] for name in PATTERNS}
+    assert [point.bytes for point in by_pattern["meet"]] == [0]
+    for name in ("pair", "exchange", "reduce"):
+        assert [point.bytes for point in by_pattern[name]] == [8, 1024, 8192]
+    assert [point.bytes for point in by_pattern["cut"]] == [1024]  # larger than all, or too many, is left out
+    assert by_pattern["cut"][0].carried == (ranks - 1) * 4096
+    assert by_pattern["exchange"][1].carried == by_pattern["reduce"][1].carried == (ranks - 1) * 1024
+    for point in first:
+        assert 0 < point.fastest <= point.seconds
+        assert point.turns >= 1
+
+
+@pytest.mark.parametrize("pattern", ["pair", "exchange", "cut", "reduce"])
+def test_what_does_not_arrive_is_noticed(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = WireLink.run
+
+    def spoilt(self: Any, name: str, size: int, turns: int) -> float:
+        taken = run(self, name, size, turns)
+        if name == pattern and self._gang.rank == 1:
+            got = self._got if name == "reduce" else self._got[0]
+            # What was sent must stay as it is.
+            words = got.copy()
+            words[-1] ^= 1
+            self._got = words if name == "reduce" else {**self._got, 0: words}
+        return taken
+
+    monkeypatch.setattr(WireLink, "run", spoilt)
+    with pytest.raises(RuntimeError, match=f"wire {pattern} of 1024 bytes did not bring what was sent"):
+        run_in_threads(measured, [(1024,)] * 2)
+
+
+def test_sizes_are_whole_words() -> None:
+    assert sizes_between(1, 100, 4) == (8, 32, 104)
+    assert sizes_between(64, 64, 2) == (64,)
+    assert [carried_bytes(name, 64, 3, 100) for name in PATTERNS] == [0, 64, 128, 256, 128]
+
+
+def curve(pattern: str, carried: list[float], seconds: list[float], transport: str = "wire") -> LinkCurve:
+    return LinkCurve(transport, pattern, tuple(carried), tuple(seconds))
+
+
+def test_measured_links_make_a_machine() -> None:
+    meet, pair = curve("meet", [0], [2e-4]), curve("pair", [64, 1 << 20], [3e-4, 5e-3])
+    exchange = curve("exchange", [64, 1e6], [1e-3, 3e-3])
+    found = with_links(CPU_WORKERS, [meet, pair, exchange])
+    assert found.name == "CPU workers, wire as measured"
+    assert (found.link_latency, found.message_seconds) == (2e-4, 3e-4)
+    assert found.link_bandwidth == pytest.approx((1e6 - 64) / 2e-3)
+    assert found.access_rate == CPU_WORKERS.access_rate
+    # What is read by peers joins no hosts, and noise may hide what bytes take.
+    flat = with_links(H200_PEER, [curve("reduce", [64, 1e6], [1e-3, 1e-3], "peer")])
+    assert flat.link_bandwidth == pytest.approx(1e9)
+    assert flat.message_seconds == H200_PEER.message_seconds
+    assert with_links(H200_PEER, []) == H200_PEER
+    with pytest.raises(ValueError, match="links of peer, wire do not make one machine"):
+        with_links(H200_PEER, [meet, curve("meet", [0], [1e-6], "peer")])
