@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.cli.forecast import forecast
+from pipeline.cli.options import load_plan
 from pipeline.executor.machine import decide
 from pipeline.executor.options import RunOptions
 from pipeline.frozen import surroundings
@@ -585,8 +587,7 @@ def test_planning_opens_nothing_that_is_not_noted(bench: FrozenBench) -> None:
 
     sys.addaudithook(hear)  # for good, so it must be cheap
     with witnessed() as witness:
-        bench.may_thaw = False
-        bench.plan()
+        forecast(load_plan("outer.yaml"), None, backend="cpu", cluster="inline")
     listening = False
     assert not witness.doubts
     known = {*witness.texts, *witness.inputs}
