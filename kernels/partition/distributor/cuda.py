@@ -32,7 +32,8 @@ class Kernels:
     """The kernels for a dtype of columns, launched over items with blocks of one size."""
 
     def __init__(self, dtype: Any, block: int) -> None:
-        self._module = load("kernels/partition/distributor/distributor.cu", VERTEX=vertex_macro(numpy.dtype(dtype)))
+        vertex = vertex_macro(numpy.dtype(dtype))
+        self._module = load("kernels/partition/distributor/distributor.cu", VERTEX=vertex)
         self._block = block
 
     def run(self, name: str, items: int, *arguments: Any) -> None:

@@ -82,7 +82,7 @@ class Checker(ABC):
         values = self.xp.empty(len(self.delegates), dtype)
         owners = self.delegates % self.ranks
         for rank, told in enumerate(by_rank):
-            values[owners == rank] = told
+            values[self.xp.flatnonzero(owners == rank)] = told
         return values
 
     def count_vertex_faults(self, parents: Any, source: int, limit: int) -> list[int]:
