@@ -1,0 +1,201 @@
+"""traverse with `transport: nccl`: a rank on each emulated GPU, and what is said where that cannot be."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+import threading
+import time
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition.nccl import communicator
+from kernels.partition.nccl.communicator import NcclCommunicator, NcclMissing, connect, why_not
+from stages.context import PlainContext
+from stages.errors import StageError
+from stages.gang import GangBroken, run_in_threads
+from stages.searching import gpu_ranks
+from stages.stage import Machine
+from stages.traverse import TraverseParameters
+from tests.emulation import fake_cupy, lazy_cupy
+from tests.emulation.fake_nccl import Network
+from tests.stages.test_partitioned import search, split
+
+GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+
+
+class Gpus(PlainContext):
+    """Ranks as threads, each with an emulated GPU of its own, on hosts of so many."""
+
+    def __init__(self, reserved: int) -> None:
+        super().__init__(GPU)
+        self.reserved = reserved
+        self.network = Network(max(1, reserved))
+
+    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+        def on_own_device(context: Any, item: Any) -> Any:
+            with fake_cupy.Device(context.rank):
+                return function(context, item)
+
+        return super().gang(on_own_device, ranks)
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("emulated kernels are compiled with g++")
+    monkeypatch.setitem(sys.modules, "cupy", lazy_cupy.module(1))
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("kernels.partition.nccl.launching.load", lazy_cupy.load)
+    monkeypatch.setattr("kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+
+
+def carried_by(context: Gpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connected(gang: Any, **_: Any) -> Any:
+        return context.network.connect(gang)
+
+    monkeypatch.setattr("kernels.partition.nccl.rank.connect", connected)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_ranks_that_send_find_what_the_cpu_does(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = split("two_parts", ranks)
+    wanted, told = search(PlainContext(), stored)
+    context = Gpus(ranks if ranks > 1 else 0)
+    carried_by(context, monkeypatch)
+    groups = {"groups": 2, "local_all_to_all": True} if ranks > 1 else {}
+    found, measured = search(context, stored, backend="cuda", transport="nccl", tuning=groups)
+    assert numpy.array_equal(found.distance, wanted.distance)
+    assert numpy.array_equal(found.predecessor, wanted.predecessor)
+    assert measured.backend == "cuda"
+    assert measured.asked["transport"] == "nccl"
+    for mine, theirs in zip(measured.searches, told.searches, strict=True):
+        assert mine["levels"] == theirs["levels"]
+        assert mine["ranks"]["normal"] == theirs["ranks"]["normal"]
+        assert len(mine["ranks"]["reduce"]) == len(theirs["ranks"]["reduce"])
+    assert not gpu_ranks.RESIDENT
+
+
+def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = split("two_parts", 2)
+    context = Gpus(2)
+    carried_by(context, monkeypatch)
+    monkeypatch.setattr(socket, "gethostname", lambda: f"host{fake_cupy.Device().id}")
+    with pytest.raises(StageError, match=r"\(host0, host1\), which takes NCCL, and rank 0 has none"):
+        search(context, stored, backend="cuda")
+    with pytest.raises(StageError, match="transport peer is for one"):
+        search(context, stored, backend="cuda", transport="peer")
+    monkeypatch.setattr("kernels.partition.nccl.why_not", lambda: None)
+    found, _ = search(context, stored, backend="cuda")
+    assert context.network.operations[0]
+    assert numpy.array_equal(found.distance, search(PlainContext(), stored)[0].distance)
+
+
+def test_what_cannot_be_is_said() -> None:
+    stored = split("two_parts", 2)
+    with pytest.raises(StageError, match="NCCL takes a GPU for each rank; there are 2 ranks, and 1 GPUs"):
+        search(PlainContext(GPU), stored, backend="cuda", transport="nccl")
+    with pytest.raises(StageError, match="placement pinned and transport nccl do not go together"):
+        search(Gpus(2), stored, backend="cuda", transport="nccl", placement="pinned")
+    with pytest.raises(StageError, match="transport nccl needs NCCL on every rank, and rank 0 has none"):
+        search(Gpus(2), stored, backend="cuda", transport="nccl")
+    with pytest.raises(StageError, match="transport nccl needs NCCL"):
+        search(PlainContext(GPU), split("two_parts", 1), backend="cuda", transport="nccl")
+    _, measured = search(PlainContext(), stored, transport="nccl")
+    assert any("transport nccl is for ranks on GPUs, and was left out" in note for note in measured.notes)
+    with pytest.raises(ValueError, match="components take no transport"):
+        TraverseParameters(algorithm="components", transport="nccl")
+
+
+def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = Gpus(2)
+    context.network = Network(2, lost=(1, 6), patience=0.3)
+    carried_by(context, monkeypatch)
+    with pytest.raises(GangBroken, match=r"given up|waited in vain"):
+        search(context, split("two_parts", 2), backend="cuda", transport="nccl")
+    assert not gpu_ranks.RESIDENT
+    context.network = Network(2)
+    assert search(context, split("two_parts", 2), backend="cuda", transport="nccl")
+
+
+class Raw:
+    """Stands for `cupy.cuda.nccl.NcclCommunicator`."""
+
+    def __init__(self, size: int, unique: bytes, rank: int) -> None:
+        self.told = size, unique, rank
+        self.error: Exception | None = None
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def check_async_error(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def allGather(self, *_: Any) -> None:
+        pass
+
+
+class Never:
+    done = False
+
+
+def with_nccl(monkeypatch: pytest.MonkeyPatch, raw: Any) -> None:
+    constants = {f"NCCL_{name}": 0 for name in ("INT32", "UINT32", "INT64", "UINT64", "MIN")}
+    module: Any = types.ModuleType("cupy.cuda.nccl")
+    vars(module).update(constants, available=True, NcclCommunicator=raw, get_unique_id=lambda: b"unique")
+    cuda: Any = types.ModuleType("cupy.cuda")
+    vars(cuda).update(vars(sys.modules["cupy"].cuda), nccl=module)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+    monkeypatch.setitem(sys.modules, "cupy.cuda.nccl", module)
+
+
+def test_ranks_connect_with_the_id_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert why_not() is not None
+    with_nccl(monkeypatch, Raw)
+    assert why_not() is None
+
+    def one(gang: Any, device: int) -> Any:
+        with fake_cupy.Device(device):
+            made: Any = connect(gang, connect_limit=5.0)
+            made.close()
+            return made._raw
+
+    raws = run_in_threads(one, [0, 1])
+    assert [raw.told for raw in raws] == [(2, b"unique", 0), (2, b"unique", 1)]
+    assert all(raw.aborted for raw in raws)
+    with pytest.raises(NcclMissing, match="ranks 0 and 1 are on the same GPU"):
+        run_in_threads(one, [1, 1])
+
+    ended = threading.Event()
+    with_nccl(monkeypatch, lambda *_: ended.wait(5))
+    with pytest.raises(RuntimeError, match="not all ranks connected over NCCL"):
+        run_in_threads(lambda gang, _: connect(gang, connect_limit=0.1), [None])
+    ended.set()
+
+
+def test_waiting_ends_when_another_rank_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_nccl(monkeypatch, Raw)
+    monkeypatch.setattr(communicator, "LOOK", 0.01)
+    late = NcclCommunicator(Raw(2, b"", 0), 0, 2, time_limit=0.1)
+    with pytest.raises(RuntimeError, match="given up"):
+        late.wait(Never())
+    assert late._raw.aborted
+    with pytest.raises(RuntimeError, match="given up"):
+        late.all_gather(None, None, None)
+    lost = NcclCommunicator(Raw(2, b"", 0), 0, 2, time_limit=60.0)
+    lost._raw.error = KeyError(6)
+    with pytest.raises(RuntimeError, match="NCCL lost another rank"):
+        lost.wait(Never())
+    assert lost._raw.aborted
+    quiet = NcclCommunicator(Raw(1, b"", 0), 0, 1, time_limit=0.05)
+    quiet.rest()
+    time.sleep(0.15)
+    assert not quiet._raw.aborted
+    quiet.close()
