@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -92,6 +93,8 @@ class NcclRank:
         starts = self._arrays["bin_start"].get().astype(numpy.int64)
         capacities = numpy.array(gang.all_gather(numpy.diff(starts)))
         self._communicator = connect(gang, time_limit=time_limit) if connect_by is None else connect_by(gang)
+        # Also where nobody says `leave`, as after a gang that was broken: a thread watches over it.
+        weakref.finalize(self, self._communicator.close)
         self._visits = Visits(memory, delegates, ranks, macros, options=options, symmetric=symmetric)
         kernels = Kernels("kernels/partition/nccl/exchange.cu")
         # It must not wait until visits leave it room.

@@ -1,0 +1,143 @@
+"""Ranks over NCCL on GPUs equal the CPU's: one rank on one GPU, two on two, and one that never comes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from kernels.partition.nccl import NcclMissing, NcclRank, prepare, why_not
+from stages.gang import GangBroken, run_in_threads
+from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
+from tests.kernels.test_partition_search import GROUPED, OPTIONS
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy")
+
+MORE = {name: GROUPED[name] for name in ("two phases", "local all-to-all", "local all-to-all, uniquify")}
+
+
+@pytest.fixture(autouse=True)
+def nccl() -> None:
+    if (problem := why_not()) is not None:
+        pytest.skip(problem)
+
+
+def same(found: Any, wanted: Any, options: SearchOptions) -> None:
+    assert numpy.array_equal(found.distance, wanted.distance)
+    if not options.uniquify:
+        assert numpy.array_equal(found.predecessor, wanted.predecessor)
+        return
+    tree = found.predecessor >= 0
+    assert numpy.array_equal(tree, wanted.predecessor >= 0)
+    assert (found.distance[found.predecessor[tree]] == found.distance[tree] - 1).all()
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=names)
+def test_one_rank_finds_what_the_cpu_does(graph: Any) -> None:
+    n = graph.vertex_count
+    for symmetric, threshold in ((True, 3), (False, 0)):
+        offsets, columns = graph.csr(symmetric=symmetric)
+        whole = partition(offsets, columns, ranks=1, threshold=threshold)
+        search, on_cpu = prepare(whole, symmetric=symmetric), prepare_on_cpu(whole, symmetric=symmetric)
+        for source in sorted({0, n - 1}):
+            wanted, found = on_cpu.run(source), search.run(source)
+            same(found, wanted, SearchOptions())
+            assert found.directions == wanted.directions
+
+
+@pytest.mark.parametrize("name", [*OPTIONS, "blocking"])
+def test_options_of_one_rank(name: str) -> None:
+    options = SearchOptions(**{**OPTIONS, "blocking": {"reduction": "blocking"}}[name])
+    offsets, columns = fast_csr(rmat(14), symmetric=True)
+    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    for threshold in (0, 12, 200):
+        whole = partition(offsets, columns, ranks=1, threshold=threshold)
+        search, on_cpu = (make(whole, symmetric=True, options=options) for make in (prepare, prepare_on_cpu))
+        for source in sources:
+            wanted, found = on_cpu.run(source), search.run(source)
+            same(found, wanted, options)
+            assert found.directions == wanted.directions
+            mine, theirs = search.labels[0].levels, on_cpu.labels[0].levels
+            assert [level.normal for level in mine] == [level.normal for level in theirs]
+            assert all(level.visit_milliseconds > 0 for level in mine)
+
+
+def search_as_rank(gang: Any, _: Any, whole: Any, sources: list[int], options: SearchOptions) -> list[Any]:
+    with cupy.cuda.Device(gang.rank):
+        facts: dict[str, Any] = {"symmetric": True, "options": options, "tree": True, "time_limit": 5.0}
+        rank = NcclRank(gang, whole.parts[gang.rank], whole.delegates, whole.vertex_count, **facts)
+        answers = []
+        for source in sources:
+            gang.all_gather(None)
+            answers.append(rank.run(source))
+        rank.leave(gang)
+        return answers
+
+
+@pytest.mark.parametrize("name", ["plain", *OPTIONS, *MORE])
+def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("two ranks take two GPUs")
+    options = SearchOptions(**{"plain": {}, **OPTIONS, **MORE}[name])
+    offsets, columns = fast_csr(rmat(14), symmetric=True)
+    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    for threshold in (12, 200, 10**6):
+        whole = partition(offsets, columns, ranks=2, threshold=threshold)
+        run = functools.partial(search_as_rank, whole=whole, sources=sources, options=options)
+        answers = run_in_threads(run, [None] * 2)
+        on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
+        for place, source in enumerate(sources):
+            wanted = on_cpu.run(source)
+            for rank in range(2):
+                labels = answers[rank][place]
+                assert numpy.array_equal(labels.distance, wanted.distance[rank::2])
+                if not options.uniquify:
+                    assert numpy.array_equal(labels.predecessor, wanted.predecessor[rank::2])
+                backward = [level.backward for level in on_cpu.labels[rank].levels]
+                assert [level.backward for level in labels.levels] == backward
+
+
+def test_two_ranks_of_one_gpu_are_refused() -> None:
+    offsets, columns = fast_csr(rmat(8), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=12)
+
+    def on_the_first(gang: Any, _: Any) -> None:
+        with cupy.cuda.Device(0):
+            facts: dict[str, Any] = {"symmetric": True, "options": SearchOptions(), "tree": True}
+            NcclRank(gang, whole.parts[gang.rank], whole.delegates, whole.vertex_count, **facts)
+
+    with pytest.raises(NcclMissing, match="are on the same GPU"):
+        run_in_threads(on_the_first, [None] * 2)
+
+
+def test_a_rank_that_does_not_search_ends_the_other() -> None:
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("two ranks take two GPUs")
+    offsets, columns = fast_csr(rmat(10), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=12)
+
+    def only_the_first(gang: Any, _: Any) -> None:
+        with cupy.cuda.Device(gang.rank):
+            facts: dict[str, Any] = {"symmetric": True, "options": SearchOptions(), "tree": True}
+            rank = NcclRank(
+                gang, whole.parts[gang.rank], whole.delegates, whole.vertex_count, time_limit=1.0, **facts
+            )
+            if gang.rank == 0:
+                with pytest.raises(RuntimeError, match="given up|NCCL lost"):
+                    rank.run(1)
+            gang.all_gather(None)
+
+    run_in_threads(only_the_first, [None] * 2)
+    # The GPUs are free for other work.
+    run = functools.partial(search_as_rank, whole=whole, sources=[1], options=SearchOptions())
+    try:
+        answers = run_in_threads(run, [None] * 2)
+    except GangBroken as error:
+        pytest.fail(str(error))
+    wanted = prepare_on_cpu(whole, symmetric=True).run(1)
+    assert numpy.array_equal(answers[0][0].distance, wanted.distance[0::2])
