@@ -194,7 +194,7 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
 
 
 def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
-    from kernels.partition.layout import SUBGRAPHS
+    from kernels.partition.layout import SUBGRAPHS, column_bound
 
     subgraphs = []
     n, delegates = stored.vertex_count, len(stored.delegates)
@@ -202,7 +202,7 @@ def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
         for name in SUBGRAPHS:
             offsets = stored.arrays[f"rank{rank}/{name}/row_offsets"]
             columns = stored.arrays[f"rank{rank}/{name}/column_indices"]
-            writer.add(offsets, columns, _bound(name, rank, n, stored.ranks, delegates))
+            writer.add(offsets, columns, column_bound(name, rank, n, stored.ranks, delegates))
             rows, arcs = len(offsets) - 1, len(columns)
             subgraphs.append({"rank": rank, "name": name, "rows": rows, "arcs": arcs})
     return {
@@ -212,15 +212,6 @@ def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
         "threshold": stored.threshold,
         "subgraphs": subgraphs,
     }
-
-
-def _bound(name: str, rank: int, vertices: int, ranks: int, delegates: int) -> int:
-    """Neighbours of a rank's subgraph are below it."""
-    from kernels.partition.layout import local_count
-
-    if name == "nn":
-        return vertices
-    return local_count(vertices, ranks, rank) if name == "dn" else delegates
 
 
 def _statistics(vertices: int, arcs: int, rows: int, size: int) -> Json:
@@ -308,7 +299,7 @@ def _decompress_partition(compressed: CompressedGraph) -> Partition:
     import numpy
 
     from kernels.index import index_dtype
-    from kernels.partition.layout import Subgraph, make_rank, to_arrays
+    from kernels.partition.layout import Subgraph, column_bound, make_rank, to_arrays
 
     if compressed.ranks is None or compressed.threshold is None or compressed.delegates is None:
         raise ValueError("the compressed partition lacks its ranks, its threshold or its delegates")
@@ -321,7 +312,7 @@ def _decompress_partition(compressed: CompressedGraph) -> Partition:
         rank, name, rows, arcs = (record[key] for key in ("rank", "name", "rows", "arcs"))
         byte_offsets = numpy.asarray(compressed.byte_offsets[row : row + rows + 1])
         stream = numpy.asarray(compressed.stream[int(byte_offsets[0]) : int(byte_offsets[-1])])
-        bound = _bound(name, rank, n, p, len(compressed.delegates))
+        bound = column_bound(name, rank, n, p, len(compressed.delegates))
         dtype = index_dtype(n) if name == "nn" else local_ids
         offsets, columns = _decode(
             compressed.codec, byte_offsets - byte_offsets[0], stream, arcs, dtype, bound

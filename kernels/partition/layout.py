@@ -67,6 +67,13 @@ def local_count(vertex_count: int, ranks: int, rank: int) -> int:
     return max(0, (vertex_count - rank + ranks - 1) // ranks)
 
 
+def column_bound(name: str, rank: int, vertex_count: int, ranks: int, delegate_count: int) -> int:
+    """Bound the columns of a rank's subgraph, which are below it."""
+    if name == "nn":
+        return vertex_count
+    return local_count(vertex_count, ranks, rank) if name == "dn" else delegate_count
+
+
 def row_lengths(subgraph: Subgraph) -> NDArray[numpy.int64]:
     """Count the arcs of each row."""
     offsets = subgraph.row_offsets.astype(numpy.int64)

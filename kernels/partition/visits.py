@@ -5,7 +5,8 @@ it expands the rows of the frontier; backward, every destination that is not vis
 the frontier in its own row of the opposite subgraph and ends at the first, which is the smallest since rows
 ascend. Directions give the same finds and the same smallest parents.
 
-`parents` hold the smallest parent found so far, a vertex of the whole graph, `NOBODY` for none.
+`parents` hold the smallest parent found so far, a vertex of the whole graph, `NOBODY` for none. `columns` are
+an array, or encoded rows (`kernels.partition.columns`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import numpy
 
 from kernels.jit import serial
+from kernels.partition.columns import span, values_of
 
 NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
 """The predecessor that every other one is smaller than."""
@@ -35,19 +37,23 @@ def row_work(frontier, offsets):  # type: ignore[no-untyped-def]
 @serial
 def count_nn(frontier, ranks, offsets, columns, counts):  # type: ignore[no-untyped-def]
     """Count the nn arcs of the frontier by the rank that they lead to."""
+    values = values_of(columns)
     for position in range(len(frontier)):
         local = frontier[position]
-        for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
-            counts[numpy.int64(columns[arc]) % ranks] += 1
+        first, last = span(columns, offsets, local, values)
+        for arc in range(first, last):
+            counts[numpy.int64(values[arc]) % ranks] += 1
 
 
 @serial
 def bin_nn(frontier, ranks, offsets, columns, places, ids, tails):  # type: ignore[no-untyped-def]
     """Sort the nn arcs of the frontier by rank: 32-bit ids there, and the local tails of the arcs."""
+    values = values_of(columns)
     for position in range(len(frontier)):
         local = frontier[position]
-        for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
-            v = numpy.int64(columns[arc])
+        first, last = span(columns, offsets, local, values)
+        for arc in range(first, last):
+            v = numpy.int64(values[arc])
             place = places[v % ranks]
             places[v % ranks] = place + 1
             ids[place] = v // ranks
@@ -59,11 +65,13 @@ def delegates_forward(  # type: ignore[no-untyped-def]
     frontier, names, ranks, rank, offsets, columns, seen, found, parents
 ):
     """Expand rows towards delegates (nd; dd with the delegates' `names`, which nd leaves empty)."""
+    values = values_of(columns)
     for position in range(len(frontier)):
         row = numpy.int64(frontier[position])
         v = numpy.int64(names[row]) if len(names) else row * ranks + rank
-        for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
-            d = numpy.int64(columns[arc])
+        first, last = span(columns, offsets, row, values)
+        for arc in range(first, last):
+            d = numpy.int64(values[arc])
             if not (seen[d >> 6] >> numpy.uint64(d & 63)) & numpy.uint64(1):
                 found[d >> 6] |= numpy.uint64(1) << numpy.uint64(d & 63)
                 parents[d] = min(parents[d], v)
@@ -74,13 +82,15 @@ def delegates_backward(  # type: ignore[no-untyped-def]
     mask, names, ranks, rank, offsets, columns, seen, labels, level, found, parents
 ):
     """Let unvisited delegates of a source mask look for parents (nd in dn's rows; dd in its own)."""
+    values = values_of(columns)
     for word in range(len(mask)):
         bits = mask[word] & ~seen[word]
         d = numpy.int64(word) * 64
         while bits:
             if bits & numpy.uint64(1):
-                for arc in range(numpy.int64(offsets[d]), numpy.int64(offsets[d + 1])):
-                    column = numpy.int64(columns[arc])
+                first, last = span(columns, offsets, d, values)
+                for arc in range(first, last):
+                    column = numpy.int64(values[arc])
                     if labels[column] == level:
                         v = numpy.int64(names[column]) if len(names) else column * ranks + rank
                         found[word] |= numpy.uint64(1) << numpy.uint64(d & 63)
@@ -95,11 +105,13 @@ def normals_forward(  # type: ignore[no-untyped-def]
     frontier, names, offsets, columns, level, distance, parents, fresh, marked
 ):
     """Expand delegates towards the normal vertices here (dn); `fresh[:marked]` lists what is found."""
+    values = values_of(columns)
     for position in range(len(frontier)):
         x = frontier[position]
         v = numpy.int64(names[x])
-        for arc in range(numpy.int64(offsets[x]), numpy.int64(offsets[x + 1])):
-            local = numpy.int64(columns[arc])
+        first, last = span(columns, offsets, x, values)
+        for arc in range(first, last):
+            local = numpy.int64(values[arc])
             if distance[local] == -1:
                 distance[local] = level + 1
                 fresh[marked] = local
@@ -114,12 +126,14 @@ def normals_backward(  # type: ignore[no-untyped-def]
     sources, names, offsets, columns, level, labels, distance, parents, fresh, marked
 ):
     """Let unvisited normal vertices of the source list look for a delegate on the frontier (dn)."""
+    values = values_of(columns)
     for position in range(len(sources)):
         local = numpy.int64(sources[position])
         if distance[local] != -1:
             continue
-        for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
-            d = numpy.int64(columns[arc])
+        first, last = span(columns, offsets, local, values)
+        for arc in range(first, last):
+            d = numpy.int64(values[arc])
             if labels[d] == level:
                 distance[local] = level + 1
                 parents[local] = min(parents[local], numpy.int64(names[d]))

@@ -1,0 +1,64 @@
+"""Ranks whose rows are encoded: their searches on the CPU decode a row where they read it.
+
+A subgraph has its row offsets, counted from the encoded rows, and for columns what
+`kernels.bfs.rows.cpu.readers.readable` makes of these; `kernels.partition.columns` reads both kinds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from kernels.bfs.rows.cpu.readers import count_neighbours, readable
+from kernels.layouts.streams import largest_vertex
+from kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, column_bound, make_rank
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+LAYOUTS = ("varint", "blocks", "elias_fano")
+"""Those of `kernels.layouts` that are read so; `csr` is columns as they are."""
+
+
+def encoded_subgraph(rows: EncodedRows, bound: int) -> Subgraph:
+    """Bring encoded rows, whose columns are below `bound`, into the form that visits take.
+
+    Raises ValueError for offsets that do not ascend within the stream, for rows that end too early, and when
+    there are not as many columns as the rows say.
+    """
+    offsets = count_neighbours(rows)
+    if int(offsets[-1]) != rows.arc_count:
+        raise ValueError(f"the rows hold {int(offsets[-1])} arcs; {rows.arc_count} were expected")
+    largest = largest_vertex(max(bound, 1), numpy.dtype(rows.dtype))
+    columns = readable(rows)._replace(largest=largest)
+    return Subgraph(offsets.astype(numpy.uint32) if rows.arc_count < 1 << 32 else offsets, columns)
+
+
+def encode_rank(
+    part: RankGraph, layout: str, *, vertex_count: int, delegate_count: int, ranks: int
+) -> RankGraph:
+    """Encode a rank's subgraphs; raises ValueError for a row that does not ascend.
+
+    Its lists and masks stay as they are.
+    """
+    from kernels.layouts import encode
+
+    made = {}
+    for name in SUBGRAPHS:
+        bound = column_bound(name, part.rank, vertex_count, ranks, delegate_count)
+        offsets, columns = part.subgraph(name)
+        rows = encode(layout, offsets.astype(numpy.int64), columns, first_row=0, bound=max(bound, 1))
+        made[name] = encoded_subgraph(rows, bound)
+    return make_rank(part.rank, made)
+
+
+def encoded_bytes(part: RankGraph) -> int:
+    """Count the bytes of a rank's rows: streams, their offsets, and row offsets."""
+    total = 0
+    for name in SUBGRAPHS:
+        offsets, read = part.subgraph(name)
+        columns: Any = read
+        arrays = (columns.byte_offsets, columns.stream) if hasattr(columns, "stream") else (columns,)
+        total += int(offsets.nbytes) + sum(int(array.nbytes) for array in arrays)
+    return total
