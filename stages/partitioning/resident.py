@@ -144,6 +144,7 @@ def _held_rank(preferred: int, recipe: Recipe) -> int | None:
 def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
     """Make one rank of a graph, all ranks of the gang at the same time."""
     from kernels.exchange import Endpoint, drive
+    from kernels.index import index_dtype
     from kernels.partition.distributor import EdgeSource, distribute_program
     from kernels.partition.distributor.program import PART_EDGES, PART_EDGES_CUDA
 
@@ -161,19 +162,28 @@ def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
 
         builder, largest = OnCpu(source, gang.size, gang.rank), PART_EDGES
     part = min(largest, max(LEAST_PART, source.edges // (PARTS * gang.size)))
-    with wire_of(gang, backend) as wire:
-        return drive(distribute_program(Endpoint(wire), builder, threshold=threshold, part_edges=part), wire)
+    arc = 4 + index_dtype(source.vertices).itemsize
+    with wire_of(gang, backend, 2 * part * arc) as wire:
+        program = distribute_program(Endpoint(wire), builder, threshold=threshold, part_edges=part)
+        share = drive(program, wire)
+    if backend == "cuda":
+        import cupy
+
+        # Memory that others map is allocated beside the pool.
+        del builder, program
+        cupy.get_default_memory_pool().free_all_blocks()
+    return share
 
 
 @contextmanager
-def wire_of(gang: RankContext, backend: str) -> Iterator[Wire]:
-    """Give what carries arrays of a backend between the ranks."""
+def wire_of(gang: RankContext, backend: str, mailbox: int = 0) -> Iterator[Wire]:
+    """Give what carries arrays of a backend between the ranks; among GPUs at least `mailbox` bytes at once."""
     if backend == "cpu":
         yield gang
         return
-    from kernels.partition.distributor.wires import cuda_wire
+    from kernels.partition.distributor.wires import HALF, cuda_wire
 
-    with cuda_wire(gang) as wire:
+    with cuda_wire(gang, max(mailbox, HALF)) as wire:
         yield wire
 
 

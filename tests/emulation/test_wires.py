@@ -85,7 +85,7 @@ def test_a_rank_that_cannot_map_sends_all_by_way_of_the_host(monkeypatch: pytest
     monkeypatch.setattr(fake.cuda.runtime, "ipcOpenMemHandle", refuse)
 
     def run(gang: Any, _: Any) -> Any:
-        with cuda_wire(gang) as wire:
+        with cuda_wire(gang, 1 << 12) as wire:
             return type(wire), drive(exchange(Endpoint(wire), 2, 9), wire)
 
     assert {kind for kind, _ in run_in_threads(run, [None] * 3)} == {HostWire}

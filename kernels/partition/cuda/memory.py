@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, local_count, mask_words
+from kernels.strategy import backend_of
 
 SHARED = ("found", "counts", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
@@ -108,7 +109,7 @@ class Table:
 
 
 class RankMemory(Table):
-    """Rank `part.rank` on the current device; everything is allocated here.
+    """Rank `part.rank` on the current device; what is there already stays, and all else is allocated here.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ class RankMemory(Table):
         arrays |= self.slab.arrays
         arrays["bin_start"].set(starts)
         filled = {
-            name: int(numpy.bitwise_count(mask).sum())
+            name: int(numpy.bitwise_count(mask if backend_of(mask) == "cpu" else mask.get()).sum())
             for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
         }
         for name, count, dtype in (

@@ -90,8 +90,8 @@ class PeerRank:
             placed=placing is not None,
         )
 
-    def run(self, source: int) -> RankLabels:
-        """Search from one vertex together with all ranks.
+    def run(self, source: int, *, on_device: bool = False) -> RankLabels:
+        """Search from one vertex together with all ranks; labels may stay here until the next search.
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
@@ -106,9 +106,12 @@ class PeerRank:
             raise RuntimeError(GIVEN_UP)
         taken = float(cupy.cuda.get_elapsed_time(start, end))
         arrays = self._memory.arrays
-        predecessor = arrays["keys"].get().view(numpy.int64) if self._tree else None
+        distance = arrays["distance"] if on_device else arrays["distance"].get()
+        predecessor = None
+        if self._tree:
+            predecessor = (arrays["keys"] if on_device else arrays["keys"].get()).view(numpy.int64)
         link = self._launch.link_bytes()
-        return RankLabels(arrays["distance"].get(), predecessor, taken, 0, self._records(), link_bytes=link)
+        return RankLabels(distance, predecessor, taken, 0, self._records(), link_bytes=link)
 
     def _records(self) -> tuple[LevelRecord, ...]:
         """Describe the levels: labels and masks count as reduction, waiting as exchange.

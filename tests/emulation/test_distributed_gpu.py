@@ -1,0 +1,119 @@
+"""A graph made, searched and checked by emulated GPUs, each of its own rank: what CPU ranks find."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import sys
+import threading
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition.distributor import wires
+from stages.context import PlainContext
+from stages.distribute import DistributeParameters, distribute
+from stages.partitioning import resident
+from stages.searching.distributed import MADE_ANEW
+from stages.stage import Machine
+from stages.traverse import TraverseParameters, traverse
+from stages.verify import VerifyParameters, verify
+from tests.emulation import fake_cupy, grid_kernels, numpy_as_cupy
+
+SOURCE = {"rmat": {"scale": 6, "edge_factor": 6, "seed": 5}}
+GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 30)
+
+
+class GpuContext(PlainContext):
+    """Ranks as threads, each with an emulated device of its own."""
+
+    def __init__(self, reserved: int) -> None:
+        super().__init__(GPU)
+        self.reserved = reserved
+
+    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+        def on_own_device(gang: Any, item: Any) -> Any:
+            with fake_cupy.Device(gang.rank):
+                return function(gang, item)
+
+        return super().gang(on_own_device, ranks)
+
+
+def _as_one(fake: Any) -> Any:
+    """Add to the devices and their memory what callers use of NumPy."""
+    fake.empty = lambda shape, dtype=float: fake_cupy._array(numpy_as_cupy.module().empty(shape, dtype))
+    passed = numpy_as_cupy.module()
+    for name, function in vars(passed).items():
+        if isinstance(function, types.FunctionType) and name not in ("empty", "searchsorted"):
+            fake.__dict__[name] = lambda *given, _function=function, **named: _turned(
+                _function(*given, **named)
+            )
+    fake.searchsorted = lambda *given, **named: _turned(numpy.searchsorted(*given, **named))
+    fake.ascontiguousarray = lambda array: fake_cupy._array(array)
+    fake.cuda.runtime.memcpy = lambda to, source, size, kind: ctypes.memmove(to, source, size)
+    fake.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
+    return fake
+
+
+def _turned(found: Any) -> Any:
+    return found.view(fake_cupy.Array) if isinstance(found, numpy.ndarray) else found
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("emulated kernels are compiled with g++")
+    resident.RESIDENT.clear()
+    monkeypatch.setattr(fake_cupy.Array, "__module__", "cupy")
+    monkeypatch.setitem(sys.modules, "cupy", _as_one(fake_cupy.module()))
+    monkeypatch.setattr("kernels.partition.cuda.launch.load", fake_cupy.load)
+    monkeypatch.setattr("kernels.partition.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
+    for module in ("csr.cuda", "partition.distributor.cuda", "verify.ranks.cuda"):
+        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
+    monkeypatch.setattr("kernels.partition.distributor.cuda.blocks_for", lambda items, block, most: 2)
+    monkeypatch.setattr("kernels.verify.ranks.cuda.blocks_for", lambda items, block, most: 2)
+    monkeypatch.setattr("kernels.verify.ranks.cuda.BLOCK", 64)
+    made = sys.modules["kernels.partition.distributor.cuda"].RankBuilder.__init__
+    made_with = lambda self, *given: made(self, *given, block=64)  # noqa: E731
+    monkeypatch.setattr("kernels.partition.distributor.cuda.RankBuilder.__init__", made_with)
+    monkeypatch.setattr("kernels.partition.distributor.source.ON_DEVICE", ())
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr(wires, "HALF", 1 << 14)
+    for module in (
+        "kernels.partition.cuda.mapping.process_id",
+        "kernels.partition.distributor.wires.process_id",
+    ):
+        monkeypatch.setattr(module, threading.get_ident)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_gpus_find_what_cpu_ranks_do(gpus: None, ranks: int) -> None:
+    parameters = DistributeParameters(source=SOURCE, ranks=ranks, threshold=8)
+    asked = {"sources": {"random": 2, "seed": 1}}
+    context = GpuContext(ranks)
+    graph, _ = distribute(context, parameters)
+    assert {held.backend for held in resident.RESIDENT.values()} == {"cuda"}
+    labels, measured = traverse(context, TraverseParameters(**asked), input=graph)
+    kept, told = traverse(context, TraverseParameters(output="checks", **asked), input=graph)
+    for run in (measured, told):
+        assert run.backend == "cuda"
+        assert MADE_ANEW not in run.notes
+    assert verify(context, VerifyParameters(), graph=graph, traversal=kept).checks
+    assert verify(context, VerifyParameters(), graph=graph, traversal=labels).checks
+    # The CPU takes the ranks from the GPUs.
+    on_cpu, expected = traverse(context, TraverseParameters(backend="cpu", **asked), input=graph)
+    assert MADE_ANEW not in expected.notes
+    assert {held.backend for held in resident.RESIDENT.values()} == {"cpu"}
+    for found in (labels, kept):
+        assert numpy.array_equal(found.sources, on_cpu.sources)
+    assert numpy.array_equal(labels.distance, on_cpu.distance)
+    assert numpy.array_equal(labels.predecessor, on_cpu.predecessor)
+    for mine, theirs in zip(told.searches, expected.searches, strict=True):
+        assert mine["levels"] == theirs["levels"]
+    resident.RESIDENT.clear()
+    again, _ = distribute(PlainContext(), parameters)
+    assert again == graph
