@@ -177,7 +177,7 @@ def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
 
 @contextmanager
 def wire_of(gang: RankContext, backend: str, mailbox: int = 0) -> Iterator[Wire]:
-    """Give what carries arrays of a backend between the ranks; among GPUs at least `mailbox` bytes at once."""
+    """Give what carries arrays of a backend between the ranks; on GPUs at least `mailbox` bytes at once."""
     if backend == "cpu":
         yield gang
         return

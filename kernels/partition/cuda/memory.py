@@ -177,8 +177,7 @@ class RankMemory(Table):
         arrays |= self.slab.arrays
         arrays["bin_start"].set(starts)
         filled = {
-            name: int(numpy.bitwise_count(mask if backend_of(mask) == "cpu" else mask.get()).sum())
-            for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
+            name: _set_bits(mask) for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
         }
         for name, count, dtype in (
             ("distance", local, numpy.int32),
@@ -239,6 +238,10 @@ def arcs_by_owner(columns: Any, ranks: int) -> NDArray[numpy.int64]:
         owners = columns[first : first + BIN_STEP] % columns.dtype.type(ranks)
         counts += cupy.bincount(owners.astype(numpy.int32), minlength=ranks).get()
     return counts
+
+
+def _set_bits(mask: Any) -> int:
+    return int(numpy.bitwise_count(mask.get() if backend_of(mask) == "cuda" else mask).sum())
 
 
 def bin_starts(columns: Any, ranks: int, rank: int) -> NDArray[numpy.uint64]:
