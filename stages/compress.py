@@ -364,6 +364,7 @@ def _estimate(
         bytes=offsets + 8 + most,
         directed=graph.directed,
         normal_arcs=graph.normal_arcs,
+        ranks=graph.ranks,
     )
     return Need(
         host_bytes=on_host,

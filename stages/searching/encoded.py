@@ -161,6 +161,11 @@ def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
 
 def encoded_record(graph: SearchedGraph) -> dict[str, Any]:
     """Return the layout of rows that were searched as they are, and their bytes, for a measurement."""
+    if graph.partition is not None and graph.compressed is not None:
+        from kernels.partition.encoded import encoded_bytes
+
+        size = sum(encoded_bytes(part) for part in graph.partition.parts)
+        return {"layout": graph.compressed.codec, "row_bytes": size}
     return {} if graph.rows is None else {"layout": graph.rows.layout, "row_bytes": graph.rows.nbytes}
 
 

@@ -49,7 +49,7 @@ class SearchedGraph:
     stored: Partition | None = None  # what `partition` was read from
     placed: Placed | None = None  # None where rows lie whole in the memory of the backend
     rows: EncodedRows | None = None
-    compressed: CompressedGraph | None = None  # what `rows` were read from
+    compressed: CompressedGraph | None = None  # what `rows`, or a `partition` of such, were read from
 
     def described(self) -> dict[str, Any]:
         """Say what was searched; `digest` is the same for every order and layout of a graph."""
@@ -83,12 +83,14 @@ def read_graph(
     placing: Placing | None = None,
     *,
     encoded: bool = False,
+    encoded_ranks: bool = False,
     decoded: str = DECODED,
 ) -> SearchedGraph:
     """Read a stored graph, and bring it to the machine's backend.
 
     `placing` says where its rows go there; without it, on the device of a GPU. The rows of a compressed graph
-    are left as they are with `encoded`, and else decoded, which the note `decoded` says.
+    are left as they are with `encoded`, and those of a compressed partition with `encoded_ranks`; else they
+    are decoded, which the note `decoded` says.
     Raises `StageError` when a compressed graph is damaged.
     """
     import numpy
@@ -103,6 +105,9 @@ def read_graph(
             return _read_encoded(stored, permutation, machine, placing)
         except ValueError as error:
             raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
+    if isinstance(stored, CompressedGraph) and encoded_ranks:
+        notes.append(f"rows of layout {stored.codec} were searched as they are, by each rank its own")
+        return _read_partition(stored, permutation, machine, notes)
     if isinstance(stored, CompressedGraph):
         from stages.compress import decompress
 
@@ -201,16 +206,20 @@ def _read_csr(
 
 
 def _read_partition(
-    plain: Partition, permutation: NDArray[Any] | None, machine: Machine, notes: list[str]
+    plain: Partition | CompressedGraph,
+    permutation: NDArray[Any] | None,
+    machine: Machine,
+    notes: list[str],
 ) -> SearchedGraph:
     from stages.partition import load_partition
+    from stages.searching.encoded_ranks import read_encoded_ranks
 
     if machine.backend == "cuda":
         notes.append(ON_CPU)
-    loaded = load_partition(plain)
+    loaded = load_partition(plain) if isinstance(plain, Partition) else read_encoded_ranks(plain)
     offsets = partition_offsets(loaded)
     ends = None
-    if _has_loops_or_duplicates(plain):
+    if isinstance(plain, Partition) and _has_loops_or_duplicates(plain):
         from kernels.partition import assemble
 
         ends = _edge_ends(plain, *assemble(loaded))
@@ -225,7 +234,8 @@ def _read_partition(
         row_offsets=None,
         columns=None,
         partition=loaded,
-        stored=plain,
+        stored=plain if isinstance(plain, Partition) else None,
+        compressed=None if isinstance(plain, Partition) else plain,
         notes=notes,
     )
 

@@ -83,8 +83,9 @@ def estimate(
     if _is_split(graph):
         bfs = parameters.algorithm == "bfs"
         # Ranks on workers read the partition once more, and bring labels back several searches at a time.
-        gang = graph.ranks if graph.kind == "Partition" and graph.ranks > 1 else 0
-        gang = gang if bfs or not graph.striped else 0
+        # Components of a compressed one are found where it was decoded.
+        ranked = graph.kind == "Partition" or bfs
+        gang = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
         twice = graph.bytes + min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
         host = _over_ranks(graph, bfs) + parts.after + (twice if gang else 0)
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
@@ -122,7 +123,7 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
         plan = plan_ranks(parameters, machine, base=whole - columns, columns=columns, gpus=gpus)
     except DoesNotFit as error:
         named = parameters.device_memory is not None or parameters.host_memory is not None
-        return replace(need, device_bytes=whole, refusal=f"{error}; {error.hint}" if named else None)
+        return replace(need, device_bytes=whole, refusal=f"{error}; {error.hint}" if named else "")
     host = need.host_bytes + gpus * plan.host_bytes
     return replace(need, host_bytes=host, device_bytes=plan.device_bytes)
 

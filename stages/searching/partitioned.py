@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stages.errors import StageError
+from stages.searching.encoded_ranks import encoded_ranks
 
 if TYPE_CHECKING:
     from kernels.bfs import BFSResult, Search
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from kernels.partition.cuda.placing import Placing
     from kernels.partition.program import RankLabels
     from kernels.partition.rank_search import RankSearch
-    from stages.artifacts import Partition
     from stages.context import Context
     from stages.gang import RankContext
+    from stages.searching.encoded_ranks import EncodedRank
     from stages.searching.graph import SearchedGraph
     from stages.traverse import TraverseParameters
 
@@ -94,7 +95,8 @@ def prepare_ranks(
         return search, notes + more
     if parameters.transport != "auto":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
-    if ranks > 1 and context.reserved >= ranks and graph.stored is not None:
+    held = graph.stored is not None or graph.compressed is not None
+    if ranks > 1 and context.reserved >= ranks and held:
         return GangSearch(context, graph, parameters, options), notes
     if ranks > 1:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
@@ -157,6 +159,7 @@ class RankTask:
     sources: tuple[int, ...]
     backend: str = "cpu"
     placing: Placing | None = None
+    encoded: EncodedRank | None = None  # instead of `arrays`
 
 
 RESIDENT: dict[tuple[str, int], RankSearch] = {}
@@ -174,7 +177,7 @@ def load_rank(task: RankTask) -> RankSearch:
     if key not in RESIDENT:
         for other in [other for other in RESIDENT if other[0] != task.token]:
             del RESIDENT[other]
-        part = rank_from_arrays(task.arrays, task.rank)
+        part = task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank)
         delegates = numpy.asarray(task.delegates)
         RESIDENT[key] = RankSearch(
             part, delegates, task.vertex_count, task.ranks, symmetric=task.symmetric, options=task.options
@@ -223,8 +226,8 @@ class GangSearch:
 
         started = time.perf_counter()
         assert graph.partition is not None
-        stored: Partition | None = graph.stored
-        assert stored is not None
+        encoded = None if graph.compressed is None else encoded_ranks(graph.compressed)
+        arrays = {} if graph.stored is None else graph.stored.arrays
         self.labels: Sequence[RankLabels] = ()
         self._context, self._graph = context, graph
         self._output = parameters.output
@@ -238,10 +241,8 @@ class GangSearch:
                 ranks=ranks,
                 vertex_count=graph.vertex_count,
                 symmetric=graph.symmetric,
-                delegates=stored.delegates,
-                arrays={
-                    name: array for name, array in stored.arrays.items() if name.startswith(f"rank{rank}/")
-                },
+                delegates=graph.partition.delegates if graph.stored is None else graph.stored.delegates,
+                arrays={name: array for name, array in arrays.items() if name.startswith(f"rank{rank}/")},
                 options=options,
                 max_depth=parameters.max_depth,
                 tree=parameters.output != "distance",
@@ -249,6 +250,7 @@ class GangSearch:
                 sources=(),
                 backend=self.rank_backend,
                 placing=placing,
+                encoded=None if encoded is None else encoded[rank],
             )
             for rank in range(ranks)
         ]

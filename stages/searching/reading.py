@@ -24,6 +24,7 @@ def read_searched(
     from kernels.jit import set_threads
     from stages.artifacts import CompressedGraph
     from stages.searching.encoded import searched_encoded, why_decoded
+    from stages.searching.encoded_ranks import ranks_encoded
     from stages.searching.graph import read_graph
     from stages.searching.placing import plan_for
     from stages.searching.strategy import backend_of_search
@@ -42,6 +43,7 @@ def read_searched(
         placed,
         placing,
         encoded=searched_encoded(parameters, placement, codec),
+        encoded_ranks=ranks_encoded(parameters, stored, placed),
         decoded=why_decoded(parameters, placement, codec),
     )
     if placed.backend != machine.backend and graph.partition is None:
