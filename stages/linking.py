@@ -82,7 +82,7 @@ def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | No
     if name == "peer":
         from kernels.probes.links import peer
 
-        problem = peer.why_not(gang)
+        problem = peer.why_no_peers(gang)
         if problem is not None:
             return None, problem
         link = peer.PeerLink(gang, largest=largest)

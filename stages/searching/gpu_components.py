@@ -102,12 +102,20 @@ class GpuGangComponents(GangComponents):
 def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a gang, so many times.
 
-    Raises `GangBroken` when the GPUs waited for each other in vain.
+    Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot read
+    each other's memory.
     """
     from kernels.cuda.wake import wake
     from kernels.partition.cuda.components import PeerComponents
+    from kernels.partition.cuda.mapping import why_no_peers
     from stages.gang import GangBroken
 
+    problem = why_no_peers(gang)
+    if problem is not None:
+        raise StageError(
+            f"components over GPUs are found by GPUs that read each other's memory, and {problem}",
+            hint="leave `backend: cuda` out",
+        )
     part, delegates = load_part(task)
     rank = PeerComponents(gang, part, delegates, task.vertex_count, symmetric=task.symmetric)
     times = []

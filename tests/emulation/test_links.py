@@ -28,7 +28,7 @@ def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def on_own_device(gang: Any, _: Any) -> Any:
     with fake_cupy.Device(gang.rank):
-        assert peer.why_not(gang) is None
+        assert peer.why_no_peers(gang) is None
         link = peer.PeerLink(gang, largest=SIZES[-1], time_limit=60.0)
         found = measure(gang, link, SIZES, repeats=1, total=64)
         link.close()
@@ -73,7 +73,10 @@ def test_a_device_that_does_not_come_is_given_up() -> None:
 
 
 def test_ranks_that_share_a_gpu_are_no_peers() -> None:
-    assert run_in_threads(lambda gang, _: peer.why_not(gang), [None] * 2) == ["several ranks share a GPU"] * 2
+    assert (
+        run_in_threads(lambda gang, _: peer.why_no_peers(gang), [None] * 2)
+        == ["several ranks share a GPU"] * 2
+    )
 
 
 def test_the_stage_measures_all_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:

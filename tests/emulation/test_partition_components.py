@@ -13,6 +13,7 @@ from kernels.partition.cuda import mapping
 from kernels.partition.cuda.components import CudaComponents, PeerComponents
 from kernels.partition.cuda.components_memory import FIELDS
 from stages.context import PlainContext
+from stages.errors import StageError
 from stages.gang import GangBroken, run_in_threads
 from stages.traverse import TraverseParameters, traverse
 from tests.emulation import fake_cupy
@@ -116,14 +117,17 @@ def test_the_stage_finds_on_gpus_what_it_does_on_the_cpu(symmetric: bool) -> Non
     stored = split("skewed_random", 2, symmetric)
     wanted, _ = traverse(PlainContext(), TraverseParameters(algorithm="components"), input=stored)
     asked = TraverseParameters(algorithm="components", backend="cuda")
-    for context, words in ((PlainContext(GPU), "so one holds all ranks"), (Workers(2), "")):
+    workers = Workers(2)
+    for context, words in ((PlainContext(GPU), "so one holds all ranks"), (workers, "")):
         found, measured = traverse(context, asked, input=stored)
+        assert found.component is not None
+        assert wanted.component is not None
         assert numpy.array_equal(found.component, wanted.component)
         assert (measured.backend, measured.hardware) == ("cuda", "an emulated GPU")
         assert not any("on the CPU" in note for note in measured.notes)
         assert any(words in note for note in [*measured.notes, ""])
         assert measured.searches[0]["exchange"]["rounds"] > 0
-    assert context.calls == 1
+    assert workers.calls == 1
     assert "each of 2 ranks on its own worker" in measured.reason
 
 
@@ -135,6 +139,16 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
     asked = TraverseParameters(algorithm="components", backend="cuda")
     with pytest.raises(GangBroken, match=r"given up|waited in vain"):
         traverse(Workers(2), asked, input=split("path_33", 2))
+
+
+def test_gpus_that_are_no_peers_are_told() -> None:
+    class OneDevice(Workers):
+        def gang(self, function: Any, ranks: Any) -> list[Any]:
+            return PlainContext.gang(self, function, ranks)
+
+    asked = TraverseParameters(algorithm="components", backend="cuda")
+    with pytest.raises(StageError, match="several ranks share a GPU"):
+        traverse(OneDevice(2), asked, input=split("path_33", 2))
 
 
 def test_too_many_ranks_for_the_devices() -> None:

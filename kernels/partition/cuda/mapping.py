@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +23,31 @@ class Gang(Protocol):
     def all_gather(self, value: Any) -> list[Any]:
         """Give every rank the values of all ranks."""
         ...
+
+
+def why_no_peers(gang: Gang) -> str | None:
+    """Say why the ranks' GPUs cannot read each other's memory, or None; alike on all ranks."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    own = cupy.cuda.Device()
+    places = gang.all_gather((socket.gethostname(), own.pci_bus_id))
+    if len({host for host, _ in places}) > 1:
+        return "the ranks are on several hosts"
+    if len(set(places)) < len(places):
+        return "several ranks share a GPU"
+    blocked = []
+    for _, bus in places:
+        if bus == own.pci_bus_id:
+            continue
+        try:
+            reachable = runtime.deviceCanAccessPeer(own.id, runtime.deviceGetByPCIBusId(bus))
+        except runtime.CUDARuntimeError:
+            continue  # hidden from this process, which does not mean that it cannot be mapped
+        if not reachable:
+            blocked.append(bus)
+    found = [bus for several in gang.all_gather(blocked) for bus in several]
+    return f"not every GPU can read {', '.join(sorted(set(found)))}" if found else None
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import socket
-
 import numpy
 
 from kernels.cuda import load, resident_blocks
-from kernels.partition.cuda.mapping import Mapping
+from kernels.partition.cuda.mapping import Mapping, why_no_peers
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import Slab, Table
 from kernels.probes.links import Gang
 from kernels.probes.links.wire import masks, payload
+
+__all__ = ["PeerLink", "why_no_peers"]
 
 BLOCK = 512
 NUMBERS = {"meet": 0, "pair": 1, "exchange": 2, "reduce": 3}
@@ -26,31 +26,6 @@ class _Buffer(Table):
         self.slab = Slab({"buffer": (words, numpy.uint64)})
         self.arrays = dict(self.slab.arrays)
         self.numbers = {"rank": rank}
-
-
-def why_not(gang: Gang) -> str | None:
-    """Say why the ranks' GPUs cannot read each other's memory, or None; alike on all ranks."""
-    import cupy
-
-    runtime = cupy.cuda.runtime
-    own = cupy.cuda.Device()
-    places = gang.all_gather((socket.gethostname(), own.pci_bus_id))
-    if len({host for host, _ in places}) > 1:
-        return "the ranks are on several hosts"
-    if len(set(places)) < len(places):
-        return "several ranks share a GPU"
-    blocked = []
-    for _, bus in places:
-        if bus == own.pci_bus_id:
-            continue
-        try:
-            reachable = runtime.deviceCanAccessPeer(own.id, runtime.deviceGetByPCIBusId(bus))
-        except runtime.CUDARuntimeError:
-            continue  # hidden from this process, which does not mean that it cannot be mapped
-        if not reachable:
-            blocked.append(bus)
-    found = [bus for several in gang.all_gather(blocked) for bus in several]
-    return f"not every GPU can read {', '.join(sorted(set(found)))}" if found else None
 
 
 class PeerLink:
