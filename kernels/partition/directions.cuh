@@ -15,11 +15,11 @@ struct Local {
     u32 backward;   // bits
 };
 
-// Take in the counts of the next level and decide its directions.
-__device__ __forceinline__ void decide(Local& l, const u64* counts, const Factors& factors) {
-    u64 rows[3] = {load_relaxed(&counts[ND_ROWS]), load_relaxed(&counts[DN_ROWS]), load_relaxed(&counts[DD_ROWS])};
-    u64 arcs[3] = {load_relaxed(&counts[ND_ARCS]), load_relaxed(&counts[DN_ARCS]),
-                   load_relaxed(&counts[DD_TAIL]) & MERGE_ARCS};
+// Take in the counts of the next level, `count(place)` each, and decide its directions.
+template <class Counts>
+__device__ __forceinline__ void decide(Local& l, const Counts& count, const Factors& factors) {
+    u64 rows[3] = {count(ND_ROWS), count(DN_ROWS), count(DD_ROWS)};
+    u64 arcs[3] = {count(ND_ARCS), count(DN_ARCS), count(DD_TAIL) & MERGE_ARCS};
     for (u32 k = 0; k < 3; ++k) l.hidden[k] -= rows[k];
     if (!factors.optimized) return;
     const u32 destinations[3] = {DN, ND, DD};

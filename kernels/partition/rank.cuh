@@ -7,7 +7,7 @@
 // smallest key is the smallest delegate where there is one (see kernels/partition/rank_search.py). Delegates
 // take any smallest vertex.
 
-#include "kernels/partition/meeting.cuh"
+#include "kernels/cuda/types.cuh"
 #include "kernels/partition/placed.cuh"
 
 constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;

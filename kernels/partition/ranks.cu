@@ -12,6 +12,7 @@
 #include "kernels/partition/backward.cuh"
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/forward.cuh"
+#include "kernels/partition/meeting.cuh"
 #include "kernels/partition/settle.cuh"
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
@@ -161,8 +162,10 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         if (warp_id() == 0) {
             u64 count = count_frontier(w, level);
             if (lane_id() == 0) frontier = count;
-            for (u32 k = lane_id(); k < here_count; k += WARP)
-                decide(locals[k], ranks[here[k]].counts + level % SIDES * COUNTS, *factors);
+            for (u32 k = lane_id(); k < here_count; k += WARP) {
+                const u64* counts = ranks[here[k]].counts + level % SIDES * COUNTS;
+                decide(locals[k], [&](u32 place) { return load_relaxed(&counts[place]); }, *factors);
+            }
         }
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;

@@ -18,7 +18,9 @@ from tests.kernels.test_partition_search import GROUPED, OPTIONS
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 
-MORE = {name: GROUPED[name] for name in ("two phases", "local all-to-all", "local all-to-all, uniquify")}
+MORE: dict[str, Any] = {
+    name: GROUPED[name] for name in ("two phases", "local all-to-all", "local all-to-all, uniquify")
+}
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +54,8 @@ def test_one_rank_finds_what_the_cpu_does(graph: Any) -> None:
 
 @pytest.mark.parametrize("name", [*OPTIONS, "blocking"])
 def test_options_of_one_rank(name: str) -> None:
-    options = SearchOptions(**{**OPTIONS, "blocking": {"reduction": "blocking"}}[name])
+    everything: dict[str, Any] = {**OPTIONS, "blocking": {"reduction": "blocking"}}
+    options = SearchOptions(**everything[name])
     offsets, columns = fast_csr(rmat(14), symmetric=True)
     sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
     for threshold in (0, 12, 200):
@@ -83,7 +86,8 @@ def search_as_rank(gang: Any, _: Any, whole: Any, sources: list[int], options: S
 def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
     if cupy.cuda.runtime.getDeviceCount() < 2:
         pytest.skip("two ranks take two GPUs")
-    options = SearchOptions(**{"plain": {}, **OPTIONS, **MORE}[name])
+    everything: dict[str, Any] = {"plain": {}, **OPTIONS, **MORE}
+    options = SearchOptions(**everything[name])
     offsets, columns = fast_csr(rmat(14), symmetric=True)
     sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
     for threshold in (12, 200, 10**6):
@@ -92,7 +96,7 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
         answers = run_in_threads(run, [None] * 2)
         on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
         for place, source in enumerate(sources):
-            wanted = on_cpu.run(source)
+            wanted: Any = on_cpu.run(source)
             for rank in range(2):
                 labels = answers[rank][place]
                 assert numpy.array_equal(labels.distance, wanted.distance[rank::2])
@@ -128,7 +132,7 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
                 gang, whole.parts[gang.rank], whole.delegates, whole.vertex_count, time_limit=1.0, **facts
             )
             if gang.rank == 0:
-                with pytest.raises(RuntimeError, match="given up|NCCL lost"):
+                with pytest.raises(RuntimeError, match=r"given up|NCCL lost"):
                     rank.run(1)
             gang.all_gather(None)
 
@@ -139,5 +143,5 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
         answers = run_in_threads(run, [None] * 2)
     except GangBroken as error:
         pytest.fail(str(error))
-    wanted = prepare_on_cpu(whole, symmetric=True).run(1)
+    wanted: Any = prepare_on_cpu(whole, symmetric=True).run(1)
     assert numpy.array_equal(answers[0][0].distance, wanted.distance[0::2])

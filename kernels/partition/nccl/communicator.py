@@ -181,6 +181,8 @@ class NcclCommunicator:
         while not event.done:
             if self._watch.problem is not None:
                 break
+            # Other threads may need to go on: the watch, or ranks of this process.
+            os.sched_yield()
         if self._watch.problem is not None:
             raise RuntimeError(self._watch.problem)
         self._watch.touch()

@@ -94,7 +94,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
 extern "C" __global__ void direct(const World* world, Local* state, const Factors* factors, u64* changed, u64 level) {
     const Rank& r = world->ranks[0];
     if (threadIdx.x == 0) {
-        decide(*state, r.counts + level % SIDES * COUNTS, *factors);
+        const u64* counts = r.counts + level % SIDES * COUNTS;
+        decide(*state, [&](u32 place) { return counts[place]; }, *factors);
         *changed = 0;
     }
     if (threadIdx.x < COUNTS) r.counts[(level + 1) % SIDES * COUNTS + threadIdx.x] = 0;
