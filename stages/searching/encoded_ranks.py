@@ -28,6 +28,19 @@ def ranks_encoded(parameters: TraverseParameters, stored: object, machine: Machi
     return parameters.algorithm == "bfs" and not on_gpus and (plain or not stored.symmetric)
 
 
+def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, machine: Machine) -> str:
+    """Say that a compressed partition is decoded before the search, and why."""
+    from stages.searching.encoded import COLUMNS, DECODED
+
+    if stored.codec == "csr":
+        return COLUMNS
+    if parameters.backend == "cuda" and machine.backend == "cuda":
+        return f"{DECODED}: ranks on GPUs read columns"
+    if parameters.algorithm == "components":
+        return f"{DECODED}: components over ranks read columns"
+    return f"{DECODED}: edges of a graph with loops or duplicates are counted from columns"
+
+
 @dataclass(frozen=True)
 class EncodedRank:
     """Where one rank's subgraphs are in a compressed partition: name, first row, rows and arcs of each."""

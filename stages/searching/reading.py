@@ -24,7 +24,7 @@ def read_searched(
     from kernels.jit import set_threads
     from stages.artifacts import CompressedGraph
     from stages.searching.encoded import searched_encoded, why_decoded
-    from stages.searching.encoded_ranks import ranks_encoded
+    from stages.searching.encoded_ranks import ranks_encoded, why_ranks_decoded
     from stages.searching.graph import read_graph
     from stages.searching.placing import plan_for
     from stages.searching.strategy import backend_of_search
@@ -38,13 +38,16 @@ def read_searched(
     placing = plan_for(parameters, stored, placed)
     placement = "device" if placing is None else placing.plan.placement
     codec = stored.codec if isinstance(stored, CompressedGraph) else None
+    decoded = why_decoded(parameters, placement, codec)
+    if isinstance(stored, CompressedGraph) and stored.subgraphs is not None:
+        decoded = why_ranks_decoded(parameters, stored, placed)
     graph = read_graph(
         stored,
         placed,
         placing,
         encoded=searched_encoded(parameters, placement, codec),
         encoded_ranks=ranks_encoded(parameters, stored, placed),
-        decoded=why_decoded(parameters, placement, codec),
+        decoded=decoded,
     )
     if placed.backend != machine.backend and graph.partition is None:
         graph.notes.append("searched on the CPU")

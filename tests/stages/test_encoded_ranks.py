@@ -66,6 +66,10 @@ def test_rows_are_read_by_their_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(AssertionError, match="was decoded"):
         traverse(PlainContext(), TraverseParameters(algorithm="components"), input=packed("skewed_random", 2))
     assert measured.asked["row_bytes"] > 0
+    monkeypatch.undo()
+    parts = TraverseParameters(algorithm="components")
+    _, measured = traverse(PlainContext(), parts, input=packed("skewed_random", 2))
+    assert any("components over ranks read columns" in note for note in measured.notes)
 
 
 def test_damage_is_said() -> None:
