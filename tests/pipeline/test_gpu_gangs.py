@@ -34,11 +34,10 @@ def gravel(*words: str) -> int:
     return int(stop.value.code or 0)
 
 
-def outputs(root: Path, entry: str) -> tuple[Any, Any]:
+def outputs(root: Path, entry: str) -> tuple[Any, ...]:
     _, record = find_run(root, None)
     (stage,) = [each for each in record["stages"] if each["key"] == entry]
-    traversal, measurement = (Cache(root).open(name) for name in stage["outputs"])
-    return traversal, measurement
+    return tuple(Cache(root).open(name) for name in stage["outputs"])
 
 
 def test_gpus_of_this_host_work_together(tmp_path: Path) -> None:
@@ -46,7 +45,8 @@ def test_gpus_of_this_host_work_together(tmp_path: Path) -> None:
     pytest.importorskip("dask_cuda")
     count = cupy.cuda.runtime.getDeviceCount()
     file, root = tmp_path / "gangs.yaml", tmp_path / "cache"
-    file.write_text(WORKFLOW.replace("RANKS", str(max(2, count))))
+    links = f"  links: {{stage: links, ranks: {count}, largest: 1MiB}}\n" if count > 1 else ""
+    file.write_text(WORKFLOW.replace("RANKS", str(max(2, count))) + links)
     assert gravel("run", str(file), "--cache", str(root), "--cluster", "cuda", "--backend", "cuda") == 0
     one, alone = outputs(root, "one")
     dealt, measured = outputs(root, "dealt")
@@ -60,6 +60,8 @@ def test_gpus_of_this_host_work_together(tmp_path: Path) -> None:
         (note,) = [note for note in measured.notes if f"dealt to {count} workers" in note]
         assert note.count("GPU ") == count
         assert f"each of {count} ranks on its own worker" in parts.reason
+        (found,) = outputs(root, "links")
+        assert {"wire", "peer"} <= {curve["transport"] for curve in found.curves}
     else:
         assert any("no other workers to deal sources to" in note for note in measured.notes)
         assert any("so one holds all ranks" in note for note in parts.notes)

@@ -1,0 +1,66 @@
+"""Checks and times messages between the GPUs of this host, or its processors, by their size, in one call.
+
+    timeout 300 python -m tests.benchmarks.links --ranks 2 --largest 256MiB
+    timeout 300 python -m tests.benchmarks.links --ranks 2 --largest 4MiB --backend cpu
+
+Runs the stage `links` on so many workers: the wire between them, and on GPUs peer memory and NCCL. Says for
+every transport and pattern microseconds and GB/s a rank receives, then the machine for the cost model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from kernels.partition.machines import CPU_WORKERS, H200_PEER
+from pipeline.cli import main as gravel
+from pipeline.runs.reading import find_run
+from pipeline.store import Cache
+from stages.sections.ranks.links import machine_with
+
+WORKFLOW = """
+workflow: links
+stages:
+  links: {stage: links, ranks: RANKS, largest: LARGEST, total: LARGEST, smallest: 64}
+"""
+
+
+def say(*words: Any) -> None:
+    print(*words, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--largest", default="64MiB")
+    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cuda")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        file, root = Path(folder) / "links.yaml", Path(folder) / "cache"
+        file.write_text(WORKFLOW.replace("RANKS", str(given.ranks)).replace("LARGEST", given.largest))
+        cluster = "cuda" if given.backend == "cuda" else "local"
+        words = ["--cluster", cluster, "--backend", given.backend, "--workers", str(given.ranks)]
+        try:
+            gravel.main(["run", str(file), "--cache", str(root), *words])
+        except SystemExit as end:
+            if end.code:
+                raise
+        _, record = find_run(root, None)
+        links = Cache(root).open(record["stages"][0]["outputs"][0])
+        say(f"{links.ranks} ranks on {links.hosts} host, {links.hardware}")
+        for note in links.notes:
+            say("   ", note)
+        for curve in links.curves:
+            say(f"{curve['transport']} {curve['pattern']}:")
+            for point in curve["points"]:
+                rate = point["carried"] / point["seconds"] / 1e9
+                say(f"    {point['bytes']:>10} bytes: {1e6 * point['seconds']:10.2f} us, {rate:8.3f} GB/s")
+        base = H200_PEER if given.backend == "cuda" else CPU_WORKERS
+        say(base)
+        say(machine_with([("links", links)], base, given.backend))
+
+
+if __name__ == "__main__":
+    main()

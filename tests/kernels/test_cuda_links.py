@@ -1,0 +1,89 @@
+"""Messages between GPUs: one alone, and all of this host as threads, over peer memory and NCCL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernels.probes.links import measure
+from stages.gang import run_in_threads
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy")
+
+SIZES = (8, 4096, 1 << 20)
+
+
+def over(name: str, gang: Any) -> Any:
+    with cupy.cuda.Device(gang.rank):
+        link: Any
+        if name == "peer":
+            from kernels.probes.links.peer import PeerLink, why_no_peers
+
+            assert why_no_peers(gang) is None
+            link = PeerLink(gang, largest=SIZES[-1], time_limit=5.0)
+        else:
+            from kernels.probes.links.nccl import NcclLink, why_not
+
+            problem = why_not(gang)
+            if problem is not None:
+                return problem
+            link = NcclLink(gang, largest=SIZES[-1], total=SIZES[-1])
+        found = measure(gang, link, SIZES, repeats=2, total=SIZES[-1])
+        link.close()
+        return found
+
+
+def check(name: str, ranks: int) -> None:
+    first, *others = run_in_threads(lambda gang, _: over(name, gang), [None] * ranks)
+    if isinstance(first, str):
+        pytest.skip(first)
+    assert all(other == first for other in others)
+    assert all(point.seconds > 0 for point in first)
+    patterns = {point.pattern for point in first}
+    assert patterns == {"meet", "pair", "exchange", "reduce"} | ({"cut"} if name == "nccl" else set())
+
+
+@pytest.mark.parametrize("name", ["peer", "nccl"])
+def test_one_gpu_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # There is nobody to send to.
+    monkeypatch.setattr("kernels.probes.links.peer.PeerLink.patterns", ("meet", "exchange", "reduce"))
+    monkeypatch.setattr("kernels.probes.links.nccl.NcclLink.patterns", ("meet", "exchange", "reduce"))
+    (found,) = run_in_threads(lambda gang, _: over(name, gang), [None])
+    if isinstance(found, str):
+        pytest.skip(found)
+    assert {point.pattern for point in found} == {"meet", "exchange", "reduce"}
+
+
+@pytest.mark.parametrize("name", ["peer", "nccl"])
+def test_all_gpus_of_this_host(name: str) -> None:
+    count = cupy.cuda.runtime.getDeviceCount()
+    if count < 2:
+        pytest.skip("one GPU")
+    from kernels.partition.cuda.search import make_peers
+
+    make_peers(range(count))
+    check(name, count)
+
+
+def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kernels.partition.cuda.meeting import MeetingPoint
+    from kernels.probes.links.peer import PeerLink
+
+    described = MeetingPoint.described
+    alone = MeetingPoint()
+
+    def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
+        return described(self, [*pointers, alone.pointer], device, limit)
+
+    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
+
+    def run(gang: Any, _: Any) -> None:
+        link = PeerLink(gang, largest=64, time_limit=0.2)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="given up"):
+                link.run("meet", 8, 1)
+
+    run_in_threads(run, [None])
+    assert alone.aborted
