@@ -21,6 +21,7 @@ from stages.sections.ranks.predicted import compare
 from stages.sections.ranks.splits import splits_of
 from stages.sections.ranks.thousand import COUNTS, VERTICES_PER_RANK, curve
 from stages.sections.ranks.thresholds import allowed
+from stages.sections.ranks.times import typical_search
 from stages.traverse import TraverseParameters, traverse
 from tests.kernels.cuda_case import fast_csr, rmat
 
@@ -254,3 +255,25 @@ def test_the_model_reaches_1024_ranks(study: dict[str, Artifact], sections: Sect
     assert points[-1].division.arcs == pytest.approx(
         graph.arcs / graph.vertices * VERTICES_PER_RANK * 1024, rel=1e-6
     )
+
+
+def test_transports_are_compared_level_by_level() -> None:
+    _, usual = ran(graph_of(8), 2, 8)
+    slower = [
+        {**search, "ranks": {**search["ranks"], "reduce": [9.0 for _ in search["ranks"]["reduce"]]}}
+        for search in usual.searches
+    ]
+    peer = replace(usual, backend="cuda")
+    nccl = replace(usual, backend="cuda", searches=slower, asked={**usual.asked, "transport": "nccl"})
+    found = sections_of({"bfs[transport=auto]": peer, "bfs[transport=nccl]": nccl})
+    title = next(title for title in found if "level by level" in title)
+    assert title == "auto against nccl, level by level: 2 ranks, 256 vertices"
+    assert set(column(found[title], "nccl delegate reduction")) == {9.0}
+    assert 9.0 not in column(found[title], "auto delegate reduction")
+    told = typical_search(peer)["ranks"]
+    frontier = [
+        normal + delegates for normal, delegates in zip(told["normal"], told["delegates"], strict=True)
+    ]
+    assert column(found[title], "frontier") == frontier
+    assert column(found["Searches over ranks"], "options") == ["", "transport=nccl"]
+    assert not any("level by level" in title for title in sections_of({"bfs": peer, "cpu": usual}))

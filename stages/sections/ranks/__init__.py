@@ -13,6 +13,7 @@ from stages.sections.ranks.suggested import suggested_sections
 from stages.sections.ranks.thousand import thousand_sections
 from stages.sections.ranks.thresholds import thresholds_figure
 from stages.sections.ranks.times import times_sections
+from stages.sections.ranks.transports import transport_sections
 from stages.sections.repetitions import typical
 
 
@@ -28,5 +29,6 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     sections = [thresholds_figure(graphs), memory_figure(graphs)] if graphs else []
     sections += suggested_sections(graphs)
     sections += times_sections(runs)
+    sections += transport_sections(runs)
     sections += predicted_sections(measured, links)
     return [*sections, *thousand_sections(graphs), *link_sections(links)]

@@ -46,11 +46,12 @@ def in_turns(one: Measurement) -> bool:
     return any("took turns in one process" in note for note in one.notes)
 
 
-def options(one: Measurement) -> str:
-    """Name what was chosen about a search."""
-    chosen = one.asked.get("tuning", {})
+def options(one: Measurement, *also: str) -> str:
+    """Name what was chosen about a search: its tuning, and what else is asked for by these names."""
+    asked = {name: one.asked[name] for name in also if name in one.asked}
     return ", ".join(
-        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in chosen.items()
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in {**asked, **one.asked.get("tuning", {})}.items()
     )
 
 
@@ -80,7 +81,7 @@ def _table(runs: Runs) -> dict[str, Any]:
                 label,
                 ranks_of(one),
                 one.graph.get("partition", {}).get("threshold"),
-                options(one),
+                options(one, "transport"),
                 "in turns" if in_turns(one) else "at once",
                 median(search["milliseconds"] for search in one.searches),
                 *parts.values(),

@@ -1,0 +1,80 @@
+"""The same searches over ranks with different transports, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.ranks.times import PARTS, Runs, options, ranks_of, typical_search
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+MAX_LEVELS = 60
+"""Levels of a search that are told; deeper ones are left out."""
+
+
+def transport_of(one: Measurement) -> str | None:
+    """Name how ranks on GPUs reached each other, as it was asked for; None on the CPU."""
+    name: str = one.asked.get("transport", "auto")
+    return name if one.backend == "cuda" else None
+
+
+def transport_sections(runs: Runs) -> list[dict[str, Any]]:
+    """Make a table for every partition that was searched in the same way over more than one transport."""
+    alike: dict[tuple[Any, ...], dict[str, Measurement]] = {}
+    for _, one in runs:
+        name = transport_of(one)
+        if name is not None:
+            facts = (
+                one.graph["vertices"],
+                one.graph["arcs"],
+                one.graph.get("partition", {}).get("threshold"),
+            )
+            alike.setdefault((*facts, ranks_of(one), options(one)), {}).setdefault(name, one)
+    return [_table(key, found) for key, found in alike.items() if len(found) > 1]
+
+
+def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> dict[str, Any]:
+    vertices, _, threshold, ranks, chosen = key
+    first = next(iter(found.values()))
+    source = typical_search(first)["source"]
+    searches = {name: _of_source(one, source) for name, one in found.items()}
+    levels = min(MAX_LEVELS, *(len(search["ranks"]["visit"]) for search in searches.values()))
+    told = next(iter(searches.values()))["ranks"]
+    rows = [
+        [
+            level,
+            told["normal"][level] + told["delegates"][level],
+            *(search["ranks"][part][level] for search in searches.values() for part in PARTS),
+        ]
+        for level in range(levels)
+    ]
+    medians = ", ".join(
+        f"{name} {median(search['milliseconds'] for search in one.searches):.3f} ms"
+        for name, one in found.items()
+    )
+    return {
+        "kind": "table",
+        "title": f"{' against '.join(found)}, level by level: {ranks} ranks, {vertices:,} vertices",
+        "about": (
+            f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians over "
+            f"all sources: {medians}. Times are those of the slowest rank in milliseconds, and may overlap. "
+            "Over peers the reduction holds arrivals and labels too, and the exchange is waiting for others."
+        ),
+        "columns": [
+            "level",
+            "frontier",
+            *(f"{name} {title}" for name in searches for title in PARTS.values()),
+        ],
+        "rows": rows,
+    }
+
+
+def _of_source(one: Measurement, source: int) -> Mapping[str, Any]:
+    """Find the search from a source, or the typical one where there is none."""
+    found: Mapping[str, Any] = next(
+        (search for search in one.searches if search["source"] == source), typical_search(one)
+    )
+    return found
