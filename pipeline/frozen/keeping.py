@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,11 @@ def name_of(request: dict[str, Json]) -> str:
 def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[str, Json]) -> bool:
     """Keep an answer with all that it was made from; say whether that could be done.
 
-    It is not for a plan in doubt, and where code or packages may have changed since they were loaded.
+    It is not for a plan in doubt, a cache with a store behind it, and where code or packages may have changed
+    since they were loaded.
     """
     began = surroundings.began()
-    if began is None or witness.doubts:
+    if began is None or witness.doubts or (root / "remote.json").exists():
         return False
     try:
         code = surroundings.code()
@@ -54,8 +56,8 @@ def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[
         files = LocalFiles(root)
         files.replace(name_of(request), seal(body), durable=False)
         _forget_the_oldest(files)
-    except (GravelError, OSError, ValueError):
-        return False  # no file of code, a cache that cannot be written, a number that JSON has not
+    except (GravelError, OSError, ValueError, TypeError, AttributeError):
+        return False  # code in no file, a cache that cannot be written, a value that JSON has not
     return True
 
 
@@ -93,10 +95,18 @@ def _is_as_noted(root: Path, body: dict[str, Any]) -> bool:
     """Look again at what planning looked at; an input that was touched is for the planner to digest."""
     return (
         all(os.path.exists(path) is there for path, there in body["there"].items())  # noqa: PTH110
-        and all(digest_of(Path(path).read_bytes()) == known for path, known in body["texts"].items())
+        and all(_text(path, known) for path, known in body["texts"].items())
         and all(_input(path) == known for path, known in body["inputs"].items())
         and all((root / name).is_file() for name in body["memos"])
     )
+
+
+def _text(path: str, known: list[str | int]) -> bool:
+    # A pipe under the same name is left for the planner to read.
+    found = os.stat(path)  # noqa: PTH116
+    if not stat.S_ISREG(found.st_mode) or found.st_size != known[0]:
+        return False
+    return digest_of(Path(path).read_bytes()) == known[1]
 
 
 def _input(path: str) -> list[str | int]:

@@ -18,13 +18,13 @@ Value = TypeVar("Value")
 class Witness:
     """What was looked at; paths are absolute.
 
-    `texts` has the BLAKE3 of each file that was read whole, `there` whether a path existed, `inputs` the real
-    path, size, mtime (ns) and inode of each input whose digest was remembered, `memos` the files of the cache
-    (relative to it) that were relied on. `doubts` say why the plan may not be kept.
+    `texts` has the size and the BLAKE3 of each file that was read whole, `there` whether a path existed,
+    `inputs` the real path, size, mtime (ns) and inode of each input whose digest was remembered, `memos` the
+    files of the cache (relative to it) that were relied on. `doubts` say why the plan may not be kept.
     """
 
     def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
+        self.texts: dict[str, list[str | int]] = {}
         self.there: dict[str, bool] = {}
         self.inputs: dict[str, list[str | int]] = {}
         self.memos: set[str] = set()
@@ -48,8 +48,12 @@ def witnessed() -> Iterator[Witness]:
 def note_text(path: Path, text: bytes) -> None:
     """Note a file that was read whole."""
     witness = _PRESENT.get()
-    if witness is not None:
-        _note(witness, witness.texts, path, digest_of(text))
+    if witness is None:
+        return
+    if not path.is_file():
+        witness.doubts.append(f"{path} can be read but once")
+    value: list[str | int] = [len(text), digest_of(text)]
+    _note(witness, witness.texts, path, value)
 
 
 def note_there(path: Path, there: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,11 +56,15 @@ def still_runs(record: dict[str, Json]) -> bool:
 
 def run_folders(root: Path) -> list[Path]:
     """Return the folders of all runs, the newest first."""
+    folder = root / "runs"
+    found = []
     try:
-        found = [entry for entry in (root / "runs").iterdir() if (entry / "run.json").exists()]
+        for name in os.listdir(folder):  # noqa: PTH208 (names are all that is wanted)
+            with suppress(OSError):
+                found.append((os.stat(f"{folder}/{name}/run.json").st_mtime_ns, name))  # noqa: PTH116
     except OSError:
         return []
-    return sorted(found, key=lambda folder: (folder / "run.json").stat().st_mtime_ns, reverse=True)
+    return [folder / name for _, name in sorted(found, key=lambda each: each[0], reverse=True)]
 
 
 def list_runs(root: Path) -> list[dict[str, Json]]:

@@ -2,7 +2,8 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `downloads/`
-(`pipeline.datasets.downloads`). A record is created atomically and
+(`pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`, `frozen/`
+(`pipeline.frozen`). A record is created atomically and
 after everything that it points to, so whatever dies, a record never leads to half an artifact. With
 `remote.json` the folder is the local tier of a store elsewhere (`pipeline.store.remote`).
 """

@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -408,6 +409,20 @@ def test_what_is_not_noted_is_not_frozen(bench: FrozenBench, old: str, new: str)
     for _ in range(3):
         bench.plan()
     assert not (bench.root / "frozen").exists()
+
+
+def test_a_workflow_from_a_pipe_is_neither_frozen_nor_read_twice(frozen: FrozenBench) -> None:
+    """A pipe may stand where a file stood, and what is read of it is gone."""
+    text = frozen.file.read_text()
+    frozen.file.unlink()
+    os.mkfifo(frozen.file)
+    for _ in range(2):
+        writer = threading.Thread(target=lambda: frozen.file.write_text(text), daemon=True)
+        writer.start()
+        before = frozen.planned
+        assert frozen.plan()[0] == 0
+        assert frozen.planned == before + 1
+        writer.join(10)
 
 
 def test_a_damaged_or_foreign_copy_is_ignored(frozen: FrozenBench) -> None:
