@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import combinations
@@ -153,6 +154,25 @@ def _software(driver_cuda: int) -> Iterator[Finding]:
             yield Finding(name, "bad", "not installed", f"pip install 'gravel[{extra}]'")
             return
     yield _kernel(extra)
+    yield nccl(extra)
+
+
+def nccl(extra: str) -> Finding:
+    """Check for NCCL, over which ranks on GPUs of several hosts send to each other."""
+    try:
+        with warnings.catch_warnings():
+            # CuPy warns of a missing library, and has the module all the same.
+            warnings.simplefilter("ignore")
+            from cupy.cuda import nccl as library
+        version = library.get_version() if library.available else None
+    except (ImportError, RuntimeError) as error:
+        told = f"cannot be used ({type(error).__name__}: {error})"
+        return Finding("NCCL", "note", told, "not needed: ranks of one host read each other's memory")
+    if version is None:
+        package = "nvidia-nccl-cu13" if extra == "gpu" else "nvidia-nccl-cu12"
+        cure = f"not needed on one host; for transport: nccl, pip install {package}"
+        return Finding("NCCL", "note", "not here (libnccl.so.2)", cure)
+    return Finding("NCCL", "good", f"{version // 10000}.{version // 100 % 100}.{version % 100}")
 
 
 def _kernel(extra: str) -> Finding:

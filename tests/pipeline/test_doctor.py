@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 import time
+import types
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -175,3 +177,19 @@ def test_a_check_that_fails_is_a_finding(monkeypatch, tmp_path):
     found = {finding.subject: finding for finding in findings(tmp_path)}
     assert found["clock"].found == "could not be checked: RuntimeError: no idea"
     assert all(finding.cure for finding in found.values() if finding.state != "good")
+
+
+@pytest.mark.parametrize(
+    ("available", "state", "words"), [(True, "good", "2.27.3"), (False, "note", "libnccl")]
+)
+def test_nccl_is_looked_for(available, state, words, monkeypatch) -> None:
+    library = types.ModuleType("cupy.cuda.nccl")
+    vars(library).update(available=available, get_version=lambda: 22703)
+    package = types.ModuleType("cupy.cuda")
+    vars(package).update(nccl=library)
+    for name, module in (("cupy", types.ModuleType("cupy")), ("cupy.cuda", package)):
+        monkeypatch.setitem(sys.modules, name, module)
+    found = gpus.nccl("gpu12")
+    assert found.state == state
+    assert words in found.found
+    assert available or "nvidia-nccl-cu12" in str(found.cure)
