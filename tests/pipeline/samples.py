@@ -11,6 +11,7 @@ from pipeline.store import ArtifactRecord, Cache
 from stages.artifacts import (
     Artifact,
     CompressedGraph,
+    DistributedGraph,
     EdgeList,
     Graph,
     Links,
@@ -73,6 +74,14 @@ def each_kind() -> list[Artifact]:
             **shape,
         ),
         Partition(arrays={}, delegates=columns[:0], ranks=1, threshold=8, permutation=permutation, **shape),
+        DistributedGraph(
+            generator={"name": "rmat", "arguments": {"scale": 5, "edge_factor": 8, "seed": 1}},
+            ranks=2,
+            threshold=8,
+            vertex_count=32,
+            arc_count=300,
+            statistics={"delegates": 3, "thresholds": [{"threshold": 0, "delegates": 30}]},
+        ),
         CompressedGraph(
             byte_offsets=numpy.arange(41, dtype=numpy.int64),
             stream=numpy.arange(40, dtype=numpy.uint8),
@@ -86,6 +95,12 @@ def each_kind() -> list[Artifact]:
             distance=numpy.arange(-1, 79, dtype=numpy.int32).reshape(2, 40),
             predecessor=numpy.arange(80, dtype=numpy.int64).reshape(2, 40),
             vertex_count=40,
+        ),
+        Traversal(
+            algorithm="bfs",
+            sources=numpy.array([3], numpy.int64),
+            vertex_count=40,
+            checks=[[{"name": "tree", "rule": "it is one", "faults": 0, "vertices": [], "arcs": []}]],
         ),
         Traversal(algorithm="components", component=columns, vertex_count=40, max_depth=3),
         Measurement(

@@ -25,6 +25,14 @@ class TestPartition(StageConformance):
     parameters = ({"ranks": 2, "threshold": 4},)
 
 
+class TestDistribute(StageConformance):
+    stage_name = "distribute"
+    parameters = (
+        {"source": {"rmat": {"scale": 5}}, "ranks": 3},
+        {"source": {"grid": {"dimensions": [5, 6]}}, "threshold": 2},
+    )
+
+
 class TestCompress(StageConformance):
     stage_name = "compress"
     parameters = ({}, {"codec": "csr"})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.layout import RankGraph, local_count, mask_words
+from kernels.partition.layout import RankGraph, local_count
 from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
 from kernels.verify.result import NAMED
 
@@ -40,7 +40,6 @@ class Checker(ABC):
         self.local = local_count(vertex_count, ranks, part.rank)
         xp = self.xp
         own = delegates % ranks == part.rank
-        self._owned = xp.flatnonzero(own)
         self._places = (delegates[own] // ranks).astype(numpy.int64)
         self.is_delegate = xp.zeros(self.local, numpy.bool_)
         self.is_delegate[self._places] = True
@@ -94,28 +93,25 @@ class Checker(ABC):
         """Name the first few own vertices that break a rule of `kernels.verify.tree`."""
         return self._first(self._vertex_bits, rule)
 
-    def see_rows(self, parents: Any, delegate_parents: Any, deepest: int) -> NDArray[numpy.uint64]:
-        """Look at all arcs; returns a mask over the delegates for each of `SEEN`, uint64 (3, words)."""
+    def see_rows(self, parents: Any, delegate_parents: Any, deepest: int) -> tuple[Any, ...]:
+        """Look at all arcs; returns a bit for each delegate and each of `SEEN`, packed into uint8."""
         self._delegate_parents = delegate_parents
         self._row_bits = self.row_bits(parents, deepest)
         flags = self.delegate_flags(delegate_parents)
-        words = mask_words(len(self.delegates))
-        masks = numpy.zeros((len(SEEN), words), numpy.uint64)
-        for place, seen in enumerate(SEEN):
-            packed = self.host(self.xp.packbits((flags & numpy.uint8(seen)) != 0, bitorder="little"))
-            masks[place].view(numpy.uint8)[: len(packed)] = packed
-        return masks
+        return tuple(self.xp.packbits((flags & numpy.uint8(seen)) != 0, bitorder="little") for seen in SEEN)
 
-    def count_arc_faults(self, seen: NDArray[numpy.uint64], deepest: int, tree: bool) -> list[list[int]]:
+    def count_arc_faults(self, told: Sequence[tuple[Any, ...]], deepest: int, tree: bool) -> list[list[int]]:
         """Count own normal vertices, and then all delegates, that break each rule of `kernels.verify.arcs`.
 
-        `seen` has the masks of all ranks together.
+        `told` has what each rank saw.
         """
-        xp = self.xp
-        bytes_seen = xp.asarray(seen.view(numpy.uint8))
+        xp, d = self.xp, len(self.delegates)
+        together = [seen.copy() for seen in told[0]]
+        for of_rank in told[1:]:
+            for seen, more in zip(together, of_rank, strict=True):
+                seen |= more
         jumps, leaves, found = (
-            xp.unpackbits(mask, bitorder="little")[: len(self.delegates)].astype(numpy.bool_)
-            for mask in bytes_seen
+            xp.unpackbits(seen, bitorder="little")[:d].astype(numpy.bool_) for seen in together
         )
         levels = self.levels[self.delegates]
         reached, below = levels >= 0, levels > 0

@@ -8,7 +8,7 @@ import numpy
 
 from kernels.cuda import blocks_for, load, vertex_macro
 from kernels.partition.layout import RankGraph, Subgraph
-from kernels.verify.ranks.checker import Checker
+from kernels.verify.ranks.checker import Checker, padded_sum
 
 BLOCK = 256
 
@@ -76,3 +76,21 @@ class RankChecker(Checker):
             known = self.delegates, numpy.uint64(count), self.levels, given
             self._run("see_rows", 32 * count, *rows, *kind, *known, *here, flags)
         return flags
+
+    def level_sums(self, distance: Any) -> tuple[Any, Any]:
+        """Count own vertices, and arcs held here, by level."""
+        part = self.part
+        told = []
+        for levels, one, other in (
+            (distance, part.nn, part.nd),
+            (self.delegate_levels, part.dn, part.dd),
+        ):
+            depth = int(levels.max()) + 1 if len(levels) else 0
+            sums = self.xp.zeros(2 * max(1, depth), numpy.uint64)
+            wide = numpy.uint32(_is_wide(one) | 2 * _is_wide(other))
+            sizes = numpy.uint64(len(levels)), numpy.uint64(max(1, depth))
+            offsets = one.row_offsets, other.row_offsets
+            self._run("sum_levels", len(levels), levels, *offsets, wide, *sizes, sums)
+            told.append(self.host(sums).astype(numpy.int64).reshape(2, -1))
+        # A delegate is among the own vertices of one rank, and has its arcs on several.
+        return told[0][0], padded_sum([told[0][1], told[1][1]])

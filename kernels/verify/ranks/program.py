@@ -126,8 +126,7 @@ def _check_arcs(
     if tree:
         told = yield from gather(end, checker.own_delegates(predecessor))
         delegate_parents = checker.of_delegates(told, numpy.int64)
-    masks = yield from gather(end, checker.see_rows(predecessor, delegate_parents, deepest))
-    seen = numpy.bitwise_or.reduce(masks)
+    seen = yield from gather(end, checker.see_rows(predecessor, delegate_parents, deepest))
     of_rows, of_delegates = checker.count_arc_faults(seen, deepest, tree)
     told = yield from gather(end, of_rows)
     checks = []

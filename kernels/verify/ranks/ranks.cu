@@ -93,3 +93,28 @@ extern "C" __global__ void see_rows(const void* offsets, const u32* columns, u32
         if (lane_id() == 0) flags[row] |= u8(all);
     }
 }
+
+// vertices[level] += 1 and arcs[level] += length of its two rows, for every one of `count` that was reached. Levels
+// below KEPT are added up in the block first; `sums` has room for all levels twice, vertices before arcs.
+constexpr u32 KEPT = 256;
+
+extern "C" __global__ void sum_levels(const i32* levels, const void* offsets, const void* others, u32 wide, u64 count,
+                                      u64 depth, u64* sums) {
+    __shared__ u64 kept[2 * KEPT];
+    for (u32 i = threadIdx.x; i < 2 * KEPT; i += blockDim.x) kept[i] = 0;
+    __syncthreads();
+    for (u64 row = global_thread(); row < count; row += global_threads()) {
+        const i64 level = levels[row];
+        if (level < 0) continue;
+        const u64 arcs = offset_at(offsets, wide & 1, row + 1) - offset_at(offsets, wide & 1, row) +
+                         offset_at(others, wide & 2, row + 1) - offset_at(others, wide & 2, row);
+        const bool here = level < KEPT;
+        atomicAdd(here ? &kept[level] : &sums[level], 1ull);
+        atomicAdd(here ? &kept[KEPT + level] : &sums[depth + level], arcs);
+    }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < KEPT && i < depth; i += blockDim.x) {
+        if (kept[i]) atomicAdd(&sums[i], kept[i]);
+        if (kept[KEPT + i]) atomicAdd(&sums[depth + i], kept[KEPT + i]);
+    }
+}

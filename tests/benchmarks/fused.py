@@ -1,0 +1,172 @@
+"""Generate, partition, traverse and verify over the GPUs of one host, with no graph anywhere else; no pytest.
+
+    python -m tests.benchmarks.fused --scale 26 --gpus 1
+    python -m tests.benchmarks.fused --scale 31 --gpus 8 --sources 16
+
+Each GPU is a process of its own, without Dask. First a small graph goes through all of it and is compared
+with what CPU ranks find. Then, for the scale that is asked for, it prints the seconds that making took and
+what a GPU holds, and every search with its GTEPS (edges of the component over the time, as Graph500 counts), the
+milliseconds that the check took after it, and whether every rule held. The last line is the harmonic mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+from typing import Any
+
+SMALL = 12
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scale", type=int, default=24)
+    parser.add_argument("--edge-factor", type=int, default=16)
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--sources", type=int, default=16)
+    parser.add_argument("--threshold", type=int, default=None, help="default: what the cost model chooses")
+    parser.add_argument("--no-do", action="store_true", help="without direction optimization")
+    asked = parser.parse_args()
+    from pipeline.cluster.gang import Hub
+
+    hub = Hub("127.0.0.1", asked.gpus)
+    spawn = multiprocessing.get_context("spawn")
+    ranks = [spawn.Process(target=work, args=(hub.invitation(rank), asked)) for rank in range(asked.gpus)]
+    for rank in ranks:
+        rank.start()
+    for rank in ranks:
+        rank.join()
+    hub.close()
+    failed = [place for place, rank in enumerate(ranks) if rank.exitcode]
+    if failed or hub.problem:
+        print(f"failed: ranks {failed}; {hub.problem}", flush=True)
+    return int(bool(failed))
+
+
+def work(invitation: Any, asked: argparse.Namespace) -> None:
+    """Be one rank from the first line to the last."""
+    os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+    import cupy
+
+    from pipeline.cluster.gang import SocketRank
+
+    cupy.cuda.Device(invitation.rank).use()
+    gang = SocketRank(invitation)
+
+    def say(text: str) -> None:
+        if gang.rank == 0:
+            print(text, flush=True)
+
+    try:
+        compare(gang, asked, say)
+        measure(gang, asked, say)
+    except BaseException as error:
+        print(f"rank {gang.rank}: {type(error).__name__}: {error}", flush=True)
+        gang.leave(f"{type(error).__name__}: {error}")
+        sys.exit(1)
+    gang.leave(None)
+
+
+def recipe(asked: argparse.Namespace, scale: int, ranks: int) -> Any:
+    from stages.partitioning.resident import Recipe
+
+    arguments = {"scale": scale, "edge_factor": asked.edge_factor, "seed": 1}
+    threshold = "auto" if asked.threshold is None else asked.threshold
+    return Recipe("rmat", json.dumps(arguments, sort_keys=True), ranks, threshold)
+
+
+def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tuple[Any, Any]:
+    """Make the rank, and give it with the task of its searches."""
+    from dataclasses import replace
+
+    from kernels.partition import SearchOptions
+    from stages.partitioning.resident import find_rank
+    from stages.searching.distributed import RankTask
+
+    found = recipe(asked, scale, gang.size)
+    _, held, _ = find_rank(gang, found, backend)
+    known = replace(found, threshold=held.share.threshold)
+    options = SearchOptions(direction_optimized=not asked.no_do)
+    return held, RankTask(known, backend, 2, options, None, tree=True, check=True, labels=False)
+
+
+def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
+    """Let a small graph go through all of it, on GPUs and on the CPU."""
+    from dataclasses import replace
+
+    from kernels.partition.layout import to_arrays
+    from stages.partitioning.resident import RESIDENT, moved
+    from stages.searching.distributed import work_as_rank
+
+    told: dict[str, Any] = {}
+    for backend in ("cuda", "cpu"):
+        held, task = made(gang, asked, SMALL, backend)
+        if backend == "cuda":
+            on_host = to_arrays(moved(held.share, "cpu").part)
+            sources = tuple(int(v) for v in work_as_rank(gang, replace(task, draw=(4, 1)))[0])
+        else:
+            for name, array in to_arrays(held.share.part).items():
+                assert array.dtype == on_host[name].dtype, name
+                assert (array == on_host[name]).all(), f"{name} is not what CPU ranks make"
+        answers = work_as_rank(gang, replace(task, sources=sources))
+        told[backend] = [
+            (answer.sums.vertices.tolist(), answer.sums.arcs.tolist(), [c.passed for c in answer.checks])
+            for answer in answers
+        ]
+        work_as_rank(gang, task)
+        gang.barrier()
+        RESIDENT.clear()
+    assert told["cuda"] == told["cpu"], "GPUs and CPU ranks reach different levels"
+    assert all(all(passed) for _, _, passed in told["cuda"])
+    say(f"scale {SMALL} on {gang.size}: partition, levels and checks are those of CPU ranks")
+
+
+def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
+    """Make the graph that is asked for, search it and check every search."""
+    from dataclasses import replace
+
+    import cupy
+
+    from kernels.partition.storage import rank_size
+    from stages.searching.distributed import work_as_rank
+
+    started = time.perf_counter()
+    held, task = made(gang, asked, asked.scale, "cuda")
+    gang.barrier()
+    share = held.share
+    size = rank_size(share.part)
+    free, total = cupy.cuda.runtime.memGetInfo()
+    say(
+        f"scale {asked.scale} on {gang.size}: {share.arc_count:,} arcs made in "
+        f"{time.perf_counter() - started:.2f} s; threshold {share.threshold}, {len(share.delegates):,} "
+        f"delegates; rank 0: {size.subgraph_bytes / 2**30:.2f} GiB of subgraphs, "
+        f"{(total - free) / 2**30:.1f} GiB in use"
+    )
+    sources = work_as_rank(gang, replace(task, draw=(asked.sources, 1)))[0].tolist()
+    work_as_rank(gang, replace(task, sources=(sources[0],), check=False))
+    rates = []
+    for source in sources:
+        began = time.perf_counter()
+        (answer,) = work_as_rank(gang, replace(task, sources=(source,)))
+        taken = max(gang.all_gather(answer.labels.milliseconds))
+        whole = (time.perf_counter() - began) * 1e3
+        edges = int(answer.sums.arcs.sum()) // 2
+        broken = [check.name for check in answer.checks if not check.passed]
+        rates.append(edges / taken / 1e6)
+        say(
+            f"  source {source}: {len(answer.sums.vertices)} levels, {taken:.3f} ms, {rates[-1]:.1f} GTEPS; "
+            f"checked in {whole - taken:.0f} ms: {' '.join(broken) or 'all rules held'}"
+        )
+        assert not broken
+    say(f"harmonic mean {len(rates) / sum(1 / rate for rate in rates):.1f} GTEPS over {len(rates)} searches")
+    work_as_rank(gang, task)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
