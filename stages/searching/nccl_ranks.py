@@ -100,9 +100,7 @@ def over_nccl(gang: RankContext, task: RankTask) -> bool:
 
     if task.backend == "nccl":
         return True
-    missing = None if task.backend == "peer" else why_not()
-    told = gang.all_gather((socket.gethostname(), missing))
-    hosts = sorted({host for host, _ in told})
+    hosts = sorted(set(gang.all_gather(socket.gethostname())))
     if len(hosts) == 1:
         return False
     where = (
@@ -112,7 +110,7 @@ def over_nccl(gang: RankContext, task: RankTask) -> bool:
         raise StageError(
             f"{where}, and transport peer is for one", hint="take transport: nccl, or GPUs of one host"
         )
-    for rank, (_, why) in enumerate(told):
+    for rank, why in enumerate(gang.all_gather(why_not())):
         if why is not None:
             raise StageError(
                 f"{where}, which takes NCCL, and rank {rank} has none: {why}",
