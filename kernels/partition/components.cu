@@ -23,14 +23,11 @@
 // Words of `log`: rounds, and the clock at the start, when the ranks had joined their own arcs, and at the end.
 enum Log : u32 { ROUNDS, BEGAN, JOINED, ENDED };
 
-__device__ __forceinline__ VERTEX label_of(const Part& r, u32 root) {
-    return *reinterpret_cast<const volatile VERTEX*>(&r.labels[root]);
-}
-
-// Lower the label of a node's tree; whether it fell.
+// Lower the label of a node's tree; whether it fell. Most nodes are of one tree, whose label a cached load tells: it
+// may be older, and so larger, than the label is by now.
 __device__ __forceinline__ bool lower(const Part& r, u64 node, VERTEX label) {
     u32 root = r.parents[node];
-    return label < label_of(r, root) && atomicMin(&r.labels[root], label) > label;
+    return label < r.labels[root] && atomicMin(&r.labels[root], label) > label;
 }
 
 // What a vertex of any rank had for a label when the round began.

@@ -75,15 +75,16 @@ __device__ __forceinline__ void plant_delegates(const Parts& w, const Part& r) {
         if (w.delegates[d] % w.rank_count == r.rank) r.parents[node_of(w, w.delegates[d])] = u32(d);
 }
 
-// Point every node at its root, and begin the labels of roots with their own vertices.
+// Point every node at its root, and begin the labels of roots with their own vertices. Each step is stored, so that
+// others' walks are cut short.
 __device__ __forceinline__ void flatten(const Parts& w, const Part& r, bool labelled) {
     for (u64 i = global_thread(); i < nodes_of(w, r); i += global_threads()) {
         u32 at = parent_of(r.parents, u32(i)), above = parent_of(r.parents, at);
         while (at != above) {
+            r.parents[i] = above;
             at = above;
             above = parent_of(r.parents, at);
         }
-        r.parents[i] = at;
         if (labelled && at == i) r.labels[i] = vertex_of(w, r, i);
     }
 }

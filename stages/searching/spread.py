@@ -32,6 +32,7 @@ def workers_for(
 
     Raises `StageError` where workers are asked for and the graph is partitioned.
     """
+    from kernels.placement import DoesNotFit
     from stages.searching.need import spreading_of
     from stages.searching.placing import extent_of
 
@@ -43,8 +44,13 @@ def workers_for(
                 hint="leave sources_over out, or traverse the graph that was partitioned",
             )
         return 1, ""
-    found: Spreading = spreading_of(parameters, extent, context.machine)
-    if parameters.algorithm == "bfs" and found.reason:
+    if parameters.algorithm != "bfs":
+        return 1, ""
+    try:
+        found: Spreading = spreading_of(parameters, extent, context.machine)
+    except DoesNotFit:
+        return 1, ""  # reading it says so, with what would fit
+    if found.reason:
         context.log(f"sources over {'workers' if found.most > 1 else 'one worker'}: {found.reason}")
     workers = min(found.most, context.reserved)
     return (workers, found.reason) if found.most > 1 and workers >= found.least else (1, found.reason)
