@@ -134,7 +134,7 @@ def traverse(
     """
     from stages.errors import StageError
     from stages.searching.reading import read_searched, sources_of
-    from stages.searching.spread import search_spread, workers_for
+    from stages.searching.spread import refuse_workers, search_spread, workers_for
 
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
         raise StageError(
@@ -153,6 +153,7 @@ def traverse(
             )
         from stages.searching.distributed import search_distributed
 
+        refuse_workers(parameters, "distributed")
         return search_distributed(context, parameters, input)
     if parameters.output == "checks":
         raise StageError(

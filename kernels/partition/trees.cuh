@@ -47,7 +47,9 @@ __device__ __forceinline__ VERTEX vertex_of(const Parts& w, const Part& r, u64 n
 }
 
 // The node of a vertex that lives on the rank.
-__device__ __forceinline__ u64 node_of(const Parts& w, VERTEX vertex) { return w.delegate_count + vertex / w.rank_count; }
+__device__ __forceinline__ u64 node_of(const Parts& w, VERTEX vertex) {
+    return w.delegate_count + vertex / w.rank_count;
+}
 
 __device__ __forceinline__ u32 parent_of(const u32* parents, u32 node) {
     return *reinterpret_cast<const volatile u32*>(&parents[node]);

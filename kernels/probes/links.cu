@@ -53,7 +53,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     if (global_thread() == 0) clock[0] = nanoseconds();
     for (u64 turn = 0; turn < turns; ++turn) {
         if (!meet(m, true)) return;
-        if (pattern == PAIR && rank == turn % 2) take(peers, 1 - rank, 2 - rank, nobody, rank * words, words, taken, sum);
+        if (pattern == PAIR && rank == turn % 2)
+            take(peers, 1 - rank, 2 - rank, nobody, rank * words, words, taken, sum);
         if (pattern == EXCHANGE) take(peers, 0, ranks, rank, rank * words, words, taken, sum);
         if (pattern == REDUCE) take(peers, 0, ranks, nobody, 0, words, taken, either);
     }

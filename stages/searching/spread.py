@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from stages.traverse import TraverseParameters
 
 
+def refuse_workers(parameters: TraverseParameters, how: str) -> None:
+    """Raise `StageError` where workers are asked for that each hold a graph which is split as `how` says."""
+    if parameters.sources_over == "workers":
+        raise StageError(
+            f"sources go over workers that each hold the whole graph, and this one is {how}",
+            hint=f"leave sources_over out, or traverse the graph before it is {how}",
+        )
+
+
 def workers_for(
     context: Context, parameters: TraverseParameters, stored: Graph | CompressedGraph | Partition
 ) -> tuple[int, str]:
@@ -38,11 +47,7 @@ def workers_for(
 
     extent = extent_of(stored)
     if extent.normal_arcs is not None:
-        if parameters.sources_over == "workers":
-            raise StageError(
-                "sources go over workers that each hold the whole graph, and this one is partitioned",
-                hint="leave sources_over out, or traverse the graph that was partitioned",
-            )
+        refuse_workers(parameters, "partitioned")
         return 1, ""
     if parameters.algorithm != "bfs":
         return 1, ""
