@@ -1,8 +1,9 @@
 """Columns as visits read them: an array, or encoded rows that are decoded where they are read.
 
-A visit asks `values_of(columns)` for the array that it will read from, once, and for every row
-`span(columns, offsets, row, values)`, which says where in that array the row's columns are: in `columns`
-itself, or, of encoded rows (`kernels.bfs.rows.cpu.readers`), in a buffer that they were just decoded into.
+A visit asks `values_of(columns)` once for a buffer, `span(columns, offsets, row, values)` for every row, and
+`column(columns, values, place)` for every place in the span. Of an array there is no buffer, and places are
+those of its rows; encoded rows (`kernels.bfs.rows.cpu.readers`) are decoded into the buffer one by one. The
+three are inlined before anything is compiled: where columns are an array, visits cost what they did without.
 """
 
 from __future__ import annotations
@@ -18,19 +19,24 @@ from kernels.bfs.rows.cpu.readers import read_row
 
 
 def values_of(columns: Any) -> Any:
-    """Give the array that rows are read from: `columns`, or a buffer for the longest row."""
+    """Give a buffer for the longest of encoded rows, None of an array."""
     raise NotImplementedError  # compiled code has the overload
 
 
 def span(columns: Any, offsets: Any, row: Any, values: Any) -> tuple[int, int]:
-    """Give the first place of a row's columns in `values`, and one more than its last."""
+    """Give the first place of a row's columns, and one more than its last."""
     raise NotImplementedError
 
 
-@overload(values_of, strict=False)
+def column(columns: Any, values: Any, place: int) -> int:
+    """Read one column of a row that `span` has told of."""
+    raise NotImplementedError
+
+
+@overload(values_of, strict=False, inline="always")
 def _values_of(columns: Any) -> Callable[..., Any]:
     if not isinstance(columns, types.NamedTuple):
-        return lambda columns: columns
+        return lambda columns: None
 
     def buffer(columns):  # type: ignore[no-untyped-def]
         return numpy.empty(columns.longest, columns.dtype.dtype)
@@ -38,7 +44,7 @@ def _values_of(columns: Any) -> Callable[..., Any]:
     return buffer
 
 
-@overload(span, strict=False)
+@overload(span, strict=False, inline="always")
 def _span(columns: Any, offsets: Any, row: Any, values: Any) -> Callable[..., Any]:
     if not isinstance(columns, types.NamedTuple):
 
@@ -53,3 +59,10 @@ def _span(columns: Any, offsets: Any, row: Any, values: Any) -> Callable[..., An
         return numpy.int64(0), numpy.int64(read_row(columns, row, values))
 
     return decoded
+
+
+@overload(column, strict=False, inline="always")
+def _column(columns: Any, values: Any, place: Any) -> Callable[..., Any]:
+    if not isinstance(columns, types.NamedTuple):
+        return lambda columns, values, place: columns[place]
+    return lambda columns, values, place: values[place]
