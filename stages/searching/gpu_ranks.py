@@ -11,9 +11,11 @@ from stages.searching.partitioned import GangSearch
 from stages.searching.rank_placing import plan_loaded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernels.bfs import BFSResult
     from kernels.partition import SearchOptions
-    from kernels.partition.cuda import CudaPartitionSearch
+    from kernels.partition.cuda import CudaPartitionSearch, Level
     from kernels.partition.cuda.peer_rank import PeerRank
     from kernels.partition.nccl import NcclRank
     from kernels.partition.program import RankLabels
@@ -97,6 +99,7 @@ class RanksOnGpu:
         self._search, self.placement = search, plan.placement
         self.strategy, self.reason = search.strategy, search.reason
         self.prepare_milliseconds = search.prepare_milliseconds
+        self.labels: tuple[RankLabels, ...] = ()
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex."""
@@ -109,7 +112,27 @@ class RanksOnGpu:
         found = self._search.run(source)
         labels = (found.distance, found.predecessor)
         distance, predecessor = (None if array is None else array.get() for array in labels)
-        return replace(found, distance=distance, predecessor=predecessor)
+        found = replace(found, distance=distance, predecessor=predecessor)
+        self.labels = tuple(_told_by_gpu(levels, found) for levels in self._search.levels)
+        return found
+
+
+def _told_by_gpu(levels: Sequence[Level], found: BFSResult) -> RankLabels:
+    """Tell of the levels of a GPU's ranks together what one rank of a gang does; no masks are sent."""
+    import numpy
+
+    from kernels.partition.program import LevelRecord, RankLabels
+
+    told = []
+    for level in levels:
+        backward = tuple(sorted({name for rank in level.backward for name in rank}))
+        parts = level.visit / 1e3, level.settle / 1e3, (level.wait + level.settle_wait) / 1e3
+        told.append(LevelRecord(level.normal, level.delegates, backward, *parts, 0, 4 * level.arrived))
+    # Deeper levels than the GPU logs.
+    for way in found.directions[len(told) :]:
+        told.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, 0, 0))
+    # Labels themselves come with the result.
+    return RankLabels(numpy.empty(0, numpy.int32), None, found.milliseconds, 0, tuple(told))
 
 
 class GpuGangSearch(GangSearch):

@@ -57,6 +57,8 @@ def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
         assert not any("on the CPU" in note for note in measured.notes)
         for mine, theirs in zip(measured.searches, told.searches, strict=True):
             assert mine["levels"] == theirs["levels"]
+            for name in ("normal", "delegates", "backward"):
+                assert mine["ranks"][name] == theirs["ranks"][name]
     if ranks > 1:
         assert context.calls == 3
         assert "each of 2 ranks on its own worker" in measured.reason
