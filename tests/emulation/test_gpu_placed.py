@@ -10,6 +10,8 @@ import pytest
 from stages.context import PlainContext
 from stages.errors import StageError
 from stages.searching import gpu_ranks
+from stages.sections.ranks import rank_sections
+from stages.sections.ranks.host_columns import host_column_sections
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters
 from tests.emulation.test_gpu_ranks import GPU, Workers
@@ -105,3 +107,19 @@ def test_the_need_counts_columns_where_they_lie() -> None:
     parameters = TraverseParameters(backend="cuda")
     need = STAGE.estimate(parameters, {"input": (extent,)}, small)
     assert need.device_bytes == device.device_bytes
+
+
+def test_a_report_tells_what_was_read() -> None:
+    stored = split(NAME, 2)
+    members = []
+    for placement in ("device", "pinned"):
+        _, measured = search(Workers(2), stored, backend="cuda", placement=placement)
+        members.append((f"bfs[placement={placement}]", measured))
+    (section,) = host_column_sections(members)
+    ((label, ranks, placement, taken, rate, size, speed),) = section["rows"]
+    assert (label, ranks, placement) == ("bfs[placement=pinned]", 2, "pinned")
+    assert size == read(measured) / len(measured.searches)
+    assert speed == pytest.approx(size / taken / 1e6)
+    assert rate > 0
+    assert section in rank_sections(members)
+    assert host_column_sections(members[:1]) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stages.sections.ranks.host_columns import host_column_sections
 from stages.sections.ranks.links import link_sections
 from stages.sections.ranks.memory import memory_figure
 from stages.sections.ranks.predicted import predicted_sections
@@ -30,5 +31,6 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     sections += suggested_sections(graphs)
     sections += times_sections(runs)
     sections += transport_sections(runs)
+    sections += host_column_sections(measured)
     sections += predicted_sections(measured, links)
     return [*sections, *thousand_sections(graphs), *link_sections(links)]
