@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from stages.artifacts import DistributedGraph, VertexIds
 from stages.generators import GeneratorSource
-from stages.partitioning.resident import Recipe, find_rank, run_gang
+from stages.partitioning.resident import Recipe, find_rank, part_edges, run_gang
 from stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 COMPILED = 60 << 20
 """What Numba takes to compile the distributor, and to be there at all."""
+
+
+HISTOGRAMS = 24 << 19
+"""Of 2^16 degrees: a rank's three, those of its threads, those that others told, and their sums."""
 
 
 class DistributeParameters(Parameters):
@@ -141,15 +145,16 @@ def host_bytes(vertices: int, arcs: int, ranks: int) -> int:
     """State what all ranks take together while they make a graph on the CPU."""
     from kernels.partition.distributor.program import PART_EDGES
 
+    part = part_edges(arcs // 2, ranks, PART_EDGES)
     width = 4 if vertices < 1 << 32 else 8
-    delegates = vertices // 16
+    delegates = vertices // 8
     # Rows of all arcs before they are divided, and what they are divided into; row offsets of both.
     shared = 2 * width * arcs + 32 * vertices
     # Capped degrees, then flags and counts of delegates; delegates with their degrees and offsets.
     each = 2 * vertices + 40 * delegates
     # Edges of a part, their arcs, and as much that came.
-    parts = 2 * PART_EDGES * (2 * width + 2 * (4 + width))
-    return shared + ranks * (COMPILED + each + parts)
+    made = 2 * part * (2 * width + 2 * (4 + width))
+    return shared + ranks * (COMPILED + HISTOGRAMS + each + made)
 
 
 def device_bytes(vertices: int, arcs: int, ranks: int) -> int:
@@ -158,8 +163,10 @@ def device_bytes(vertices: int, arcs: int, ranks: int) -> int:
 
     width = 4 if vertices < 1 << 32 else 8
     shared = 2 * width * arcs + 48 * vertices
-    parts = PART_EDGES_CUDA * (2 * width + 6 * (4 + width))
-    return shared // ranks + 3 * vertices + parts + 40 * SORT_ARCS
+    # A part with its arcs, as many that came, and a mailbox for two parts.
+    made = part_edges(arcs // 2, ranks, PART_EDGES_CUDA) * (2 * width + 8 * (4 + width))
+    sorting = 40 * min(SORT_ARCS, arcs)
+    return shared // ranks + 3 * vertices + made + sorting
 
 
 def _estimate(
@@ -171,7 +178,9 @@ def _estimate(
     found = size(source.name, **source.arguments())
     n, m = found.vertices, 2 * found.edges
     on_device = machine.backend == "cuda"
-    graph = Extent(kind="DistributedGraph", vertices=n, arcs=m, ranks=p, normal_arcs=m)
+    # The thresholds that one takes for Kronecker graphs leave a tenth; other graphs may have no delegates.
+    normal = m // 10 if source.name == "rmat" else m
+    graph = Extent(kind="DistributedGraph", vertices=n, arcs=m, ranks=p, normal_arcs=normal)
     return Need(
         host_bytes=COMPILED + (p * COMPILED if on_device else host_bytes(n, m, p)),
         device_bytes=device_bytes(n, m, p) if on_device else 0,

@@ -116,9 +116,11 @@ def extent_of(
 
 
 def _normal_arcs(attributes: dict[str, Any], arrays: dict[str, tuple[str, tuple[int, ...]]]) -> int | None:
-    """Count the arcs in a partition's subgraphs nn, plain or compressed; None for anything else."""
+    """Count the arcs in a partition's subgraphs nn, stored, compressed or told; None for anything else."""
     if attributes.get("ranks") is None:
         return None
+    if attributes.get("generator") is not None:
+        return int((attributes.get("statistics") or {}).get("nn_arcs", 0))
     if attributes.get("subgraphs") is not None:
         return sum(int(record["arcs"]) for record in attributes["subgraphs"] if record["name"] == "nn")
     return sum(shape[0] for name, (_, shape) in arrays.items() if name.endswith("/nn/column_indices"))

@@ -161,7 +161,7 @@ def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
         from kernels.partition.distributor.cpu import RankBuilder as OnCpu
 
         builder, largest = OnCpu(source, gang.size, gang.rank), PART_EDGES
-    part = min(largest, max(LEAST_PART, source.edges // (PARTS * gang.size)))
+    part = part_edges(source.edges, gang.size, largest)
     arc = 4 + index_dtype(source.vertices).itemsize
     with wire_of(gang, backend, 2 * part * arc) as wire:
         program = distribute_program(Endpoint(wire), builder, threshold=threshold, part_edges=part)
@@ -206,6 +206,11 @@ def moved(share: RankShare, backend: str) -> RankShare:
     for name in ("nd_source_list", "dn_source_mask", "dd_source_mask"):
         arrays[name] = there(getattr(part, name))
     return replace(share, part=replace(part, **arrays), delegates=there(share.delegates))
+
+
+def part_edges(edges: int, ranks: int, largest: int) -> int:
+    """Choose how many edges a rank makes at once, `largest` at most."""
+    return min(largest, max(LEAST_PART, edges // (PARTS * ranks)))
 
 
 def _chooser(recipe: Recipe) -> Callable[[Census], int]:

@@ -11,9 +11,6 @@ from stages.stage import Extent, Machine, Need
 if TYPE_CHECKING:
     from stages.traverse import TraverseParameters
 
-NORMAL_SHARE = 0.1
-"""Of the arcs between normal vertices at most, where the threshold is chosen."""
-
 SEARCH_BYTES_PER_ARC = 60
 """Of a level on the CPU, as in `stages.searching.need`."""
 
@@ -35,7 +32,7 @@ def need(
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
     width = 4 if n < 1 << 32 else 8
     rows = width * m + 12 * n + int(8 * DELEGATE_SHARE * n) * p
-    normal = int(NORMAL_SHARE * m)
+    normal = m if graph.normal_arcs is None else graph.normal_arcs
     back = min(2 * LABEL_BYTES, 2 * label_bytes * n * searches) + label_bytes * n
     making, held = distribute.host_bytes(n, m, p), 0
     if machine.backend == "cuda" and parameters.backend != "cpu":
