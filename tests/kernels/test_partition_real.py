@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from kernels.partition import partition, prepare, suggest_threshold
+from kernels.partition import components, partition, prepare, suggest_threshold
 from tests.kernels.cuda_case import fast_csr
 from tests.workflows.real_graphs import graph_files, read
-from tests.zoo import ZooGraph, needs_data, scipy_distances
+from tests.zoo import ZooGraph, needs_data, scipy_components, scipy_distances
 
 pytestmark = needs_data
 
@@ -36,9 +36,10 @@ def test_any_number_of_ranks_finds_the_same(path: Path) -> None:
     threshold = suggest_threshold(offsets, columns, 4)
     single = prepare(partition(offsets, columns, ranks=1, threshold=threshold), symmetric=True).run(source)
     assert numpy.array_equal(single.distance, distance)
+    labels = scipy_components(offsets, columns)
     for ranks in (2, 3, 4, 7):
-        found = prepare(partition(offsets, columns, ranks=ranks, threshold=threshold), symmetric=True).run(
-            source
-        )
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        assert numpy.array_equal(components(whole, symmetric=True).component, labels)
+        found = prepare(whole, symmetric=True).run(source)
         assert numpy.array_equal(found.distance, distance)
         assert numpy.array_equal(found.predecessor, single.predecessor)
