@@ -72,6 +72,7 @@ def test_thresholds(cache: Path) -> None:
     assert set(found["Memory of partitions against table I"]["data"]) == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_links(cache: Path) -> None:
     small = ["--set", "scale=7", "--set", "sources=1", "--set", "largest=4KiB", "--set", "repeats=1"]
     (found,) = run("delegates_links", cache, *small).values()
