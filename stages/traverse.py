@@ -114,7 +114,9 @@ class TraverseParameters(Parameters):
     def asked(self) -> dict[str, Any]:
         """Return what distinguishes one way of searching a graph from another, for reports."""
         named = {"strategy", "tuning", "backend", "threads", "output"}
-        limits = self.model_fields_set & {"device_memory", "host_memory", "sources_over", "transport"}
+        limits = self.model_fields_set & {"device_memory", "host_memory", "sources_over"}
+        if self.transport != "auto":
+            named.add("transport")
         return self.model_dump(include=named | limits)
 
 
