@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from pipeline.frozen.finding import find_all
 from pipeline.frozen.running import run_frozen
 from pipeline.frozen.witness import witnessed
 from pipeline.store import Cache
+from stages.stage import all_stages
 from tests.pipeline.frozen_bench import FrozenBench
 
 
@@ -411,6 +413,19 @@ def test_what_is_not_noted_is_not_frozen(bench: FrozenBench, old: str, new: str)
     assert not (bench.root / "frozen").exists()
 
 
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_a_stage_of_somebody_else_is_not_frozen(
+    bench: FrozenBench, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its code may hang on anything."""
+    own = all_stages()
+    known = {**own, "report": replace(own["report"], about="From a package.")}
+    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: known)
+    for _ in range(3):
+        assert "all" in bench.gravel(verb, "--json")[1]
+    assert not (bench.root / "frozen").exists()
+
+
 def test_a_workflow_from_a_pipe_is_neither_frozen_nor_read_twice(frozen: FrozenBench) -> None:
     """A pipe may stand where a file stood, and what is read of it is gone."""
     text = frozen.file.read_text()
@@ -511,11 +526,8 @@ def test_results_are_found_under_the_lease_of_the_run(
 def test_a_look_leaves_damage_for_the_planner(frozen: FrozenBench) -> None:
     damaged("recipes/*.json")(frozen)
     before = sorted(path.name for path in frozen.root.rglob("*"))
-    stages = [
-        {"key": path.stem, "keep": True, "recipe": path.stem, "outputs": []}
-        for path in frozen.root.glob("recipes/*.json")
-    ]
-    assert find_all(frozen.root, stages) is None
+    name = sorted(frozen.root.glob("recipes/*.json"))[0].stem
+    assert find_all(frozen.root, [{"key": "a", "keep": True, "recipe": name, "outputs": []}]) is None
     assert sorted(path.name for path in frozen.root.rglob("*")) == before
     assert "is damaged" in frozen.plan()[2]
 
@@ -569,8 +581,15 @@ finally:
 """
 
 
+def is_edited(root: Path, since: float) -> bool:
+    """Say whether somebody writes to the checkout while its tests run."""
+    paths = [path for name in surroundings.OWN for path in (root / name).rglob("*")]
+    latest = since - surroundings.RACY_SECONDS
+    return any(path.stat().st_ctime > latest for path in paths if "__pycache__" not in path.parts)
+
+
 def test_a_process_that_thaws_imports_no_planner(bench: FrozenBench) -> None:
-    answers = []
+    began, answers = time.time(), []
     for verb in ("plan", "run"):
         for _ in range(4):
             words = [sys.executable, "-c", ASK, verb, "outer.yaml", "--backend", "cpu", "--cluster", "inline"]
@@ -581,6 +600,8 @@ def test_a_process_that_thaws_imports_no_planner(bench: FrozenBench) -> None:
                 break
             # The first finds nothing frozen; code or caches of it may have been written just now.
             time.sleep(surroundings.RACY_SECONDS if len(answers) > 2 else 0)
+        if modules != "click" and is_edited(ROOT, since=began):
+            pytest.skip("gravel's code changed meanwhile")
         assert modules == "click"
     plans = [told for told, _, _ in answers if told]
     assert len(plans) >= 2
