@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stages.partitioning.resident import Recipe, find_rank, run_gang, wire_of
-from stages.searching.distributed import checker_of
+from stages.searching.distributed_rank import checker_of
 
 if TYPE_CHECKING:
     from kernels.verify import Check

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from kernels.partition.program import RankLabels
     from stages.gang import RankContext
     from stages.partitioning.resident import Held
-    from stages.searching.distributed import RankTask
+    from stages.searching.distributed_rank import RankTask
 
 
 def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:

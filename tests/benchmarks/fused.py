@@ -5,8 +5,9 @@
 
 Each GPU is a process of its own, without Dask. First a small graph goes through all of it and is compared
 with what CPU ranks find. Then, for the scale that is asked for, it prints the seconds that making took and
-what a GPU holds, and every search with its GTEPS (edges of the component over the time, as Graph500 counts), the
-milliseconds that the check took after it, and whether every rule held. The last line is the harmonic mean.
+what a GPU holds. Of every search it prints its GTEPS (edges of the component over the time, as Graph500
+counts), the milliseconds that counting and checking took after it, and whether every rule held. The last line
+is the harmonic mean.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
 
     from kernels.partition import SearchOptions
     from stages.partitioning.resident import find_rank
-    from stages.searching.distributed import RankTask
+    from stages.searching.distributed_rank import RankTask
 
     found = recipe(asked, scale, gang.size)
     _, held, _ = find_rank(gang, found, backend)
@@ -102,7 +103,7 @@ def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
 
     from kernels.partition.layout import to_arrays
     from stages.partitioning.resident import RESIDENT, moved
-    from stages.searching.distributed import work_as_rank
+    from stages.searching.distributed_rank import work_as_rank
 
     told: dict[str, Any] = {}
     for backend in ("cuda", "cpu"):
@@ -134,7 +135,7 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
     import cupy
 
     from kernels.partition.storage import rank_size
-    from stages.searching.distributed import work_as_rank
+    from stages.searching.distributed_rank import work_as_rank
 
     started = time.perf_counter()
     held, task = made(gang, asked, asked.scale, "cuda")

@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 from kernels.partition.distributor import wires
+from kernels.partition.distributor.cuda import RankBuilder
 from stages.context import PlainContext
 from stages.distribute import DistributeParameters, distribute
 from stages.partitioning import resident
@@ -72,12 +73,12 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernels.partition.cuda.launch.load", fake_cupy.load)
     monkeypatch.setattr("kernels.partition.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
-    for module in ("csr.cuda", "partition.distributor.cuda", "verify.ranks.cuda"):
+    for module in ("csr.cuda", "partition.distributor.rows_cuda", "verify.ranks.cuda"):
         monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.partition.distributor.cuda.blocks_for", lambda items, block, most: 2)
+    monkeypatch.setattr("kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2)
     monkeypatch.setattr("kernels.verify.ranks.cuda.blocks_for", lambda items, block, most: 2)
     monkeypatch.setattr("kernels.verify.ranks.cuda.BLOCK", 64)
-    made = sys.modules["kernels.partition.distributor.cuda"].RankBuilder.__init__
+    made = RankBuilder.__init__
     made_with = lambda self, *given: made(self, *given, block=64)  # noqa: E731
     monkeypatch.setattr("kernels.partition.distributor.cuda.RankBuilder.__init__", made_with)
     monkeypatch.setattr("kernels.partition.distributor.source.ON_DEVICE", ())

@@ -27,8 +27,8 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     # Sorted tiles have a block each.
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
     monkeypatch.setattr("kernels.csr.cuda.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.partition.distributor.cuda.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.partition.distributor.cuda.blocks_for", lambda items, block, most: 2)
+    monkeypatch.setattr("kernels.partition.distributor.rows_cuda.load", grid_kernels.load)
+    monkeypatch.setattr("kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2)
     monkeypatch.setattr("kernels.partition.distributor.source.ON_DEVICE", ())
 
 

@@ -6,18 +6,17 @@ each own vertex; while degrees are counted 2 bytes for each vertex of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from kernels.csr.cuda import sorted_rows
-from kernels.cuda import blocks_for, load, vertex_macro
 from kernels.index import index_dtype
 from kernels.partition.census import LARGEST
 from kernels.partition.distribute import check_ranks
 from kernels.partition.distributor.program import SORT_ARCS
+from kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from kernels.partition.distributor.source import EdgeSource
 from kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
 
@@ -26,102 +25,6 @@ MOST_RANKS = 1024
 
 NN, ND, HALF = 0, 1, 2
 """Kinds of arcs in `distributor.cu`."""
-
-
-class Kernels:
-    """The kernels for a dtype of columns, launched over items with blocks of one size."""
-
-    def __init__(self, dtype: Any, block: int) -> None:
-        vertex = vertex_macro(numpy.dtype(dtype))
-        self._module = load("kernels/partition/distributor/distributor.cu", VERTEX=vertex)
-        self._block = block
-
-    def run(self, name: str, items: int, *arguments: Any) -> None:
-        """Launch a kernel for so many items, at least one."""
-        if items:
-            grid = blocks_for(items, self._block, most=1 << 14)
-            self._module.get_function(name)((grid,), (self._block,), arguments)
-
-
-class RowsOnDevice:
-    """Rows that are counted, filled in any order and sorted in ranges; `offsets` int64 (rows + 1,)."""
-
-    def __init__(self, rows: int, dtype: Any, *, sort_arcs: int, block: int) -> None:
-        import cupy
-
-        self._kernels = Kernels(dtype, block)
-        self._sort_arcs, self._block = sort_arcs, block
-        self._rows, self._dtype = rows, numpy.dtype(dtype)
-        self.offsets = cupy.zeros(rows + 1, numpy.int64)
-        self.columns = cupy.empty(0, dtype)
-        self._cursors = cupy.empty(0, numpy.int64)
-
-    def count(self, rows: Any) -> None:
-        """Count arcs of rows, uint32."""
-        self._kernels.run("count_rows", len(rows), rows, numpy.uint64(len(rows)), self.offsets[1:])
-
-    def begin(self) -> None:
-        """Make room for what was counted."""
-        import cupy
-
-        cupy.cumsum(self.offsets, out=self.offsets)
-        self._cursors = self.offsets[:-1].copy()
-        self.columns = cupy.empty(int(self.offsets[-1]), self._dtype)
-
-    def place(self, rows: Any, columns: Any) -> None:
-        """Put arcs into their rows."""
-        count = numpy.uint64(len(rows))
-        self._kernels.run("place_arcs", len(rows), rows, columns, count, self._cursors, self.columns)
-
-    def sort(self, bits: int, *, keep_duplicates: bool) -> None:
-        """Sort every row, whose columns have at most `bits` bits; what remains moves together."""
-        import cupy
-
-        self._cursors = cupy.empty(0, numpy.int64)
-        lengths = cupy.zeros(self._rows + 1, numpy.int64)
-        end = 0
-        for first, last, begin, stop in self.ranges():
-            rows = last - first
-            if (rows - 1).bit_length() + bits > 64:
-                raise ValueError(f"{rows} rows with columns of {bits} bits do not fit 64-bit keys")
-            keys = cupy.empty(stop - begin, numpy.uint64)
-            span = numpy.uint64(first), numpy.uint64(rows), numpy.uint32(bits)
-            self._kernels.run("pack_rows", stop - begin, self.offsets, self.columns, *span, keys)
-            found = sorted_rows(
-                keys, rows, bits, self._dtype, keep_duplicates=keep_duplicates, block=self._block
-            )
-            del keys
-            # What is kept ends before the next range begins.
-            kept = found.column_indices
-            self.columns[end : end + len(kept)] = kept
-            lengths[first + 1 : last + 1] = found.row_offsets[1:] - found.row_offsets[:-1]
-            end += len(kept)
-        cupy.cumsum(lengths, out=lengths)
-        self.offsets = lengths
-        self.columns = self.columns[:end]
-
-    def ranges(self) -> Iterator[tuple[int, int, int, int]]:
-        """Cut the rows into ranges as they are sorted."""
-        return ranges_of(self.offsets, self._sort_arcs)
-
-
-def ranges_of(offsets: Any, most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Cut rows that have arcs into ranges of at most `most` rows, and arcs but for the last row.
-
-    Yields first row, the one after the last, and the same of the arcs.
-    """
-    import cupy
-
-    row, begin = 0, 0
-    count, total = len(offsets) - 1, int(offsets[-1])
-    while begin < total:
-        goal = cupy.asarray(numpy.array([begin + most], numpy.int64))
-        fits = int(cupy.searchsorted(offsets, goal, side="right")[0]) - 1
-        last = min(count, row + most, max(row + 1, fits))
-        stop = int(offsets[last])
-        if stop > begin:
-            yield row, last, begin, stop
-        row, begin = last, stop
 
 
 def _offsets(lengths: Any) -> Any:
