@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
+from kernels.cuda.source import read_source
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
 from kernels.partition.nccl import prepare
@@ -185,3 +186,8 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
 
     run_in_threads(until_it_ends, [None] * 2)
     assert ended == [True, True]
+
+
+def test_the_kernels_of_a_level_are_not_launched_cooperatively() -> None:
+    # `kernels.cuda.load` goes by the text, and cooperative launches would not overlap.
+    assert "grid_barrier(" not in read_source("kernels/partition/nccl/level.cu")
