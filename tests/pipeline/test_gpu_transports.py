@@ -1,4 +1,4 @@
-"""A rank on each worker of dask-cuda, over peer memory and over NCCL, and one that is killed in mid-search."""
+"""A rank on each worker of dask-cuda, over peer memory and over NCCL, and one that is killed."""
 
 from __future__ import annotations
 
