@@ -18,7 +18,7 @@ constexpr u32 SLOW = 160;        // and for those whose heads did not hit
 constexpr u32 IN_PLANE = 8;      // neighbours of a vertex in a plane: one sector of memory, if they are 32-bit
 constexpr u32 FAR = 64;          // longest rows that a block puts off; further ones are read at once
 
-constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 4;  // neighbours that a lane tests at once
+constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 2;  // neighbours that a lane tests at once
 constexpr u32 AT_ONCE = TESTED / 2;                  // words whose vertices are looked at together
 
 // The longest rows of a block, and the smallest visited neighbour found in the one that is being read.
@@ -107,10 +107,10 @@ struct Pull {
         return place < FAR;
     }
 
-    // Read what was put off, one row after another; all threads of the block call it.
+    // Read what was put off, one row after another; all threads of the block call it, after a barrier.
     __device__ __forceinline__ void read_far() {
-        __syncthreads();
         u32 count = far->count < FAR ? far->count : FAR;
+        found = 0;
         for (u32 i = 0; i < count; ++i) {
             if (threadIdx.x == 0) far->nearest = NO_VERTEX;
             __syncthreads();
@@ -243,6 +243,8 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     }
     while (look.open_held) look.look();
     while (look.slow_held) scan_rows(look);
+    add_totals(s, p, look.found, 0);
+    if (!far.count) return;
     look.read_far();
     add_totals(s, p, look.found, 0);
 }

@@ -6,7 +6,7 @@
 
 constexpr i64 ALONE = 256;       // arcs that a lane tries before its warp helps: 32 lanes, 8 arcs at a time
 constexpr i64 WHOLE_BLOCK = 2048;  // arcs left from which the whole block reads a row at the end
-constexpr u32 SIDE_BY_SIDE = 4;    // arcs that a lane tests at once when it reads a row with others
+constexpr u32 SIDE_BY_SIDE = sizeof(VERTEX) == 4 ? 4 : 2;  // arcs that a lane tests at once when it reads a row with others
 
 __device__ __forceinline__ i64 behind_planes(const Search& s) { return 2 + i64(s.plane_count) * IN_PLANE; }
 

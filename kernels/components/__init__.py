@@ -28,6 +28,15 @@ class ComponentsResult:
     passes: int | None = None
 
 
+def default_on(backend: str) -> str:
+    """Name the strategy that finds components soonest on "cpu" or "cuda".
+
+    Tiles took 0.10, 0.29, 1.01 and 0.48 ms on Kronecker graphs of scale 22, 24 and 26 and on a grid of 25 M vertices
+    on an H200, where plain Afforest took 0.26, 0.92, 3.23 and 2.6; on USA-road-NE 0.27 against 0.20.
+    """
+    return "afforest_tiles" if backend == "cuda" else "afforest"
+
+
 def components(
     row_offsets: Any, column_indices: Any, *, symmetric: bool, strategy: str = "auto", **tuning: Any
 ) -> ComponentsResult:
@@ -39,17 +48,17 @@ def components(
     column_indices : uint32 or uint64 (arcs,), ascending within rows. Arrays of other libraries and other
         integers are taken as `kernels.inputs.sides` does; "streamed" takes what can be sliced.
     symmetric : whether every arc has its reverse, which lets a strategy skip half of the work.
-    strategy : a name from this package, or "auto" (Afforest).
+    strategy : a name from this package, or "auto" (Afforest, by `default_on`).
 
     """
     known = strategies_in("kernels.components")
-    name = "afforest" if strategy == "auto" else strategy
-    if name not in known:
-        raise ValueError(f"unknown components strategy {name!r}; there are {', '.join(sorted(known))}")
-    if name != "streamed":
+    if strategy not in known and strategy != "auto":
+        raise ValueError(f"unknown components strategy {strategy!r}; there are {', '.join(sorted(known))}")
+    if strategy != "streamed":
         from kernels.inputs import sides  # which imports NumPy
 
         row_offsets, column_indices = sides(row_offsets, column_indices)
+    name = default_on(backend_of(row_offsets)) if strategy == "auto" else strategy
     run = known[name].load(backend_of(row_offsets))
     result: ComponentsResult = run(row_offsets, column_indices, symmetric=symmetric, **tuning)
     return result

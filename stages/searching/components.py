@@ -125,7 +125,7 @@ def _prepared(
 ) -> tuple[Callable[[], ComponentsResult], float, list[str]]:
     """Return what finds the components, the milliseconds that making it ready took, and sentences."""
     in_parts = graph.placed is not None and graph.placement == "streamed"
-    name = ("streamed" if in_parts else "afforest") if strategy == "auto" else strategy
+    name = _default(graph, in_parts) if strategy == "auto" else strategy
     if in_parts and name != "streamed":
         raise StageError(
             f"strategy {name!r} does not search rows of placement streamed",
@@ -145,6 +145,14 @@ def _prepared(
     except ValueError as error:
         raise StageError(str(error)) from None
     return partial(_run, graph, name, planned | constants), 0.0, notes
+
+
+def _default(graph: SearchedGraph, in_parts: bool) -> str:
+    from kernels.components import default_on
+
+    if in_parts:
+        return "streamed"
+    return default_on(graph.backend) if graph.rows is None else "afforest"
 
 
 def _run(graph: SearchedGraph, strategy: str, constants: dict[str, Any]) -> ComponentsResult:

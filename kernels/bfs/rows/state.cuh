@@ -19,8 +19,8 @@
 
 constexpr u32 UNIT_BITS = sizeof(VERTEX) == 4 ? 32 : 28;
 constexpr u64 WHOLE_ROW = (1ull << UNIT_BITS) - 1;
-// Threads of a block: fewer where decoding needs more registers than 64.
-constexpr u32 MOST_THREADS = LAYOUT_NUMBER_OF(LAYOUT) <= 1 && sizeof(VERTEX) == 4 ? 1024 : 768;
+// Threads of a block: fewer than columns take, since decoding needs more registers than 64.
+constexpr u32 MOST_THREADS = sizeof(VERTEX) == 4 ? 768 : 512;
 constexpr u32 MOST_CUT = 64;  // entries that a warp makes of rows that it claimed at once
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
