@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.placement kron24 kron24:degree --device-memory 1.5GB --layouts varint,blocks
 
-A graph is a name of `tests.benchmarks.gpu`, as it was generated or, with `:degree`, in that order. Every
+A graph is a name of `tests.benchmarks.gpu`, as it was generated or, with `:degree`, in that order; or
+`communities`, 1.95 billion edges among as many vertices as Friendster has, in crawl order. Every
 search is compared with the direction-optimizing one of rows on the device, which is not timed here. Times are
 CUDA events around the launch, initialisation included, medians over the sources; streamed ones are timed by
 the clock and read from an array in ordinary memory. Bytes are distinct lines of 128 of each level, counted by
@@ -26,20 +27,39 @@ from kernels import csr, order
 from kernels.bfs import prepare
 from kernels.bfs.cuda.streamed import prepare as prepare_streamed
 from kernels.bfs.rows import prepare as prepare_rows
+from kernels.cuda import event_milliseconds
 from kernels.cuda.wake import wake
+from kernels.generate import generate
 from kernels.layouts import encode
+from kernels.order.rcm_cuda import rcm
 from kernels.placement import Limits, Sizes, on_gpu
 from kernels.placement.pinned import buffer, fill, pin
 from kernels.placement.plan import row_search_bytes
 from tests.benchmarks.gpu import edges_of
 
 
+def communities() -> tuple[Any, Any, int]:
+    """Edges of the large graph of `workflows/order_compression.yaml`, on the device."""
+    vertices, edges, part = 65_608_366, 1_950_000_000, 1 << 27
+    ends = cupy.empty(edges, cupy.uint32), cupy.empty(edges, cupy.uint32)
+    for first in range(0, edges, part):
+        count = min(part, edges - first)
+        made = generate(
+            "communities", vertices=vertices, edges=edges, seed=1, first=first, count=count, backend="cuda"
+        )
+        for end, here in zip(ends, made, strict=True):
+            end[first : first + count] = here
+    return *ends, vertices
+
+
 def rows_of(name: str) -> tuple[Any, Any]:
     """Row offsets and columns of a graph on the device."""
     graph, _, ordered = name.partition(":")
-    *pairs, vertices = edges_of(graph)
+    *pairs, vertices = communities() if graph == "communities" else edges_of(graph)
     built = csr.build(*pairs, vertices)
     rows = built.row_offsets, built.column_indices
+    del pairs, built
+    cupy.get_default_memory_pool().free_all_blocks()
     if ordered:
         rows = order.apply(*rows, order.permutation(ordered, *rows))
     return rows
@@ -64,11 +84,13 @@ class Bench:
         self.right = {source: right.run(source).distance.copy() for source in self.sources}
         print(f"{name}: {len(self.offsets) - 1} vertices, {len(self.columns)} arcs", flush=True)
 
-    def searches(self, budget: int, output: str) -> Iterator[tuple[str, Any]]:
-        """Yield what to time, by name."""
+    def searches(self, budget: int, output: str, only: list[str]) -> Iterator[tuple[str, Any]]:
+        """Yield what to time, by name; of `only` these placements."""
         options = {"symmetric": True, "output": output}
-        yield "device", prepare(self.offsets, self.columns, strategy="host_rows", **options)
-        yield "pinned", prepare(self.offsets, self.pinned, strategy="host_rows", **options)
+        if "device" in only:
+            yield "device", prepare(self.offsets, self.columns, strategy="host_rows", **options)
+        if "pinned" in only:
+            yield "pinned", prepare(self.offsets, self.pinned, strategy="host_rows", **options)
         vertices, item = len(self.offsets) - 1, self.columns.dtype.itemsize
         beside = row_search_bytes(vertices, len(self.columns), item, 4 if output == "distance" else 8)
         sizes = Sizes(self.columns.nbytes, 1 << 60, beside, vertices * item)
@@ -78,7 +100,8 @@ class Bench:
         )
         kept = f"{plan.heads} heads, {search.kept_bytes / 1e6:.0f} MB kept"
         yield f"split, {kept}", search
-        yield "streamed", prepare_streamed(self.offsets, self.held, **options)
+        if "streamed" in only:
+            yield "streamed", prepare_streamed(self.offsets, self.held, **options)
         for layout, rows in self.encoded.items():
             yield f"{layout} pinned", prepare_rows(rows, strategy="host_rows", **options)
             yield (
@@ -97,10 +120,19 @@ class Bench:
             f"{self.name}: {layout} takes {8 * len(stream) / len(self.columns):.2f} bits an arc", flush=True
         )
 
-    def run(self, budget: int) -> None:
+    def number(self) -> None:
+        """Print how long reverse Cuthill-McKee takes with the columns in pinned memory."""
+        times = []
+        for _ in range(3):
+            times.append(event_milliseconds(lambda: rcm(self.offsets, self.pinned)))
+        taken = statistics.median(times)
+        rate = self.columns.nbytes / taken / 1e6
+        print(f"{self.name:14} rcm, pinned columns {taken:9.1f} ms, {rate:.1f} GB/s of columns", flush=True)
+
+    def run(self, budget: int, only: list[str], outputs: list[str]) -> None:
         """Print a line for each placement and output."""
-        for output in ("distance", "both"):
-            for label, search in self.searches(budget, output):
+        for output in outputs:
+            for label, search in self.searches(budget, output, only):
                 search.run(self.sources[0])
                 times, link, ways = [], [], ""
                 for source in self.sources:
@@ -127,6 +159,9 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+", help="kron22, kron24, kron24:degree, uniform, ...")
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--layouts", default="", help="of encoded rows, such as varint,blocks")
+    parser.add_argument("--only", default="device,pinned,streamed", help="placements beside split")
+    parser.add_argument("--outputs", default="distance,both")
+    parser.add_argument("--rcm", action="store_true", help="number the vertices with pinned columns, too")
     parser.add_argument("--device-memory", default="1.5GB", help="what split may take")
     chosen = parser.parse_args()
     budget = int(TypeAdapter(ByteSize).validate_python(chosen.device_memory))
@@ -134,7 +169,9 @@ def main() -> None:
         bench = Bench(name, chosen.sources)
         for layout in filter(None, chosen.layouts.split(",")):
             bench.encode(layout)
-        bench.run(budget)
+        if chosen.rcm:
+            bench.number()
+        bench.run(budget, chosen.only.split(","), chosen.outputs.split(","))
         del bench
         gc.collect()
         cupy.get_default_memory_pool().free_all_blocks()
