@@ -120,8 +120,11 @@ def find_rank(gang: RankContext, recipe: Recipe, backend: str | None) -> tuple[R
     names of the ranks that are held, the rank, and whether it was made now.
     """
     own = _held_rank(gang.rank, recipe) if recipe.threshold != "auto" else None
-    told = gang.all_gather(own)
-    if sorted(-1 if rank is None else rank for rank in told) == list(range(gang.size)):
+    sides = gang.all_gather(None if own is None else (own, RESIDENT[recipe.key, own].backend))
+    told = [-1 if side is None else side[0] for side in sides]
+    if sorted(told) == list(range(gang.size)):
+        if backend is None and len({side for _, side in sides}) > 1:
+            backend = "cpu"
         renamed = Renamed(gang, told)
         held = RESIDENT[recipe.key, renamed.rank]
         if backend is not None and held.backend != backend:

@@ -1,4 +1,4 @@
-"""What one rank of a distributed graph does for `traverse`: it searches, counts what is reached, and checks."""
+"""What one rank of a distributed graph does for `traverse`: it searches, counts what it reaches, checks."""
 
 from __future__ import annotations
 

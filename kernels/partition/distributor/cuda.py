@@ -157,10 +157,10 @@ class RankBuilder:
         order = cupy.argsort(vertices)
         vertices = vertices[order]
         words = max(1, -(-self._n // 64))
-        flags = cupy.zeros(64 * words, numpy.uint8)
-        flags[vertices] = 1
-        bits = cupy.packbits(flags, bitorder="little").view(numpy.uint64)
-        del flags
+        # CuPy's packbits counts what it packs in 32 bits.
+        bits = cupy.zeros(words, numpy.uint64)
+        count = len(vertices)
+        self._kernels.run("flag_vertices", count, vertices, numpy.uint64(count), bits)
         begins = cupy.arange(words, dtype=numpy.int64) * 64
         before = cupy.searchsorted(vertices, begins).astype(numpy.uint32)
         self._index = bits, before, degrees[order]
@@ -246,8 +246,12 @@ def _joined(pieces: list[Any]) -> Any:
     """Join arrays, and let go of them."""
     import cupy
 
-    whole = cupy.concatenate(pieces)
-    pieces.clear()
+    whole = cupy.empty(sum(map(len, pieces)), pieces[0].dtype)
+    end = 0
+    for place, piece in enumerate(pieces):
+        whole[end : end + len(piece)] = piece
+        end += len(piece)
+        pieces[place] = whole[:0]
     return whole
 
 

@@ -127,6 +127,12 @@ extern "C" __global__ void count_ends(const u64* offsets, const VERTEX* columns,
     }
 }
 
+// Set the bit of each vertex in `words`, which start at 0.
+extern "C" __global__ void flag_vertices(const u64* vertices, u64 count, u64* words) {
+    for (u64 i = global_thread(); i < count; i += global_threads())
+        atomicOr(&words[vertices[i] / 64], 1ull << (vertices[i] % 64));
+}
+
 __device__ __forceinline__ u32 position_of(u64 vertex, const u64* words, const u32* before) {
     const u64 word = words[vertex / 64], bit = 1ull << (vertex % 64);
     if (!(word & bit)) return NOTHING;
