@@ -50,6 +50,7 @@ queue = Queue()
 
 class Stream:
     ptr = 0
+    null = types.SimpleNamespace(synchronize=lambda: None)
 
     def __init__(self, non_blocking: bool = False, priority: int | None = None) -> None:
         assert non_blocking

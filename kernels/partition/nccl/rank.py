@@ -119,6 +119,10 @@ class NcclRank:
 
         Raises RuntimeError when another rank is gone, or waited for longer than the time limit.
         """
+        import cupy
+
+        # What keeps the GPU awake is on this stream, which the search's own do not wait for.
+        cupy.cuda.Stream.null.synchronize()
         try:
             records, answered = self._search(source)
         except Exception:
