@@ -6,28 +6,23 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.cli.forecast import forecast
-from pipeline.cli.options import load_plan
 from pipeline.executor.machine import decide
 from pipeline.executor.options import RunOptions
 from pipeline.frozen import surroundings
 from pipeline.frozen.finding import find_all
 from pipeline.frozen.running import run_frozen
-from pipeline.frozen.witness import witnessed
 from pipeline.store import Cache
 from stages.stage import all_stages
 from tests.pipeline.frozen_bench import FrozenBench
+from tests.pipeline.frozen_edits import EDITS, Edit, damaged, gone, rewrite, touch
 
 
 @pytest.fixture(scope="module")
@@ -114,111 +109,6 @@ def test_plain_and_quiet_output_of_a_run(bench: FrozenBench) -> None:
     assert lines[-1].startswith("report: ")
     assert bench.gravel("run", "-q") == (0, "", "")
     assert bench.planned == before
-
-
-Edit = Callable[[FrozenBench], None]
-
-
-def rewrite(name: str, old: str, new: str) -> Edit:
-    def edit(bench: FrozenBench) -> None:
-        path = bench.folder / name
-        assert old in path.read_text()
-        path.write_text(path.read_text().replace(old, new))
-
-    return edit
-
-
-def touch(bench: FrozenBench) -> None:
-    bench.age(bench.folder / "edges.txt", 5)
-
-
-def other_edges(bench: FrozenBench) -> None:
-    bench.write_edges("1 2\n2 14\n")
-
-
-def edges_elsewhere(bench: FrozenBench) -> None:
-    """The same path leads to another file of the same size and age."""
-    other = bench.folder / "other.txt"
-    (bench.folder / "edges.txt").rename(other)
-    (bench.folder / "edges.txt").symlink_to(other)
-
-
-def gone(pattern: str) -> Edit:
-    def edit(bench: FrozenBench) -> None:
-        path = sorted(bench.root.glob(pattern))[0]
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    return edit
-
-
-def damaged(pattern: str) -> Edit:
-    def edit(bench: FrozenBench) -> None:
-        path = sorted(bench.root.glob(pattern))[0]
-        text = path.read_bytes()
-        path.write_bytes(text[:20] + bytes([text[20] ^ 1]) + text[21:])
-
-    return edit
-
-
-def shorter(bench: FrozenBench) -> None:
-    path = sorted(bench.root.glob("data/*/zarr.json"))[0]
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def other_answer(bench: FrozenBench) -> None:
-    """Another run computed a measurement again, and its times are others."""
-    cache = Cache(bench.root)
-    name = sorted(bench.root.glob("recipes/*.json"))[0].stem
-    record = cache.recall(name)
-    assert record is not None
-    from pipeline.recipe import Recipe
-    from tests.pipeline.frozen_bench import stand_in
-
-    with cache.writer() as writer:
-        ids = [
-            writer.publish(stand_in("Report", f"again {place}")).id for place in range(len(record.outputs))
-        ]
-    cache.remember(Recipe(name, record.parts), ids, record.provenance)
-
-
-def newer(bench: FrozenBench) -> None:
-    """A record that a newer gravel wrote is an error, and no reason to compute."""
-    from pipeline.store.records import seal, unseal
-
-    path = sorted(bench.root.glob("recipes/*.json"))[0]
-    body = unseal(path.read_bytes())
-    body.pop("seal", None)
-    path.write_bytes(seal({**body, "format": 99}))
-
-
-EDITS: dict[str, Edit] = {
-    "a parameter": rewrite("outer.yaml", "count: 2", "count: 3"),
-    "a comment": rewrite("outer.yaml", "workflow: outer", "# hello\nworkflow: outer"),
-    "a nested workflow": rewrite("inner.yaml", "scale: 6", "scale: 5"),
-    "a fault": rewrite("outer.yaml", "stages:", "stagse:"),
-    "a fault of a nested workflow": rewrite("inner.yaml", "symmetrize", "symmetrise"),
-    "no workflow": lambda bench: bench.file.unlink(),
-    "no nested workflow": lambda bench: (bench.folder / "inner.yaml").unlink(),
-    "a touched input": touch,
-    "another input": other_edges,
-    "an input behind a link": edges_elsewhere,
-    "no input": lambda bench: (bench.folder / "edges.txt").unlink(),
-    "a folder in place of the input": lambda bench: (
-        (bench.folder / "edges.txt").unlink(),
-        (bench.folder / "edges.txt").mkdir(),
-    )[0],
-    "no memo of a digest": gone("digests/*.json"),
-    "no memo of resolved sources": gone("resolved/*.json"),
-    "no recipe": gone("recipes/*.json"),
-    "a damaged recipe": damaged("recipes/*.json"),
-    "a recipe of a newer gravel": newer,
-    "another answer to a recipe": other_answer,
-    "no record of an artifact": gone("artifacts/*.json"),
-    "a damaged record of an artifact": damaged("artifacts/*.json"),
-    "no data": gone("data/*"),
-    "a shorter file": shorter,
-    "no cache": lambda bench: shutil.rmtree(bench.root),
-}
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
@@ -566,69 +456,3 @@ def test_any_sequence_of_edits_is_answered_as_in_full(
         words = chance.choice(requests)
         frozen += sum(bench.was_frozen(*words) for _ in range(2))
     assert frozen >= 3
-
-
-ROOT = Path(__file__).resolve().parents[2]
-
-ASK = f"""\
-import sys
-sys.path.insert(0, {str(ROOT)!r})
-from pipeline.cli import main
-try:
-    main(sys.argv[1:])
-finally:
-    print(*sorted({{"click", "pydantic", "ruamel.yaml", "stages.stage", "zarr"}} & set(sys.modules)))
-"""
-
-
-def is_edited(root: Path, since: float) -> bool:
-    """Say whether somebody writes to the checkout while its tests run."""
-    paths = [path for name in surroundings.OWN for path in (root / name).rglob("*")]
-    latest = since - surroundings.RACY_SECONDS
-    return any(path.stat().st_ctime > latest for path in paths if "__pycache__" not in path.parts)
-
-
-def test_a_process_that_thaws_imports_no_planner(bench: FrozenBench) -> None:
-    began, answers = time.time(), []
-    for verb in ("plan", "run"):
-        for _ in range(4):
-            words = [sys.executable, "-c", ASK, verb, "outer.yaml", "--backend", "cpu", "--cluster", "inline"]
-            ended = subprocess.run(words, capture_output=True, text=True, check=True, cwd=bench.folder)
-            *told, modules = ended.stdout.splitlines()
-            answers.append((told, ended.returncode, modules))
-            if modules == "click":
-                break
-            # The first finds nothing frozen; code or caches of it may have been written just now.
-            time.sleep(surroundings.RACY_SECONDS if len(answers) > 2 else 0)
-        if modules != "click" and is_edited(ROOT, since=began):
-            pytest.skip("gravel's code changed meanwhile")
-        assert modules == "click"
-    plans = [told for told, _, _ in answers if told]
-    assert len(plans) >= 2
-    assert all(told == plans[0] for told in plans)
-
-
-def test_planning_opens_nothing_that_is_not_noted(bench: FrozenBench) -> None:
-    bench.plan()  # whatever is imported, is
-    opened: list[str] = []
-    listening = True
-
-    def hear(event: str, arguments: tuple[object, ...]) -> None:
-        if (
-            listening
-            and event in ("open", "os.listdir", "os.scandir")
-            and isinstance(arguments[0], str | Path)
-        ):
-            opened.append(str(Path(arguments[0]).absolute()))
-
-    sys.addaudithook(hear)  # for good, so it must be cheap
-    with witnessed() as witness:
-        forecast(load_plan("outer.yaml"), None, backend="cpu", cluster="inline")
-    listening = False
-    assert not witness.doubts
-    known = {*witness.texts, *witness.inputs}
-    own = (str(bench.root), "/proc/", "/sys/", str(ROOT), sys.prefix, sys.base_prefix)
-    assert known <= {*opened, *witness.inputs}
-    assert [path for path in opened if path not in known and not path.startswith(own)] == []
-    assert {Path(path).name for path in known} == {"outer.yaml", "inner.yaml", "edges.txt"}
-    assert {f"{path.parent.name}/{path.name}" for path in bench.root.glob("resolved/*")} < witness.memos
