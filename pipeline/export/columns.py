@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipeline.errors import RequestError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -70,6 +72,11 @@ def _searches(one: Traversal, ids: FileIds) -> Columns:
     import numpy
 
     assert one.sources is not None
+    if one.distance is None and one.predecessor is None:
+        raise RequestError(
+            "the searches were checked on their ranks and kept no labels (output: checks)",
+            hint="traverse with output: both, distance or predecessor to export them",
+        )
     sources = numpy.asarray(one.sources)
     dtypes = {"source": "int64", "vertex": "int64"}
     if one.distance is not None:

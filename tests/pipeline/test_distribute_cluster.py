@@ -163,3 +163,21 @@ def test_a_killed_maker_costs_a_retry(tmp_path: Path, monkeypatch: pytest.Monkey
     _, record = find_run(root, None)
     attempts = {stage["key"]: stage["attempts"] for stage in record["stages"]}
     assert attempts == {"split": 2, "bfs": 1, "check": 1}
+
+
+def test_searches_without_labels_are_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, root = tmp_path / "fused.yaml", tmp_path / "cache"
+    file.write_text(workflow(6, 8, 2).replace("keep: false", "keep: true"))
+    common = ["--cache", str(root)]
+    assert gravel("run", str(file), *common, "--cluster", "inline", "--backend", "cpu") == 0
+    assert gravel("export", str(file), "bfs", *common, "--to", str(tmp_path / "labels.csv")) == 2
+    assert "kept no labels" in capsys.readouterr().err
+    # Sources may be ids, which a generator counts from 0.
+    text = file.read_text().replace("output: checks", "output: both")
+    file.write_text(text.replace("{random: 3, seed: 3}", "[3, 5, 8]"))
+    assert gravel("run", str(file), *common, "--cluster", "inline", "--backend", "cpu") == 0
+    assert gravel("export", str(file), "bfs", *common, "--to", str(tmp_path / "labels.csv")) == 0
+    lines = (tmp_path / "labels.csv").read_text().splitlines()
+    assert lines[0] == '"source","vertex","distance","predecessor"'
+    assert len(lines) == 1 + 3 * 64
+    assert {line.split(",")[0] for line in lines[1:]} == {"3", "5", "8"}
