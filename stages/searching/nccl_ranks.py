@@ -133,7 +133,7 @@ def nccl_rank(gang: RankContext, task: RankTask) -> NcclRank:
     try:
         return NcclRank(
             gang,
-            rank_from_arrays(task.arrays, task.rank),
+            task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
             numpy.asarray(task.delegates),
             task.vertex_count,
             symmetric=task.symmetric,
@@ -142,4 +142,4 @@ def nccl_rank(gang: RankContext, task: RankTask) -> NcclRank:
             max_depth=task.max_depth,
         )
     except ValueError as error:
-        raise StageError(str(error)) from None
+        raise StageError(f"rank {task.rank}: {error}", hint="take transport: peer") from None

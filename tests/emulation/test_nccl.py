@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -13,6 +14,7 @@ import pytest
 from kernels.cuda.source import read_source
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
+from kernels.partition.encoded import encode_rank
 from kernels.partition.nccl import prepare
 from kernels.partition.nccl.masks import choose_way
 from kernels.partition.nccl.rank import NcclRank
@@ -191,3 +193,14 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
 def test_the_kernels_of_a_level_are_not_launched_cooperatively() -> None:
     # `kernels.cuda.load` goes by the text, and cooperative launches would not overlap.
     assert "grid_barrier(" not in read_source("kernels/partition/nccl/level.cu")
+
+
+def test_encoded_rows_and_uneven_groups_are_refused() -> None:
+    offsets, columns = BY_NAME["two_parts"].csr()
+    whole = partition(offsets, columns, ranks=1, threshold=3)
+    facts = {"vertex_count": whole.vertex_count, "delegate_count": len(whole.delegates), "ranks": 1}
+    encoded = replace(whole, parts=(encode_rank(whole.parts[0], "varint", **facts),))
+    with pytest.raises(ValueError, match="those of this one are encoded"):
+        prepare(encoded, connect_by=Network(1).connect)
+    with pytest.raises(ValueError, match="1 ranks do not make 2 equal groups"):
+        prepare(whole, options=SearchOptions(groups=2), connect_by=Network(1).connect)

@@ -48,8 +48,9 @@ class NcclRank:
     time_limit : seconds that a rank waits for the others within a level.
     connect_by : makes the communicator; NCCL's by default.
 
-    Raises ValueError for groups that do not fit the ranks, `kernels.partition.nccl.NcclMissing` (a
-    ValueError) where NCCL cannot be used, and RuntimeError where not all ranks connect.
+    Raises ValueError for encoded rows and for groups that do not fit the ranks,
+    `kernels.partition.nccl.NcclMissing` (a ValueError) where NCCL cannot be used, and RuntimeError where not
+    all ranks connect.
 
     """
 
@@ -71,6 +72,8 @@ class NcclRank:
 
         rank, ranks = gang.rank, gang.size
         groups = Groups.of(rank, ranks, options.groups) if options.groups else None
+        if not hasattr(part.nn.column_indices, "nbytes"):
+            raise ValueError("ranks over NCCL read columns, and those of this one are encoded; decode them")
         self._gang = gang
         self._tree, self._max_depth, self._options = tree, max_depth, options
         widest = max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
