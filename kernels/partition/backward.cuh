@@ -4,6 +4,8 @@
 
 #include "kernels/partition/rank.cuh"
 
+#if !ENCODED  // that of encoded rows is in encoded.cuh
+
 constexpr u32 LANE_TRIES = 4;
 
 __device__ __forceinline__ u32 first_seen(bool looks, u64 row, const OFFSET* offsets, Columns<u32> columns,
@@ -28,6 +30,8 @@ __device__ __forceinline__ u32 first_seen(bool looks, u64 row, const OFFSET* off
     }
     return hit;
 }
+
+#endif
 
 // Delegates of a source mask; `vertex(column)` names a parent.
 template <class Name>

@@ -2,13 +2,11 @@
 // IV-A, after Merrill's hybrid gather); dd arcs are cut evenly over the warps wherever rows end (merge-based).
 
 #include "kernels/partition/by_length.cuh"
-#include "kernels/partition/rank.cuh"
+#include "kernels/partition/reach.cuh"
 
-constexpr u32 TILE = 512;  // arcs of dd that a warp takes at once
+#if !ENCODED  // those of encoded rows are in encoded.cuh
 
-// nn: what is here is claimed, the rest is sorted into the bins of the ranks that own it (section V-B).
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
-    u32 ranks = u32(w.rank_count), own = u32(r.rank);
     visit_by_length(
         shared, count,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
@@ -17,23 +15,7 @@ __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow
             length = u32(r.nn_offsets[owner + 1] - begin);
         },
         [&](bool live, u64 arc, u64 owner) {
-            VERTEX vertex = live ? r.nn_columns[arc] : VERTEX(0);
-            u32 to = u32(vertex % ranks), id = u32(vertex / ranks);
-            if (live && to == own) claim_normal(r, id, NORMAL_CLASS | (owner * ranks + own));
-            bool send = live && to != own;
-            if (send && r.sent) {
-                u32 bit = 1u << (id & 31);
-                u32* word = r.sent + to * r.sent_words + (id >> 5);
-                send = !(*reinterpret_cast<volatile u32*>(word) & bit) && !(atomicOr(word, bit) & bit);
-            }
-            u32 senders = __ballot_sync(ALL_LANES, send);
-            if (!send) return;
-            u32 same = __match_any_sync(senders, to), leader = __ffs(same) - 1;
-            u64 place = 0;
-            if (lane_id() == leader) place = atomicAdd(&r.bin_tail[to], u64(__popc(same)));
-            place = __shfl_sync(same, place, leader) + __popc(same & lanes_below());
-            r.bin_ids[place] = id;
-            if (TREE) r.bin_tails[place] = u32(owner);
+            reach_normal(w, r, live, live ? r.nn_columns[arc] : VERTEX(0), owner);
         });
 }
 
@@ -56,9 +38,9 @@ __device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow
         [&](u64 i, u64& begin, u32& length, u64& owner) {
             u64 entry = r.dn_queue[i];
             owner = entry >> 32;
-            begin = r.dn_offsets[owner] + (entry & 0xffffffffu) * CHUNK;
+            begin = r.dn_offsets[owner] + (entry & 0xffffffffu) * ROW_CHUNK;
             u64 left = r.dn_offsets[owner + 1] - begin;
-            length = left < CHUNK ? u32(left) : CHUNK;
+            length = left < ROW_CHUNK ? u32(left) : ROW_CHUNK;
         },
         [&](bool live, u64 arc, u64 owner) {
             if (live) claim_normal(r, r.dn_columns[arc], w.delegates[owner]);
@@ -69,15 +51,7 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
     u64 rows = tail >> MERGE_BITS, arcs = tail & MERGE_ARCS;
     for (u64 first = global_thread() / WARP * TILE; first < arcs; first += global_threads() / WARP * TILE) {
         u64 last = first + TILE < arcs ? first + TILE : arcs;
-        // The last row that begins at or before the tile.
-        u64 low = 0, high = rows;
-        while (high - low > 1) {
-            u64 middle = (low + high) / 2;
-            if (r.dd_starts[middle] <= first)
-                low = middle;
-            else
-                high = middle;
-        }
+        u64 low = row_of_tile(r, rows, first);
         u64 begin = r.dd_starts[low], end = low + 1 < rows ? r.dd_starts[low + 1] : arcs;
         u32 d = r.dd_queue[low];
         u64 row = r.dd_offsets[d];
@@ -95,3 +69,5 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
         }
     }
 }
+
+#endif

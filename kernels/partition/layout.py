@@ -74,6 +74,11 @@ def column_bound(name: str, rank: int, vertex_count: int, ranks: int, delegate_c
     return local_count(vertex_count, ranks, rank) if name == "dn" else delegate_count
 
 
+def arc_count(subgraph: Subgraph) -> int:
+    """Count the arcs of a subgraph, whose columns may be encoded."""
+    return int(subgraph.row_offsets[-1])
+
+
 def row_lengths(subgraph: Subgraph) -> NDArray[numpy.int64]:
     """Count the arcs of each row."""
     offsets = subgraph.row_offsets.astype(numpy.int64)

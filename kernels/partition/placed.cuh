@@ -52,7 +52,17 @@ struct PlacedColumns {
     }
 };
 
-#if PLACED
+#ifndef ENCODED
+#define ENCODED 0
+#endif
+
+#if ENCODED
+// Rows that are encoded (kernels/partition/encoded.cuh) have no column at a place of its own.
+template <class T>
+struct Columns {
+    const Rows* rows;
+};
+#elif PLACED
 template <class T>
 using Columns = PlacedColumns<T>;
 #else

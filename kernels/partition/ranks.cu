@@ -109,7 +109,7 @@ __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2)
+extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
            u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 source, u64 place,
            u64 max_depth) {

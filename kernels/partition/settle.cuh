@@ -39,7 +39,7 @@ __device__ __forceinline__ void list_delegates(const Rank& r, u64* counts, bool 
     tally.dn_rows += dn != 0;
     tally.dn_arcs += dn;
     tally.dd_rows += dd != 0;
-    u32 chunks = u32((dn + CHUNK - 1) / CHUNK);
+    u32 chunks = u32((dn + ROW_CHUNK - 1) / ROW_CHUNK);
     u32 upto = warp_inclusive_sum(chunks), all = __shfl_sync(ALL_LANES, upto, WARP - 1);
     u64 place = 0;
     if (all && lane_id() == 0) place = atomicAdd(&counts[DN_TAIL], u64(all));

@@ -17,8 +17,13 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
+#define __noinline__
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
 
 struct Dim {
     unsigned x = 1, y = 1, z = 1;
@@ -149,6 +154,7 @@ inline unsigned __activemask() { return 1u << emulated::lane(); }
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 inline int __clz(int bits) { return bits ? __builtin_clz(bits) : 32; }
 inline int __clzll(long long bits) { return bits ? __builtin_clzll(bits) : 64; }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {

@@ -23,10 +23,6 @@ ARENA_WORDS = 1 << 15
 """64-bit words of shared memory of a block: what `SHARED_BYTES` promises."""
 SHARED_BYTES = 8 * ARENA_WORDS
 
-_BEFORE = """
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
-"""
 _WRAPPER = """
 static void call_{name}(void** arguments) {{ {name}({unpacked}); }}
 extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) {{
@@ -52,7 +48,7 @@ def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
     ]
     shared = f"alignas(16) static thread_local u64 shared_words[{ARENA_WORDS}];\n#define arena shared_words"
     text = text.replace("extern __shared__ u64 arena[];", shared)
-    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{_BEFORE}\n{text}'
+    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{text}'
     folder = Path(tempfile.mkdtemp(prefix="gravel-grid-"))
     file, target = folder / "kernels.cpp", folder / "kernels.so"
     file.write_text(source)

@@ -52,6 +52,7 @@ class Launch:
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     time_limit : seconds that it waits for the others at one meeting.
     blocks : of the grid, at most what runs at the same time; None fills the device.
+    layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
     placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
 
     """
@@ -71,6 +72,7 @@ class Launch:
         time_limit: float,
         blocks: int | None = None,
         placed: bool = False,
+        layout: str | None = None,
     ) -> None:
         import cupy
 
@@ -78,6 +80,8 @@ class Launch:
         self._here = len(here)
         self._delegates = delegates
         file = "ranks_placed" if placed else "ranks"
+        if layout is not None:
+            file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
         self._kernel = load(f"kernels/partition/{file}.cu", **macros).get_function("search")
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
         self._placed = placed

@@ -8,8 +8,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
 from kernels.partition.cuda.placing import Placing, place_columns
-from kernels.partition.layout import SUBGRAPHS, RankGraph, local_count, mask_words
+from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.strategy import backend_of
 
 SHARED = ("found", "counts", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
@@ -116,6 +117,8 @@ class RankMemory(Table):
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : whether predecessors are found.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
+    part : with columns, or with encoded rows (`kernels.partition.encoded`) for
+        `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
 
@@ -144,24 +147,31 @@ class RankMemory(Table):
         local = local_count(vertex_count, ranks, part.rank)
         words, local_words = 2 * mask_words(delegate_count), -(-local // 32)
         largest = -(-local_count(vertex_count, ranks, 0) // 32)
-        dn_arcs, dd_arcs = (len(part.subgraph(name).column_indices) for name in ("dn", "dd"))
+        dn_arcs, dd_arcs = (arc_count(part.subgraph(name)) for name in ("dn", "dd"))
         if delegate_count >= MOST_ROWS or dd_arcs >= MOST_ARCS:
             raise ValueError(
                 f"{delegate_count} delegates with {dd_arcs} arcs between them on a rank are too many; "
                 f"at most {MOST_ROWS} and {MOST_ARCS} fit"
             )
         arrays: dict[str, Any] = {}
+        layout = layout_of(part)
         self.placed = {} if placing is None else place_columns(part, placing)
+        self.encoded = (
+            {} if layout is None else {name: DeviceRows(part.subgraph(name), layout) for name in SUBGRAPHS}
+        )
         for name in SUBGRAPHS:
             offsets, columns = part.subgraph(name)
             arrays[f"{name}_offsets"] = cupy.asarray(offsets).astype(offset_dtype, copy=False)
-            placed = self.placed.get(name)
-            arrays[f"{name}_columns"] = cupy.asarray(columns) if placed is None else placed.described
+            elsewhere = self.placed.get(name) or self.encoded.get(name)
+            arrays[f"{name}_columns"] = cupy.asarray(columns) if elsewhere is None else elsewhere.described
         nn_columns = self.placed["nn"].columns if self.placed else arrays["nn_columns"]
+        if layout is not None:
+            nn_columns = cupy.asarray(decoded(part.nn, layout))
         arrays["nd_sources"] = cupy.asarray(part.nd_source_list)
         arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
         starts = bin_starts(nn_columns, ranks, part.rank)
+        del nn_columns
         sends = int(starts[-1])
         self.slab = Slab(
             {
@@ -208,7 +218,8 @@ class RankMemory(Table):
     @property
     def nbytes(self) -> int:
         """Count the bytes of all arrays on the device."""
-        return super().nbytes + sum(each.device_bytes for each in self.placed.values())
+        encoded = sum(each.nbytes for each in self.encoded.values())
+        return super().nbytes + encoded + sum(each.device_bytes for each in self.placed.values())
 
     @property
     def host_bytes(self) -> int:

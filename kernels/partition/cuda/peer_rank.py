@@ -8,13 +8,14 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.cuda import vertex_macro
+from kernels.partition.cuda.encoded import layout_of
 from kernels.partition.cuda.launch import Launch
 from kernels.partition.cuda.mapping import Gang, Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory
 from kernels.partition.cuda.placing import Placing
-from kernels.partition.cuda.search import WIDE
-from kernels.partition.layout import SUBGRAPHS, RankGraph, mask_words
+from kernels.partition.cuda.search import WIDE, check_encoded
+from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
 from kernels.partition.options import SearchOptions
 from kernels.partition.program import LevelRecord, RankLabels
 
@@ -57,8 +58,10 @@ class PeerRank:
         self._gang = gang
         self._tree, self._max_depth = tree, max_depth
         self._words = 2 * mask_words(len(delegates))
-        widest = max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
-        wide = max(gang.all_gather(widest)) >= WIDE or placing is not None
+        widest = max(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
+        layout = layout_of(part)
+        check_encoded(layout, delegates.dtype, placing)
+        wide = max(gang.all_gather(widest)) >= WIDE or placing is not None or layout is not None
         self._memory = RankMemory(
             part,
             vertex_count=vertex_count,
@@ -88,6 +91,7 @@ class PeerRank:
             symmetric=symmetric,
             time_limit=time_limit,
             placed=placing is not None,
+            layout=layout,
         )
 
     def run(self, source: int, *, on_device: bool = False) -> RankLabels:

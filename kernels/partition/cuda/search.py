@@ -10,11 +10,12 @@ import numpy
 
 from kernels.bfs.result import BFSResult
 from kernels.cuda import vertex_macro
+from kernels.partition.cuda.encoded import layout_of
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar
 from kernels.partition.cuda.placing import Placing
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph
+from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, arc_count
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import check_output, predecessor_dtype
 
@@ -70,10 +71,10 @@ class CudaPartitionSearch:
         self._tree = output != "distance"
         self._home = [rank * count // p for rank in range(p)]
         self.levels: tuple[tuple[Level, ...], ...] = ()
-        wide = any(
-            len(part.subgraph(name).column_indices) >= WIDE for part in graph.parts for name in SUBGRAPHS
-        )
-        wide = wide or placing is not None
+        wide = any(arc_count(part.subgraph(name)) >= WIDE for part in graph.parts for name in SUBGRAPHS)
+        layout = layout_of(graph.parts[0])
+        check_encoded(layout, graph.delegates.dtype, placing)
+        wide = wide or placing is not None or layout is not None
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {
             "VERTEX": vertex_macro(graph.delegates.dtype),
@@ -81,8 +82,8 @@ class CudaPartitionSearch:
             "TREE": int(self._tree),
         }
         self._points = [self._on(place, MeetingPoint) for place in range(count)]
-        choices = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
-        choices["placed"] = placing is not None
+        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
+        choices |= {"placed": placing is not None, "layout": layout}
         self._launches = [
             self._on(place, lambda place=place: self._prepare_launch(place, macros, **choices))
             for place in range(count)
@@ -178,6 +179,16 @@ class CudaPartitionSearch:
             distance if self.output != "predecessor" else None,
             predecessor if self._tree else None,
         )
+
+
+def check_encoded(layout: str | None, vertex: Any, placing: Placing | None) -> None:
+    """Raise ValueError for encoded rows that the kernel does not take."""
+    if layout is None:
+        return
+    if vertex != numpy.uint32:
+        raise ValueError("encoded rows of 2^32 vertices and more are not searched on GPUs; decode them")
+    if placing is not None:
+        raise ValueError(f"encoded rows are on the GPUs; placement {placing.placement} is for columns")
 
 
 def make_peers(devices: Sequence[int]) -> None:

@@ -1,0 +1,11 @@
+// The search of kernels/partition/ranks.cu over ranks whose rows are encoded in the layout that the macro LAYOUT names;
+// see encoded.cuh. Vertices take 32 bits, and offsets 64, so that there are fewer variants.
+//
+// variants LAYOUT: varint blocks elias_fano
+
+#define ENCODED 1
+#include "kernels/layouts/rows.cuh"
+#include "kernels/partition/encoded.cuh"
+#include "kernels/partition/ranks.cu"
+// variants OFFSET: u64
+// variants VERTEX: u32

@@ -1,0 +1,100 @@
+"""Ranks with encoded rows on emulated devices find what those with columns do."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from kernels.partition.cuda import prepare
+from kernels.partition.cuda.peer_rank import PeerRank
+from kernels.partition.cuda.placing import Placing
+from stages.gang import run_in_threads
+from tests.emulation import fake_cupy
+from tests.emulation.test_partition import same
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.test_partition_encoded import encoded
+from tests.zoo import zoo
+
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
+
+BY_NAME = {graph.name: graph for graph in zoo()}
+LAYOUTS = [
+    "varint",
+    pytest.param("blocks", marks=pytest.mark.slow),
+    pytest.param("elias_fano", marks=pytest.mark.slow),
+]
+
+
+def check(whole: Any, layout: str, sources: list[int], **choices: Any) -> None:
+    on_cpu = prepare_on_cpu(whole, symmetric=True, **choices)
+    facts = {"devices": (0, 1), "symmetric": True, "time_limit": 60.0, **choices}
+    search = prepare(encoded(whole, layout), **facts)
+    for source in sources:
+        same(search, on_cpu, source)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_in_both_directions(layout: str) -> None:
+    offsets, columns = fast_csr(rmat(6), symmetric=True)
+    source = int(numpy.argmax(numpy.diff(offsets)))
+    # All arcs nn, all dd, and some of each.
+    for threshold, optimized in ((10**6, False), (0, True), (0, False), (20, True), (20, False)):
+        whole = partition(offsets, columns, ranks=2, threshold=threshold)
+        check(whole, layout, [source], options=SearchOptions(direction_optimized=optimized))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_of_many_units(layout: str) -> None:
+    # A hub of 750 neighbours, 375 here: two units of blocks and as dn a row of its own.
+    n = 3000
+    spokes = numpy.arange(1, n, 4)
+    heads = numpy.concatenate((spokes, numpy.zeros(len(spokes), numpy.int64)))
+    tails = numpy.concatenate((numpy.zeros(len(spokes), numpy.int64), spokes))
+    order = numpy.lexsort((heads, tails))
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    numpy.cumsum(numpy.bincount(tails, minlength=n), out=offsets[1:])
+    for threshold in (0, 10):
+        whole = partition(offsets, heads[order].astype(numpy.uint32), ranks=2, threshold=threshold)
+        check(whole, layout, [0, 1])
+
+
+@pytest.mark.parametrize("name", ["one_vertex", "path_33", "star_300", "tail_on_clique"])
+def test_shapes(name: str) -> None:
+    offsets, columns = BY_NAME[name].csr()
+    whole = partition(offsets, columns, ranks=2, threshold=3)
+    check(whole, "varint", [0])
+
+
+def test_ranks_of_a_gang() -> None:
+    offsets, columns = fast_csr(rmat(8), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    wanted = prepare_on_cpu(whole, symmetric=True).run(3)
+    packed = encoded(whole, "varint")
+
+    def search(gang: Any, part: Any) -> Any:
+        with fake_cupy.Device(gang.rank):
+            facts = {"symmetric": True, "options": SearchOptions(), "tree": True, "time_limit": 60.0}
+            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **facts)
+            found = rank.run(3)
+            rank.leave(gang)
+            return found
+
+    for rank, found in enumerate(run_in_threads(functools.partial(search), list(packed.parts))):
+        assert numpy.array_equal(found.distance, wanted.distance[rank::2])
+        assert numpy.array_equal(found.predecessor, wanted.predecessor[rank::2])
+
+
+def test_what_is_not_taken() -> None:
+    offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    with pytest.raises(ValueError, match=r"2\^32 vertices and more"):
+        prepare(encoded(whole, "varint"), symmetric=True)
+    offsets, columns = fast_csr(rmat(7), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=20)
+    with pytest.raises(ValueError, match="placement pinned is for columns"):
+        prepare(encoded(whole, "varint"), symmetric=True, placing=Placing("pinned"))
