@@ -41,15 +41,15 @@ __device__ __forceinline__ void scan_rows(Pull& look) {
         predecessor = look.first_of(neighbour, look.visited(neighbour));
         at += TESTED;
     }
-    if (predecessor == NO_VERTEX && end - at >= WHOLE_BLOCK && look.put_off(vertex)) at = end;
     __syncwarp();
     u32 left = __ballot_sync(ALL_LANES, predecessor == NO_VERTEX && at < end);
     while (left) {
         u32 from = __ffs(left) - 1;
         left &= left - 1;
-        i64 last = __shfl_sync(ALL_LANES, end, from);
+        i64 i = __shfl_sync(ALL_LANES, at, from), last = __shfl_sync(ALL_LANES, end, from);
+        if (last - i >= WHOLE_BLOCK && __any_sync(ALL_LANES, lane_id() == from && look.put_off(vertex))) continue;
         VERTEX nearest = NO_VERTEX;
-        for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last && nearest == NO_VERTEX; i += SIDE_BY_SIDE * WARP) {
+        for (; i < last && nearest == NO_VERTEX; i += SIDE_BY_SIDE * WARP) {
             VERTEX neighbour[SIDE_BY_SIDE];
             u32 seen = test_arcs(look, i, last, neighbour);
 #pragma unroll
