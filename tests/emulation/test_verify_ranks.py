@@ -53,7 +53,7 @@ def test_findings_are_those_of_the_whole_graph(emulated: None, ranks: int, wide:
         graphs: list[PartitionedGraph] = [
             partition(csr[0], columns, ranks=ranks, threshold=threshold) for threshold in (0, 4)
         ]
-        for turn in range(1 if wide else 3):
+        for turn in range(1 if wide else 2):
             source = int(random.integers(member.vertex_count))
             right = search(csr, source)
             for labels in (right, plant(right, random, source)):
@@ -63,7 +63,7 @@ def test_findings_are_those_of_the_whole_graph(emulated: None, ranks: int, wide:
                     found = check_over_ranks(graphs[turn % 2], source, given, checker=checker)
                     assert found == expected
                     broken |= {check.name for check in expected if not check.passed}
-    assert wide or len(broken) >= 3
+    assert wide or len(broken) >= 2
 
 
 def test_levels_are_summed_over_ranks(emulated: None) -> None:

@@ -92,7 +92,7 @@ def test_it_is_what_partition_makes_of_the_graph(whole: Graph, ranks: int, thres
     assert json.dumps(dataclasses.asdict(graph))
 
 
-@pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7])
 def test_searches_are_those_of_the_partition(whole: Graph, ranks: int) -> None:
     stored = partition(PlainContext(), PartitionParameters(ranks=ranks, threshold=8), input=whole)
     expected, told = search(stored)
@@ -123,6 +123,19 @@ def test_ranks_check_each_search_and_keep_no_labels(whole: Graph) -> None:
         check(whole, kept)
     with pytest.raises(StageError, match="a distributed graph alone"):
         search(whole, output="checks")
+
+
+@pytest.mark.parametrize("output", ["checks", "both"])
+def test_searches_may_end_at_a_depth(whole: Graph, output: str) -> None:
+    graph = made(3, threshold=8)
+    found, measured = search(graph, output=output, max_depth=1)
+    assert {record["depth"] for record in measured.searches} == {1}
+    assert check(graph, found)["component"] == 5
+    deeper = dataclasses.replace(found, max_depth=2)
+    if output == "both":
+        assert check(whole, found)["component"] == 5
+        with pytest.raises(VerificationFailed, match="component"):
+            check(graph, deeper)
 
 
 def test_a_fault_that_ranks_find_fails_verification(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,9 +242,10 @@ def test_what_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sources_are_drawn_and_given() -> None:
+    few, _ = distribute(PlainContext(), DistributeParameters(source={"path": {"vertices": 11}}, ranks=3))
+    every, _ = traverse(PlainContext(), TraverseParameters(sources={"random": 10**6}), input=few)
+    assert every.sources.tolist() == list(range(11))
     graph = made(3, threshold=8)
-    every, _ = traverse(PlainContext(), TraverseParameters(sources={"random": 10**6}), input=graph)
-    assert len(every.sources) == len(numpy.unique(every.sources)) < 512
     given, _ = traverse(PlainContext(), TraverseParameters(sources={"vertices": [3, 5]}), input=graph)
     assert given.sources.tolist() == [3, 5]
 
