@@ -1,4 +1,4 @@
-"""A compressed partition whose ranks search it as it is: each decodes a row where it reads it (CPU)."""
+"""A compressed partition whose ranks search it as it is: each decodes a row where it reads it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,26 @@ if TYPE_CHECKING:
 def ranks_encoded(parameters: TraverseParameters, stored: object, machine: Machine) -> bool:
     """Whether a graph is a compressed partition that its ranks search as it is.
 
-    Components, GPUs and codec `csr` have it decoded before, and so has a graph with loops or duplicates,
-    whose edges are counted from its columns.
+    Components and codec `csr` have it decoded before, and so has a graph with loops or duplicates, whose
+    edges are counted from its columns; on GPUs also transport `nccl`, columns in host memory, and 2^32
+    vertices.
     """
     from stages.artifacts import CompressedGraph
 
     if not isinstance(stored, CompressedGraph) or stored.subgraphs is None or stored.codec == "csr":
         return False
-    on_gpus = parameters.backend == "cuda" and machine.backend == "cuda"
     plain = stored.deduplicated and not stored.loop_count
-    return parameters.algorithm == "bfs" and not on_gpus and (plain or not stored.symmetric)
+    taken = not _on_gpus(parameters, machine) or _gpus_take(parameters, stored)
+    return parameters.algorithm == "bfs" and taken and (plain or not stored.symmetric)
+
+
+def _on_gpus(parameters: TraverseParameters, machine: Machine) -> bool:
+    return parameters.backend == "cuda" and machine.backend == "cuda"
+
+
+def _gpus_take(parameters: TraverseParameters, stored: CompressedGraph) -> bool:
+    on_device = parameters.placement in ("auto", "device")
+    return on_device and parameters.transport != "nccl" and stored.vertex_count < 1 << 32
 
 
 def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, machine: Machine) -> str:
@@ -34,10 +44,10 @@ def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, m
 
     if stored.codec == "csr":
         return COLUMNS
-    if parameters.backend == "cuda" and machine.backend == "cuda":
-        return f"{DECODED}: ranks on GPUs read columns"
     if parameters.algorithm == "components":
         return f"{DECODED}: components over ranks read columns"
+    if _on_gpus(parameters, machine) and not _gpus_take(parameters, stored):
+        return f"{DECODED}: over nccl, in host memory and from 2^32 vertices on GPUs read columns"
     return f"{DECODED}: edges of a graph with loops or duplicates are counted from columns"
 
 

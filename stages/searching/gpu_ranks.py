@@ -8,7 +8,7 @@ from stages.errors import StageError
 from stages.searching.graph import ON_CPU
 from stages.searching.nccl_ranks import nccl_rank, over_nccl, prepare_over_nccl
 from stages.searching.partitioned import GangSearch
-from stages.searching.rank_placing import plan_loaded
+from stages.searching.rank_placing import plan_encoded, plan_loaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +53,8 @@ def prepare_on_gpus(
     """
     from kernels.partition import storage
     from kernels.partition.cuda import prepare
+    from kernels.partition.encoded import encoded_bytes
+    from kernels.partition.layout import arc_count
     from stages.stage import Extent
 
     assert graph.partition is not None
@@ -65,12 +67,20 @@ def prepare_on_gpus(
             hint="leave groups and local_all_to_all out, or take transport: nccl or backend: cpu",
         )
     ranks = graph.partition.ranks
-    told = storage(graph.partition)
-    extent = Extent("Partition", graph.vertex_count, bytes=told["bytes"], normal_arcs=told["nn_arcs"])
-    gang = ranks > 1 and context.reserved >= ranks and graph.stored is not None
+    nn_arcs = sum(arc_count(part.nn) for part in graph.partition.parts)
+    if graph.compressed is None:
+        size = storage(graph.partition)["bytes"]
+    else:
+        size = sum(encoded_bytes(part) for part in graph.partition.parts)
+    extent = Extent("Partition", graph.vertex_count, bytes=size, normal_arcs=nn_arcs)
+    held = graph.stored is not None or graph.compressed is not None
+    gang = ranks > 1 and context.reserved >= ranks and held
     gpus = ranks if gang else 1
     whole = device_bytes(extent, gpus)
-    plan = plan_loaded(parameters, context.machine, graph.partition, whole=whole, gpus=gpus)
+    if graph.compressed is None:
+        plan = plan_loaded(parameters, context.machine, graph.partition, whole=whole, gpus=gpus)
+    else:
+        plan = plan_encoded(parameters, context.machine, whole=whole)
     notes = [] if plan.placement == "device" else [plan.described()]
     if gang:
         return GpuGangSearch(context, graph, parameters, options, plan=plan), notes
@@ -205,7 +215,7 @@ def _peer_rank(gang: RankContext, task: RankTask) -> PeerRank:
 
     return PeerRank(
         gang,
-        rank_from_arrays(task.arrays, task.rank),
+        task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
         numpy.asarray(task.delegates),
         task.vertex_count,
         symmetric=task.symmetric,

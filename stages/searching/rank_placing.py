@@ -106,3 +106,14 @@ def plan_loaded(
         return plan_ranks(parameters, machine, base=base, columns=columns, gpus=gpus)
     except DoesNotFit as error:
         raise StageError(str(error), hint=error.hint) from None
+
+
+def plan_encoded(parameters: TraverseParameters, machine: Machine, *, whole: int) -> RankPlan:
+    """Place ranks whose rows are encoded: on their GPUs; raises `StageError` where those are too small."""
+    room = limits_of(parameters, machine, 0).device
+    if room is not None and whole > room:
+        raise StageError(
+            f"the encoded ranks of a GPU take about {whole:,} bytes, and this GPU has {room:,}",
+            hint="ask for placement: split, which decodes them, or search with a GPU for each rank",
+        )
+    return RankPlan("device", 0, whole, 0, "encoded rows are there always")
