@@ -5,7 +5,8 @@
 Kronecker graphs (edge factor 16) are made on the first GPU and split on the host; ranks have a GPU each where
 there are as many. `--kept` are shares of each rank's columns that its GPU may keep: 0 is pinned, 1 all on the
 device. Distances of some sources are compared with those of the single-GPU default before anything is timed.
-GB/s are those of 32-byte sectors that warps asked for over the links, of all GPUs together.
+GB/s are those of 32-byte sectors that warps asked for over the links, of all GPUs together. `--layouts` times
+ranks besides whose rows are encoded, on their GPUs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from dataclasses import replace
 from typing import Any
 
 import cupy
@@ -25,6 +27,7 @@ from kernels.generate.rmat import rmat
 from kernels.partition import SearchOptions, partition, suggest_threshold
 from kernels.partition.cuda import prepare
 from kernels.partition.cuda.placing import Placing
+from kernels.partition.encoded import encode_rank, encoded_bytes
 from kernels.partition.layout import SUBGRAPHS
 
 CHECKED = 3
@@ -79,6 +82,28 @@ class Bench:
                 self.time(search, f"{placement} {share:g}, {name}, placed in {taken:.1f} s")
                 del search
 
+    def encoded(self, ranks: int, layouts: list[str], options: dict[str, SearchOptions]) -> None:
+        """Time ranks whose rows are encoded."""
+        threshold = suggest_threshold(self.offsets, self.columns, ranks)
+        whole = partition(self.offsets, self.columns, ranks=ranks, threshold=threshold)
+        devices = range(min(ranks, cupy.cuda.runtime.getDeviceCount()))
+        facts = {"vertex_count": whole.vertex_count, "delegate_count": len(whole.delegates), "ranks": ranks}
+        plain = sum(encoded_bytes(part) for part in whole.parts)
+        for layout in layouts:
+            packed = replace(whole, parts=tuple(encode_rank(part, layout, **facts) for part in whole.parts))
+            size = sum(encoded_bytes(part) for part in packed.parts)
+            for name, choice in options.items():
+                search = prepare(
+                    packed,
+                    devices=devices,
+                    output="distance",
+                    symmetric=True,
+                    options=choice,
+                    time_limit=10.0,
+                )
+                self.time(search, f"{ranks} ranks, {layout} ({size / plain:.2f} of the bytes), {name}")
+                del search
+
     def time(self, search: Any, what: str) -> None:
         for source, expected in zip(self.sources, self.expected, strict=False):
             assert bool((search.run(source).distance == expected).all()), f"{what}: differs from {source}"
@@ -91,12 +116,16 @@ class Bench:
                 continue
             milliseconds.append(found.milliseconds)
             rates.append(arcs / 2 / found.milliseconds / 1e6)
-            read.append(found.link_bytes)
-            links.append(found.link_bytes / found.milliseconds / 1e6)
+            if found.link_bytes is not None:
+                read.append(found.link_bytes)
+                links.append(found.link_bytes / found.milliseconds / 1e6)
+        over = ""
+        if read:
+            megabytes = statistics.median(read) / 1e6
+            over = f"; {megabytes:.1f} MB over the links, {statistics.median(links):.1f} GB/s"
         say(
-            f"  {what}: {statistics.median(milliseconds):.3f} ms, G5 harmonic "
-            f"{statistics.harmonic_mean(rates):.1f}; {statistics.median(read) / 1e6:.1f} MB over the links, "
-            f"{statistics.median(links):.1f} GB/s"
+            f"  {what}: {statistics.median(milliseconds):.3f} ms, "
+            f"G5 harmonic {statistics.harmonic_mean(rates):.1f}{over}"
         )
 
 
@@ -105,6 +134,7 @@ def main() -> None:
     parser.add_argument("scales", type=int, nargs="+")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--kept", type=float, nargs="+", default=[0, 0.25, 0.5, 1])
+    parser.add_argument("--layouts", nargs="*", default=[], help="varint, blocks, elias_fano")
     parser.add_argument("--sources", type=int, default=8)
     given = parser.parse_args()
     options = {
@@ -115,6 +145,7 @@ def main() -> None:
         bench = Bench(scale, given.sources)
         for ranks in given.ranks:
             bench.ranks(ranks, given.kept, options)
+            bench.encoded(ranks, given.layouts, options)
 
 
 if __name__ == "__main__":

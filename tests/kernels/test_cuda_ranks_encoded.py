@@ -1,0 +1,50 @@
+"""Ranks on a GPU whose rows are encoded find what the CPU does, in every layout."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.test_partition_encoded import encoded
+from tests.zoo import zoo
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy")
+
+LAYOUTS = ["varint", "blocks", "elias_fano"]
+
+
+def check(whole, layout: str, sources: list[int], *, symmetric: bool = True, **choices) -> None:
+    from kernels.partition.cuda import prepare
+
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, **choices)
+    search = prepare(encoded(whole, layout), symmetric=symmetric, time_limit=5.0, **choices)
+    for source in sources:
+        wanted, found = on_cpu.run(source), search.run(source)
+        assert numpy.array_equal(found.distance.get(), wanted.distance)
+        assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
+        assert found.directions == wanted.directions
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_small_graphs(layout: str) -> None:
+    for graph in zoo():
+        if not graph.vertex_count:
+            continue
+        for symmetric, threshold in ((True, 3), (False, 0), (True, 10**6)):
+            whole = partition(*graph.csr(symmetric=symmetric), ranks=3, threshold=threshold)
+            check(whole, layout, sorted({0, graph.vertex_count - 1}), symmetric=symmetric)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("optimized", [True, False])
+def test_a_skewed_graph(layout: str, optimized: bool) -> None:
+    offsets, columns = fast_csr(rmat(14), symmetric=True)
+    degrees = numpy.diff(offsets)
+    sources = [int(numpy.argmax(degrees)), int(numpy.flatnonzero(degrees)[5])]
+    for ranks, threshold in ((1, 30), (4, 30), (2, 0), (2, 10**6)):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        check(whole, layout, sources, options=SearchOptions(direction_optimized=optimized))
