@@ -32,7 +32,7 @@ def default_on(backend: str) -> str:
     """Name the strategy that finds components soonest on "cpu" or "cuda".
 
     On an H200 tiles took 0.10, 0.29, 1.01 and 0.48 ms on Kronecker graphs of scale 22, 24 and 26 and on a
-    grid of 25 M vertices, where plain Afforest took 0.26, 0.92, 3.23 and 2.6; on USA-road-NE 0.27 to its 0.20.
+    grid of 25 M vertices, where plain Afforest took 0.26, 0.92, 3.23 and 2.6; on USA-road-NE 0.27 and 0.20.
     """
     return "afforest_tiles" if backend == "cuda" else "afforest"
 

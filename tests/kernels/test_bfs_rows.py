@@ -16,8 +16,8 @@ from tests.kernels.conformance import (
     csr_of,
     fetch,
     hubs,
-    long_rows,
     large_graph,
+    long_rows,
     place,
     sources_of,
 )

@@ -4,8 +4,8 @@ import numpy
 import pytest
 
 from kernels.bfs import prepare
-from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
 from tests.kernels.conformance import long_rows
+from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
 from tests.zoo import scipy_distances
 
 pytestmark = pytest.mark.gpu

@@ -190,7 +190,7 @@ def test_file_ids_become_vertices():
         ({"sources": {"rnd": 3}}, "random"),
         ({"sources": [1 << 63]}, "less than or equal"),
         ({"max_depth": -1}, "greater than or equal to 0"),
-        ({"output": "all"}, "'both', 'distance' or 'predecessor'"),
+        ({"output": "all"}, "'both', 'distance', 'predecessor' or 'checks'"),
     ],
 )
 def test_parameters_that_cannot_be(parameters, message):
