@@ -162,7 +162,9 @@ class RankBuilder:
         count = len(vertices)
         self._kernels.run("flag_vertices", count, vertices, numpy.uint64(count), bits)
         begins = cupy.arange(words, dtype=numpy.int64) * 64
-        before = cupy.searchsorted(vertices, begins).astype(numpy.uint32)
+        before = cupy.zeros(words, numpy.uint32)
+        if count:
+            before = cupy.searchsorted(vertices, begins).astype(numpy.uint32)
         self._index = bits, before, degrees[order]
         self._delegates = vertices.astype(self._dtype)
 

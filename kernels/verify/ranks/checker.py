@@ -172,6 +172,8 @@ class Checker(ABC):
         return self.host(vertices).astype(numpy.int64), padded_sum(arcs).astype(numpy.int64)
 
     def _position(self, vertex: int) -> int:
+        if not len(self.delegates):
+            return -1
         place = int(self.xp.searchsorted(self.delegates, self.xp.asarray([vertex], self.delegates.dtype))[0])
         there = place < len(self.delegates) and int(self.delegates[place]) == vertex
         return place if there else -1
