@@ -135,6 +135,7 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
     import cupy
 
     from kernels.partition.storage import rank_size
+    from stages.partitioning.resident import wire_of
     from stages.searching.distributed_rank import work_as_rank
 
     started = time.perf_counter()
@@ -149,6 +150,8 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
         f"delegates; rank 0: {size.subgraph_bytes / 2**30:.2f} GiB of subgraphs, "
         f"{(total - free) / 2**30:.1f} GiB in use"
     )
+    with wire_of(gang, "cuda") as wire:
+        say(f"arrays between ranks go over a {type(wire).__name__}")
     sources = work_as_rank(gang, replace(task, draw=(asked.sources, 1)))[0].tolist()
     work_as_rank(gang, replace(task, sources=(sources[0],), check=False))
     rates = []
