@@ -19,7 +19,7 @@ __all__ = ["pinned_on_cpu"]
 
 pytestmark = pytest.mark.usefixtures("pinned_on_cpu")
 
-NAME = "skewed_random"
+NAME = "star_300"
 
 
 @pytest.mark.parametrize(

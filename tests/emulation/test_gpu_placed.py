@@ -20,7 +20,7 @@ from tests.stages.test_partitioned import search, split
 
 pytestmark = pytest.mark.usefixtures("pinned_on_cpu")
 
-NAME = "skewed_random"
+NAME = "star_300"
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def least(stored: Any) -> int:
 
 
 def test_what_does_not_fit_is_split() -> None:
-    stored = split(NAME, 2)
+    stored = split("skewed_random", 2)
     base = least(stored)
     wanted, _ = search(PlainContext(), stored)
     measured = {}
@@ -113,7 +113,7 @@ def test_a_report_tells_what_was_read() -> None:
     stored = split(NAME, 2)
     members = []
     for placement in ("device", "pinned"):
-        _, measured = search(Workers(2), stored, backend="cuda", placement=placement)
+        _, measured = search(PlainContext(GPU), stored, backend="cuda", placement=placement)
         members.append((f"bfs[placement={placement}]", measured))
     (section,) = host_column_sections(members)
     ((label, ranks, placement, taken, rate, size, speed),) = section["rows"]
