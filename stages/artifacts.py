@@ -128,7 +128,7 @@ class Partition(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class DistributedGraph(Artifact):
-    """A generated graph that only its ranks hold, split as a `Partition` is: its recipe, and what was counted.
+    """A generated graph that only its ranks hold, split as a `Partition`: its recipe, and what was counted.
 
     The ranks are in the memory of the workers that made them; whoever needs them and does not find them there
     makes them anew from `generator`, a dict of `name` and `arguments` of `kernels.generate`. Arcs go both

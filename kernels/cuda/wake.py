@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kernels.cuda import load
 
 WAKE_MILLISECONDS = 2.0
@@ -16,3 +18,15 @@ def wake(milliseconds: float = WAKE_MILLISECONDS) -> None:
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     nanoseconds = numpy.uint64(milliseconds * 1e6)
     load("kernels/cuda/wake.cu").get_function("wake")((processors,), (256,), (nanoseconds,))
+
+
+def wake_all(devices: Iterable[int], milliseconds: float = WAKE_MILLISECONDS) -> None:
+    """Wake several devices of this process and wait for them, so that none begins before the others."""
+    import cupy
+
+    chosen = [cupy.cuda.Device(device) for device in devices]
+    for device in chosen:
+        with device:
+            wake(milliseconds)
+    for device in chosen:
+        device.synchronize()

@@ -10,13 +10,17 @@ struct BlockRow {
     u32 length, thread;
 };
 
-// `rows(i, begin, length, owner)` gives the i-th row; `visit(live, arc, owner)` is called by whole warps.
+// `rows(i, begin, length, owner)` gives the i-th row; `visit(live, arc, owner)` is called by whole warps. Few rows
+// are dealt to all blocks, and in each to all warps, since any of them may be long.
 template <class Rows, class Visit>
 __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, const Rows& rows, const Visit& visit) {
-    for (u64 first = u64(blockIdx.x) * blockDim.x; first < count; first += global_threads()) {
-        u64 i = first + threadIdx.x, begin = 0, owner = 0;
+    u64 even = (count + gridDim.x - 1) / gridDim.x;
+    u32 share = even < blockDim.x ? u32(even) : blockDim.x;
+    u32 place = lane_id() * (blockDim.x / WARP) + warp_id();
+    for (u64 first = u64(blockIdx.x) * share; first < count; first += u64(gridDim.x) * share) {
+        u64 i = first + place, begin = 0, owner = 0;
         u32 length = 0;
-        if (i < count) rows(i, begin, length, owner);
+        if (place < share && i < count) rows(i, begin, length, owner);
         while (__syncthreads_or(length >= BLOCK_ROW)) {
             if (length >= BLOCK_ROW) shared.thread = threadIdx.x;
             __syncthreads();

@@ -19,7 +19,7 @@ import numpy
 
 from kernels import csr
 from kernels.components import components
-from kernels.cuda.wake import wake
+from kernels.cuda.wake import wake, wake_all
 from kernels.generate.rmat import rmat
 from kernels.partition import partition, storage, suggest_threshold
 from kernels.partition.cuda.components import CudaComponents
@@ -77,7 +77,7 @@ def main() -> None:
             assert numpy.array_equal(search.run().component.get(), wanted.get()), "labels differ"
             times = []
             for _ in range(RUNS):
-                wake()
+                wake_all(devices)
                 times.append(search.run().milliseconds)
             taken, last = statistics.median(times), search.told[0]
             say(

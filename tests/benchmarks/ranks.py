@@ -85,11 +85,11 @@ class Bench:
 
     def time(self, search: Any) -> list[float]:
         """Milliseconds for each source; the first time, the arcs of its component are counted too."""
-        from kernels.cuda.wake import wake
+        from kernels.cuda.wake import wake_all
 
         taken = []
         for place, source in enumerate(self.sources):
-            wake()
+            wake_all(getattr(search, "devices", [0]))
             found = search.run(source)
             taken.append(found.milliseconds)
             if place >= len(self.arcs):

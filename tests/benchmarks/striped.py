@@ -21,7 +21,7 @@ import numpy
 
 from kernels import csr
 from kernels.bfs import prepare as prepare_single
-from kernels.cuda.wake import wake
+from kernels.cuda.wake import wake_all
 from kernels.generate.rmat import rmat
 from kernels.striped import StripedGraph, StripedOptions, stripe
 from kernels.striped.cuda import prepare
@@ -65,7 +65,7 @@ class Bench:
         """Milliseconds and arcs of the component, for each source."""
         taken = []
         for source in self.sources:
-            wake()
+            wake_all(getattr(search, "devices", [0]))
             found = search.run(source)
             reached = found.distance if found.distance is not None else found.predecessor
             taken.append((found.milliseconds, int(self.degrees[reached >= 0].sum())))

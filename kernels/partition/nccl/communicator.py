@@ -11,8 +11,8 @@ import socket
 import threading
 import time
 import warnings
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from kernels.partition.cuda.mapping import Gang
@@ -25,6 +25,9 @@ CONNECT_LIMIT = 60.0
 
 LOOK = 0.1
 """Seconds between two looks of the thread that watches over a communicator."""
+
+CALL_LIMIT = 5.0
+"""Seconds that the watch lets a call of NCCL finish before it ends the communicator all the same."""
 
 GIVEN_UP = "the ranks waited for each other until the time limit; the search was given up"
 
@@ -89,6 +92,7 @@ class Watch:
         self._since: float | None = None
         self._over = threading.Event()
         self.problem: str | None = None
+        self.calls = threading.RLock()
         threading.Thread(target=self._look, daemon=True, name="gravel-nccl-watch").start()
 
     def touch(self) -> None:
@@ -113,7 +117,13 @@ class Watch:
                 problem = GIVEN_UP
             if problem is not None:
                 self.problem = problem
-                self._end()
+                # A call that another thread is in must not lose its communicator, unless it hangs itself.
+                held = self.calls.acquire(timeout=CALL_LIMIT)
+                try:
+                    self._end()
+                finally:
+                    if held:
+                        self.calls.release()
                 return
 
 
@@ -146,38 +156,46 @@ class NcclCommunicator:
         kind: int = self._types[str(array.dtype)]
         return kind
 
-    def _begin(self) -> None:
-        if self._watch.problem is not None:
-            raise RuntimeError(self._watch.problem)
-        self._watch.touch()
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """Make a call that the watch does not end meanwhile, and tell its faults as the watch would."""
+        with self._watch.calls:
+            if self._watch.problem is not None:
+                raise RuntimeError(self._watch.problem)
+            self._watch.touch()
+            try:
+                yield
+            except self._nccl.NcclError as error:
+                raise RuntimeError(self._watch.problem or f"NCCL lost another rank ({error})") from None
 
     def all_gather(self, own: Any, everyones: Any, stream: Any) -> None:
         """See `Communicator`."""
-        self._begin()
         kind = self._type(own)
-        self._raw.allGather(own.data.ptr, everyones.data.ptr, own.size, kind, stream.ptr)
+        with self._calling():
+            self._raw.allGather(own.data.ptr, everyones.data.ptr, own.size, kind, stream.ptr)
 
     def exchange(self, sends: Iterable[Message], receives: Iterable[Message], stream: Any) -> None:
         """See `Communicator`."""
-        self._begin()
-        self._nccl.groupStart()
-        try:
-            for to, array in sends:
-                self._raw.send(array.data.ptr, array.size, self._type(array), to, stream.ptr)
-            for sender, array in receives:
-                self._raw.recv(array.data.ptr, array.size, self._type(array), sender, stream.ptr)
-        finally:
-            self._nccl.groupEnd()
+        with self._calling():
+            self._nccl.groupStart()
+            try:
+                for to, array in sends:
+                    self._raw.send(array.data.ptr, array.size, self._type(array), to, stream.ptr)
+                for sender, array in receives:
+                    self._raw.recv(array.data.ptr, array.size, self._type(array), sender, stream.ptr)
+            finally:
+                self._nccl.groupEnd()
 
     def smallest(self, rows: Any, own: Any, stream: Any) -> None:
         """See `Communicator`."""
-        self._begin()
-        least = self._nccl.NCCL_MIN
-        self._raw.reduceScatter(rows.data.ptr, own.data.ptr, own.size, self._type(own), least, stream.ptr)
+        kind, least = self._type(own), self._nccl.NCCL_MIN
+        with self._calling():
+            self._raw.reduceScatter(rows.data.ptr, own.data.ptr, own.size, kind, least, stream.ptr)
 
     def wait(self, event: Any) -> None:
         """See `Communicator`."""
-        self._begin()
+        with self._calling():
+            pass
         while not event.done:
             if self._watch.problem is not None:
                 break
@@ -235,7 +253,9 @@ def connect(
     def make() -> None:
         with cupy.cuda.Device(device):
             try:
-                made.append(nccl.NcclCommunicator(gang.size, unique, gang.rank))
+                raw = nccl.NcclCommunicator(gang.size, unique, gang.rank)
+                _say_hello(raw, gang.rank, gang.size)
+                made.append(raw)
             except Exception as error:
                 made.append(error)
 
@@ -248,3 +268,23 @@ def connect(
     if isinstance(made[0], Exception):
         raise RuntimeError(f"rank {gang.rank} cannot connect over NCCL: {made[0]}")
     return NcclCommunicator(made[0], gang.rank, gang.size, time_limit=time_limit)
+
+
+def _say_hello(raw: Any, rank: int, size: int) -> None:
+    """Connect with every other rank: a first message waits on the host, where nothing could end it later."""
+    import cupy
+    from cupy.cuda import nccl
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    own, all_of_them = cupy.zeros(size, cupy.uint32), cupy.zeros(size * size, cupy.uint32)
+    cupy.cuda.Device().synchronize()
+    kind, one = nccl.NCCL_UINT32, own.data.ptr
+    raw.allGather(one, all_of_them.data.ptr, size, kind, stream.ptr)
+    raw.reduceScatter(all_of_them.data.ptr, one, size, kind, nccl.NCCL_MIN, stream.ptr)
+    nccl.groupStart()
+    for other in range(size):
+        if other != rank:
+            raw.send(one, 1, kind, other, stream.ptr)
+            raw.recv(all_of_them.data.ptr + 4 * other, 1, kind, other, stream.ptr)
+    nccl.groupEnd()
+    stream.synchronize()

@@ -105,7 +105,8 @@ class PeerLink:
             return bool(numpy.array_equal(got, together))
         if pattern == "exchange":
             others = [payload(each, size) for each in range(ranks) if each != rank]
-            return bool(numpy.array_equal(got, numpy.add.reduce(others)))
+            together = numpy.add.reduce(others) if others else numpy.zeros_like(got)
+            return bool(numpy.array_equal(got, together))
         if pattern == "pair" and rank < min(2, self._turns):
             return bool(numpy.array_equal(got, payload(1 - rank, size)))
         return True

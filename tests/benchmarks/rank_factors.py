@@ -1,0 +1,70 @@
+"""Times ranks on one GPU with different direction factors, to choose their defaults.
+
+    python -m tests.benchmarks.rank_factors 22 24 --threshold 32 --factors 0.5 0.05 0.005 0.0005
+
+A factor holds for nd, dn and dd alike; a visit turns forward again at a tenth of it. One partition of a
+Kronecker graph (edge factor 16) with `--ranks` ranks on one GPU; medians over the sources, distances of two
+compared with the single-GPU default's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+
+import cupy
+import numpy
+
+from kernels import csr
+from kernels.bfs import prepare as prepare_single
+from kernels.cuda.wake import wake
+from kernels.generate.rmat import rmat
+from kernels.partition import SearchOptions, partition
+from kernels.partition.cuda.search import prepare
+from kernels.partition.options import OPTIMIZED
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("scales", type=int, nargs="+")
+    parser.add_argument("--threshold", type=int, nargs="+", default=[32])
+    parser.add_argument("--factors", type=float, nargs="+", default=[0.5, 0.05, 0.005, 0.0005])
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--sources", type=int, default=16)
+    chosen = parser.parse_args()
+    for scale in chosen.scales:
+        source, target = rmat(scale, 16, 1, backend="cuda")
+        graph = csr.build(source, target, 1 << scale)
+        del source, target
+        with_arcs = cupy.flatnonzero(cupy.diff(graph.row_offsets)).get()
+        sources = numpy.random.default_rng(7).choice(with_arcs, chosen.sources, replace=False).tolist()
+        single = prepare_single(graph.row_offsets, graph.column_indices, symmetric=True, output="distance")
+        expected = [single.run(each).distance.copy() for each in sources[:2]]
+        offsets, columns = graph.row_offsets.get(), graph.column_indices.get()
+        for threshold in chosen.threshold:
+            whole = partition(offsets, columns, ranks=chosen.ranks, threshold=threshold)
+            for factor in chosen.factors:
+                turns = {f"{name}_backward": factor for name in OPTIMIZED}
+                turns |= {f"{name}_forward": factor / 10 for name in OPTIMIZED}
+                search = prepare(whole, output="distance", symmetric=True, options=SearchOptions(**turns))
+                for each, right in zip(sources, expected, strict=False):
+                    assert bool((search.run(each).distance == right).all()), "distances differ"
+                times = []
+                for each in sources:
+                    wake()
+                    times.append(search.run(each).milliseconds)
+                levels = " ".join(
+                    f"{'/'.join((*level.backward[0], ''))}{level.visit:.0f}+{level.settle:.0f}"
+                    for level in search.levels[0]
+                )
+                print(
+                    f"kron{scale} threshold {threshold}, factor {factor}: {statistics.median(times):.3f} ms; "
+                    f"last search's levels, visit + settle us: {levels}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
