@@ -33,12 +33,12 @@ class SearchOptions:
     """Send only those words of a mask that changed, and nothing where none did."""
     groups: int = 0
     """Hosts that the ranks are taken to be on, for L and a reduction in two phases; 0 for neither."""
-    nd_backward: float = 0.002
-    dn_backward: float = 0.002
-    dd_backward: float = 0.002
-    nd_forward: float = 0.0002
-    dn_forward: float = 0.0002
-    dd_forward: float = 0.0002
+    nd_backward: float = 0.5
+    dn_backward: float = 0.5
+    dd_backward: float = 0.5
+    nd_forward: float = 0.05
+    dn_forward: float = 0.05
+    dd_forward: float = 0.05
 
     def __post_init__(self) -> None:
         if self.reduction not in ("blocking", "overlapped"):

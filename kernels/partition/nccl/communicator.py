@@ -143,7 +143,13 @@ class NcclCommunicator:
             "int64": nccl.NCCL_INT64,
             "uint64": nccl.NCCL_UINT64,
         }
-        self._watch = Watch(time_limit, self._failure, self._raw.abort)
+        self._ending = threading.Lock()
+        self._watch = Watch(time_limit, self._failure, self._end)
+
+    def _end(self) -> None:
+        # CuPy forgets a communicator only when it is gone, so that two that end it at once would free it twice.
+        with self._ending:
+            self._raw.abort()
 
     def _failure(self) -> str | None:
         try:
@@ -202,6 +208,8 @@ class NcclCommunicator:
             # Other threads may need to go on: the watch, or ranks of this process.
             os.sched_yield()
         if self._watch.problem is not None:
+            # What ends the communicator must be done before anything that it uses is freed.
+            self._end()
             raise RuntimeError(self._watch.problem)
         self._watch.touch()
 
@@ -214,7 +222,7 @@ class NcclCommunicator:
         self._watch.stop()
         # Unlike `destroy`, this waits for nobody.
         with suppress(Exception):
-            self._raw.abort()
+            self._end()
 
 
 def connect(
