@@ -147,7 +147,7 @@ class NcclCommunicator:
         self._watch = Watch(time_limit, self._failure, self._end)
 
     def _end(self) -> None:
-        # CuPy forgets a communicator only when it is gone, so that two that end it at once would free it twice.
+        # CuPy forgets a communicator once it is gone: two that end it at once would free it twice.
         with self._ending:
             self._raw.abort()
 
