@@ -1,7 +1,9 @@
 """What a search is estimated to cost: counted work over measured rates.
 
     seconds = levels * LEVEL + state bytes / MEMORY + arcs looked at / LOOKS * slowness of the layout
-              + bytes over the link / LINK
+              + levels * FAR_LEVEL of the layout + the longer of bytes over the link / LINK and arcs / DECODED
+
+of which the second line is for rows in host memory.
 
 The terms are those that a search's own measurements fall into; the constants are rates of one H200. Those
 that say so were measured there; the others are assumed, and say that. Times are estimates for comparing
@@ -32,8 +34,13 @@ LINK = 51e9
 SLOWNESS: Mapping[str, float] = {"csr": 1.0, "varint": 2.0, "blocks": 1.3, "elias_fano": 2.0}
 """Time of a look at an arc in device memory over that in `csr`; assumed."""
 
-DECODED: Mapping[str, float] = {"csr": math.inf, "varint": 0.2e12, "blocks": 1e12, "elias_fano": 0.3e12}
-"""Neighbours a second that a kernel decodes at best; assumed. What passes over the link is slower in all."""
+DECODED: Mapping[str, float] = {"csr": math.inf, "varint": 15.8e9, "blocks": 20.4e9, "elias_fano": 15e9}
+"""Neighbours a second that searches decode out of host memory: measured on 3.7 G arcs in crawl order, whole
+searches of 236 and 182 ms; that of `elias_fano` is assumed."""
+
+FAR_LEVEL: Mapping[str, float] = {"csr": 0.2e-3, "varint": 0.4e-3, "blocks": 0.5e-3, "elias_fano": 0.5e-3}
+"""Seconds more of a level whose rows are in host memory: what searches of Kronecker 18 and cnr-2000 took
+beyond the bytes, for each level that the sample counts; that of `elias_fano` is assumed."""
 
 STATE_BYTES = 48
 """Device bytes per vertex beside its row: two offsets, two first neighbours, labels, queue, bitmaps."""
@@ -176,6 +183,8 @@ def estimate(
         away = rows if placement == "pinned" else max(0.0, rows - room)
         # Whichever is slower: the link, or decoding what comes over it.
         parts["link"] = max(away * touched / LINK, graph.arcs * touched / DECODED[layout])
+        if placement == "pinned" and work.algorithm == "bfs":
+            parts["far levels"] = FAR_LEVEL[layout] * graph.levels
     prepare = 0.0
     if not ordered and order != "original":
         prepare += order_seconds(graph, [order])

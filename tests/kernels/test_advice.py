@@ -280,15 +280,34 @@ def test_one_search_pays_for_no_order():
     assert "less than any order costs" in advice.reason
 
 
-def test_hubs_come_first_where_few_bits_decide():
+@pytest.fixture
+def link_bound(monkeypatch):
+    """Let nothing but bytes over the link decide."""
+    monkeypatch.setattr(model, "LEVEL", 0.0)
+    monkeypatch.setattr(model, "FAR_LEVEL", dict.fromkeys(model.FAR_LEVEL, 0.0))
+    monkeypatch.setattr(model, "DECODED", dict.fromkeys(model.DECODED, 1e12))
+
+
+@pytest.mark.parametrize(("arcs", "layout"), [(7_600_000, "csr"), (3_713_309_708, "blocks")])
+def test_rows_in_host_memory_are_encoded_where_that_was_measured_to_pay(arcs, layout):
+    graph = Features(vertices=arcs // 57, arcs=arcs, symmetric=True, levels=5)
+    work = Workload(placement="pinned")
+    bits = {"csr": 32.0, "varint": 11.0, "blocks": 9.9}
+    seconds = {
+        name: estimate(graph, work, order="original", layout=name, bits=each, looked=0.3, beyond=0.1)
+        for name, each in bits.items()
+    }
+    assert min(seconds, key=lambda name: seconds[name].search_seconds) == layout
+
+
+def test_hubs_come_first_where_few_bits_decide(link_bound):
     work = Workload(searches=10**9, placement="pinned")
     advice = advise_order(*kron(15), work, symmetric=True, orders=ORDERS, layouts=["varint"])
     assert advice.choice == "degree"
     assert "of the arcs" in advice.reason
 
 
-def test_neighbours_come_near_where_rows_cross_the_link(monkeypatch):
-    monkeypatch.setattr(model, "LEVEL", 0.0)
+def test_neighbours_come_near_where_rows_cross_the_link(link_bound):
     rows = lattice(200)
     work = Workload(searches=10**9, placement="pinned")
     advice = advise_order(*rows, work, symmetric=True, orders=ORDERS)

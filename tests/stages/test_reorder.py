@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from kernels.advice import model
 from kernels.csr import build
 from kernels.generate import generate
 from kernels.order import METHODS, apply, permutation, statistics
@@ -261,7 +262,9 @@ def advised(graph, **advice):
     return STAGE.run(context, parameters, input=graph), context.messages
 
 
-def test_auto_records_what_it_chose_and_why():
+def test_auto_records_what_it_chose_and_why(monkeypatch):
+    monkeypatch.setattr(model, "DECODED", dict.fromkeys(model.DECODED, 1e12))  # so that bytes decide
+    monkeypatch.setattr(model, "FAR_LEVEL", dict.fromkeys(model.FAR_LEVEL, 0.0))
     graph = kron_graph(14)
     ordering, messages = advised(graph, searches=10**9, placement="pinned", layout="varint")
     assert ordering.method == "degree"
