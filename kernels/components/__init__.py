@@ -13,6 +13,10 @@ from kernels.strategy import backend_of, strategies_in
 __all__ = ["ComponentsResult", "components"]
 
 
+TILES_FROM = 1 << 19
+"""Vertices from which on components are found by tiles."""
+
+
 @dataclass(frozen=True)
 class ComponentsResult:
     """Labels (vertices,) of the dtype of `column_indices`, where the graph lives, and the time they took.
@@ -28,13 +32,15 @@ class ComponentsResult:
     passes: int | None = None
 
 
-def default_on(backend: str) -> str:
+def default_on(backend: str, vertices: int) -> str:
     """Name the strategy that finds components soonest on "cpu" or "cuda".
 
     On an H200 tiles took 0.10, 0.29, 1.01 and 0.48 ms on Kronecker graphs of scale 22, 24 and 26 and on a
-    grid of 25 M vertices, where plain Afforest took 0.26, 0.92, 3.23 and 2.6; on USA-road-NE 0.27 and 0.20.
+    grid of 25 M vertices, where plain Afforest took 0.26, 0.92, 3.23 and 2.6. With fewer than `TILES_FROM`
+    vertices they gain nothing (0.039 and 0.037 on Kronecker 18, 0.35 and 0.18 on cnr-2000), nor do they on
+    USA-road-NE (0.27 and 0.20), which nothing here tells from grids of its size.
     """
-    return "afforest_tiles" if backend == "cuda" else "afforest"
+    return "afforest_tiles" if backend == "cuda" and vertices >= TILES_FROM else "afforest"
 
 
 def components(
@@ -58,7 +64,7 @@ def components(
         from kernels.inputs import sides  # which imports NumPy
 
         row_offsets, column_indices = sides(row_offsets, column_indices)
-    name = default_on(backend_of(row_offsets)) if strategy == "auto" else strategy
+    name = default_on(backend_of(row_offsets), len(row_offsets) - 1) if strategy == "auto" else strategy
     run = known[name].load(backend_of(row_offsets))
     result: ComponentsResult = run(row_offsets, column_indices, symmetric=symmetric, **tuning)
     return result

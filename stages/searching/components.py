@@ -152,7 +152,7 @@ def _default(graph: SearchedGraph, in_parts: bool) -> str:
 
     if in_parts:
         return "streamed"
-    return default_on(graph.backend) if graph.rows is None else "afforest"
+    return default_on(graph.backend, graph.vertex_count) if graph.rows is None else "afforest"
 
 
 def _run(graph: SearchedGraph, strategy: str, constants: dict[str, Any]) -> ComponentsResult:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from kernels.components import components
+from kernels.components import TILES_FROM, components, default_on
 from kernels.components.cpu import afforest
 from kernels.strategy import strategies_in
 from tests.kernels.conformance import fetch, large_graph, place
@@ -106,3 +106,8 @@ def test_what_cannot_be_is_refused():
         components(*csr, symmetric=True, strategy="afforst")
     with pytest.raises(ValueError, match="rounds"):
         afforest.components(*csr, symmetric=True, rounds=0)
+
+
+def test_tiles_are_for_large_graphs_on_gpus():
+    assert default_on("cpu", 1 << 30) == default_on("cuda", TILES_FROM - 1) == "afforest"
+    assert default_on("cuda", TILES_FROM) == "afforest_tiles"

@@ -47,8 +47,7 @@ def test_every_way_finds_the_same_labels(backend, parameters, strategy, order):
         given = REORDER.run(context("cpu"), asked, input=graph)
     found, measurement = find(given, backend, **parameters)
     numpy.testing.assert_array_equal(found.component, expected)
-    on_device = "afforest_tiles" if strategy == "afforest" else strategy
-    assert measurement.strategy == (on_device if backend == "cuda" else strategy)
+    assert measurement.strategy == strategy
     assert len(measurement.searches) >= 3
     back = [search["map_back_milliseconds"] for search in measurement.searches]
     assert all(each > 0 for each in back) if order else back == [0.0] * len(back)
