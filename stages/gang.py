@@ -5,32 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
+
+from kernels.exchange import Gang
 
 Result = TypeVar("Result")
 
 
-class RankContext(Protocol):
-    """One rank's view of its gang. Values that are exchanged are plain data or small arrays."""
-
-    rank: int
-    size: int
-
-    def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all ranks, in rank order; raises `GangBroken` if one is gone."""
-        ...
-
-    def barrier(self) -> None:
-        """Wait until every rank is here."""
-        ...
-
-    def send(self, to: int, number: int, value: Any) -> None:
-        """Send a value to a rank under a number, without waiting for it to be received."""
-        ...
-
-    def receive(self, sender: int, number: int) -> Any:
-        """Wait for the value that a rank sent under this number; raises `GangBroken` if it cannot come."""
-        ...
+RankContext = Gang
+"""One rank's view of its gang; what waits for a rank that is gone raises `GangBroken`."""
 
 
 class GangBroken(RuntimeError):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
+from stages.searching.gpu_residents import search_resident
 from stages.searching.graph import ON_CPU
 from stages.searching.nccl_ranks import nccl_rank, over_nccl, prepare_over_nccl
 from stages.searching.partitioned import GangSearch
 from stages.searching.rank_placing import plan_encoded, plan_loaded
+from stages.searching.residents import Residents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from kernels.partition.program import RankLabels
     from stages.context import Context
     from stages.gang import RankContext
+    from stages.searching.gpu_residents import GpuRank
     from stages.searching.graph import SearchedGraph
     from stages.searching.partitioned import RankTask
     from stages.searching.rank_placing import RankPlan
@@ -166,45 +169,17 @@ class GpuGangSearch(GangSearch):
         self.placement = plan.placement
 
 
-RESIDENT: dict[tuple[str, int], PeerRank | NcclRank] = {}
-"""Ranks that are on this process's GPU, by token and rank."""
+RESIDENT: Residents[GpuRank[RankLabels]] = Residents()
+"""Ranks that are on this process's GPU."""
 
 
 def search_on_gpu(gang: RankContext, task: RankTask) -> list[RankLabels]:
-    """Search from each source in turn as one rank of a gang; without sources, let the rank go.
+    """Search from each source in turn as one rank of a gang; see `search_resident`."""
 
-    Raises `GangBroken` when the GPUs waited for each other in vain.
-    """
-    from kernels.cuda.wake import wake
-    from stages.gang import GangBroken
+    def make() -> PeerRank | NcclRank:
+        return nccl_rank(gang, task) if over_nccl(gang, task) else _peer_rank(gang, task)
 
-    key = task.token, task.rank
-    if not task.sources:
-        if key in RESIDENT:
-            RESIDENT.pop(key).leave(gang)
-        return []
-    try:
-        rank = _find_rank(gang, task)
-        answers = []
-        for source in task.sources:
-            wake()
-            gang.barrier()
-            answers.append(rank.run(source))
-    except RuntimeError as error:
-        RESIDENT.pop(key, None)
-        raise GangBroken(f"rank {task.rank}: {error}") from error
-    return answers
-
-
-def _find_rank(gang: RankContext, task: RankTask) -> PeerRank | NcclRank:
-    """Find the rank on the GPU, or read it; ranks of other searches are let go."""
-    key = task.token, task.rank
-    if key not in RESIDENT:
-        for other in [other for other in RESIDENT if other[0] != task.token]:
-            del RESIDENT[other]
-        RESIDENT[key] = nccl_rank(gang, task) if over_nccl(gang, task) else _peer_rank(gang, task)
-    RESIDENT[key].join(gang)
-    return RESIDENT[key]
+    return search_resident(RESIDENT, gang, task, make)
 
 
 def _peer_rank(gang: RankContext, task: RankTask) -> PeerRank:

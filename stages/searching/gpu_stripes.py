@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
+from stages.searching.gpu_residents import search_resident
 from stages.searching.graph import ON_CPU
+from stages.searching.residents import Residents
 from stages.searching.striped import StripedGang
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from kernels.striped.program import RankLabels
     from stages.context import Context
     from stages.gang import RankContext
+    from stages.searching.gpu_residents import GpuRank
     from stages.searching.graph import SearchedGraph
     from stages.searching.striped import StripeTask
     from stages.stage import Extent
@@ -118,52 +121,24 @@ class GpuStripedGang(StripedGang):
     rank_backend = "cuda"
 
 
-RESIDENT: dict[tuple[str, int], PeerStripe] = {}
-"""Ranks that are on this process's GPU, by token and rank."""
+RESIDENT: Residents[GpuRank[RankLabels]] = Residents()
+"""Ranks that are on this process's GPU."""
 
 
 def search_on_gpu(gang: RankContext, task: StripeTask) -> list[RankLabels]:
-    """Search from each source in turn as one rank of a gang; without sources, let the rank go.
-
-    Raises `GangBroken` when the GPUs waited for each other in vain.
-    """
-    from kernels.cuda.wake import wake
-    from stages.gang import GangBroken
-
-    key = task.token, task.rank
-    if not task.sources:
-        if key in RESIDENT:
-            RESIDENT.pop(key).leave(gang)
-        return []
-    try:
-        rank = _find_rank(gang, task)
-        answers = []
-        for source in task.sources:
-            wake()
-            gang.barrier()
-            answers.append(rank.run(source))
-    except RuntimeError as error:
-        RESIDENT.pop(key, None)
-        raise GangBroken(f"rank {task.rank}: {error}") from error
-    return answers
+    """Search from each source in turn as one rank of a gang; see `search_resident`."""
+    return search_resident(RESIDENT, gang, task, lambda: _peer_stripe(gang, task))
 
 
-def _find_rank(gang: RankContext, task: StripeTask) -> PeerStripe:
-    """Find the rank on the GPU, or read it; ranks of other searches are let go."""
+def _peer_stripe(gang: RankContext, task: StripeTask) -> PeerStripe:
     from kernels.striped import rank_from_arrays
     from kernels.striped.cuda.peer_stripe import PeerStripe
 
-    key = task.token, task.rank
-    if key not in RESIDENT:
-        for other in [other for other in RESIDENT if other[0] != task.token]:
-            del RESIDENT[other]
-        RESIDENT[key] = PeerStripe(
-            gang,
-            rank_from_arrays(task.arrays, task.rank),
-            task.vertex_count,
-            output="both" if task.tree else "distance",
-            options=task.options,
-            max_depth=task.max_depth,
-        )
-    RESIDENT[key].join(gang)
-    return RESIDENT[key]
+    return PeerStripe(
+        gang,
+        rank_from_arrays(task.arrays, task.rank),
+        task.vertex_count,
+        output="both" if task.tree else "distance",
+        options=task.options,
+        max_depth=task.max_depth,
+    )

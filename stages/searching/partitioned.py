@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stages.errors import StageError
 from stages.searching.encoded_ranks import encoded_ranks
+from stages.searching.residents import Residents
 
 if TYPE_CHECKING:
     from kernels.bfs import BFSResult, Search
@@ -162,27 +163,25 @@ class RankTask:
     encoded: EncodedRank | None = None  # instead of `arrays`
 
 
-RESIDENT: dict[tuple[str, int], RankSearch] = {}
-"""Ranks that are in this process's memory, by token and rank."""
+RESIDENT: Residents[RankSearch] = Residents()
+"""Ranks that are in this process's memory."""
 
 
 def load_rank(task: RankTask) -> RankSearch:
-    """Find the rank in memory, or read it; ranks of other searches are let go."""
+    """Find the rank in memory, or read it."""
     import numpy
 
     from kernels.partition.layout import rank_from_arrays
     from kernels.partition.rank_search import RankSearch
 
-    key = task.token, task.rank
-    if key not in RESIDENT:
-        for other in [other for other in RESIDENT if other[0] != task.token]:
-            del RESIDENT[other]
+    def read() -> RankSearch:
         part = task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank)
         delegates = numpy.asarray(task.delegates)
-        RESIDENT[key] = RankSearch(
+        return RankSearch(
             part, delegates, task.vertex_count, task.ranks, symmetric=task.symmetric, options=task.options
         )
-    return RESIDENT[key]
+
+    return RESIDENT.find(task.token, task.rank, read)
 
 
 def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
@@ -195,7 +194,7 @@ def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
 
         return search_on_gpu(gang, task)
     if not task.sources:
-        RESIDENT.pop((task.token, task.rank), None)
+        RESIDENT.drop(task.token, task.rank)
         return []
     set_threads(task.threads)
     state = load_rank(task)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stages.searching.partitioned import LABEL_BYTES, read_options
+from stages.searching.residents import Residents
 
 if TYPE_CHECKING:
     from kernels.bfs import BFSResult
@@ -100,24 +101,20 @@ class StripeTask:
     backend: str = "cpu"
 
 
-RESIDENT: dict[tuple[str, int], StripedRankSearch] = {}
-"""Ranks that are in this process's memory, by token and rank."""
+RESIDENT: Residents[StripedRankSearch] = Residents()
+"""Ranks that are in this process's memory."""
 
 
 def load_stripe(task: StripeTask) -> StripedRankSearch:
-    """Find the rank in memory, or read it; ranks of other searches are let go."""
+    """Find the rank in memory, or read it."""
     from kernels.striped import rank_from_arrays
     from kernels.striped.rank import StripedRankSearch
 
-    key = task.token, task.rank
-    if key not in RESIDENT:
-        for other in [other for other in RESIDENT if other[0] != task.token]:
-            del RESIDENT[other]
+    def read() -> StripedRankSearch:
         part = rank_from_arrays(task.arrays, task.rank)
-        RESIDENT[key] = StripedRankSearch(
-            part, task.vertex_count, task.ranks, tree=task.tree, options=task.options
-        )
-    return RESIDENT[key]
+        return StripedRankSearch(part, task.vertex_count, task.ranks, tree=task.tree, options=task.options)
+
+    return RESIDENT.find(task.token, task.rank, read)
 
 
 def search_as_stripe(gang: RankContext, task: StripeTask) -> list[RankLabels]:
@@ -130,7 +127,7 @@ def search_as_stripe(gang: RankContext, task: StripeTask) -> list[RankLabels]:
 
         return search_on_gpu(gang, task)
     if not task.sources:
-        RESIDENT.pop((task.token, task.rank), None)
+        RESIDENT.drop(task.token, task.rank)
         return []
     set_threads(task.threads)
     state = load_stripe(task)

@@ -129,17 +129,31 @@ class Raw:
     def __init__(self, size: int, unique: bytes, rank: int) -> None:
         self.told = size, unique, rank
         self.error: Exception | None = None
-        self.aborted = False
+        self.aborted = 0
+        self.met: list[tuple[str, int]] = []
 
     def abort(self) -> None:
-        self.aborted = True
+        self.aborted += 1
 
     def check_async_error(self) -> None:
         if self.error is not None:
             raise self.error
 
     def allGather(self, *_: Any) -> None:
-        pass
+        if self.error is not None:
+            raise self.error
+
+    reduceScatter = allGather
+
+    def send(self, _pointer: int, _count: int, _kind: int, other: int, _stream: int) -> None:
+        self.met.append(("send", other))
+
+    def recv(self, _pointer: int, _count: int, _kind: int, other: int, _stream: int) -> None:
+        self.met.append(("recv", other))
+
+
+class NcclError(RuntimeError):
+    """Stands for that of `cupy.cuda.nccl`."""
 
 
 class Never:
@@ -150,6 +164,7 @@ def with_nccl(monkeypatch: pytest.MonkeyPatch, raw: Any) -> None:
     constants = {f"NCCL_{name}": 0 for name in ("INT32", "UINT32", "INT64", "UINT64", "MIN")}
     module: Any = types.ModuleType("cupy.cuda.nccl")
     vars(module).update(constants, available=True, NcclCommunicator=raw, get_unique_id=lambda: b"unique")
+    vars(module).update(groupStart=lambda: None, groupEnd=lambda: None, NcclError=NcclError)
     cuda: Any = types.ModuleType("cupy.cuda")
     vars(cuda).update(vars(sys.modules["cupy"].cuda), nccl=module)
     monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
@@ -170,6 +185,8 @@ def test_ranks_connect_with_the_id_of_the_first(monkeypatch: pytest.MonkeyPatch)
     raws = run_in_threads(one, [0, 1])
     assert [raw.told for raw in raws] == [(2, b"unique", 0), (2, b"unique", 1)]
     assert all(raw.aborted for raw in raws)
+    # Each has met the other, since nothing could end a first message that waits later.
+    assert [raw.met for raw in raws] == [[("send", 1), ("recv", 1)], [("send", 0), ("recv", 0)]]
     with pytest.raises(NcclMissing, match="ranks 0 and 1 are on the same GPU"):
         run_in_threads(one, [1, 1])
 
@@ -194,6 +211,12 @@ def test_waiting_ends_when_another_rank_is_gone(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(RuntimeError, match="NCCL lost another rank"):
         lost.wait(Never())
     assert lost._raw.aborted
+    failing = NcclCommunicator(Raw(2, b"", 0), 0, 2, time_limit=60.0)
+    failing._raw.error = NcclError("internal error")
+    one = numpy.zeros(1, numpy.uint32)
+    array = types.SimpleNamespace(data=types.SimpleNamespace(ptr=0), dtype=one.dtype, size=1)
+    with pytest.raises(RuntimeError, match="NCCL lost another rank"):
+        failing.all_gather(array, array, types.SimpleNamespace(ptr=0))
     quiet = NcclCommunicator(Raw(1, b"", 0), 0, 1, time_limit=0.05)
     quiet.rest()
     time.sleep(0.15)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from kernels.components import ComponentsResult
 from kernels.cuda import vertex_macro
+from kernels.exchange import Gathering
 from kernels.partition.components import RankComponents
 from kernels.partition.cuda.components_launch import ComponentsLaunch, Rounds
 from kernels.partition.cuda.components_memory import ComponentsMemory
-from kernels.partition.cuda.mapping import Gang, Mapping
+from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import seen_from_afar
 from kernels.partition.cuda.search import MOST_HERE, WIDE, make_peers
@@ -138,7 +139,7 @@ class PeerComponents:
 
     def __init__(
         self,
-        gang: Gang,
+        gang: Gathering,
         part: RankGraph,
         delegates: NDArray[Any],
         vertex_count: int,
@@ -191,6 +192,6 @@ class PeerComponents:
         read = told.rounds * (self._gang.size - 1) * self._memory.delegate_count * word
         return RankComponents(self._memory.component().get(), taken, told.rounds, read, 0)
 
-    def leave(self, gang: Gang) -> None:
+    def leave(self, gang: Gathering) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
         self._mapping.close(gang)

@@ -5,27 +5,16 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
+from kernels.exchange import Gathering
 from kernels.partition.cuda.meeting import MeetingPoint
 from kernels.partition.cuda.memory import Table, seen_from_afar
 
 
-class Gang(Protocol):
-    """What a rank needs of the others; `stages.gang.RankContext` fits."""
-
-    rank: int
-    size: int
-
-    def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all ranks."""
-        ...
-
-
-def why_no_peers(gang: Gang) -> str | None:
+def why_no_peers(gang: Gathering) -> str | None:
     """Say why the ranks' GPUs cannot read each other's memory, or None; alike on all ranks."""
     import cupy
 
@@ -79,7 +68,7 @@ class Mapping:
     `rows` and `points` are in the order of ranks.
     """
 
-    def __init__(self, gang: Gang, table: Table, point: MeetingPoint) -> None:
+    def __init__(self, gang: Gathering, table: Table, point: MeetingPoint) -> None:
         self._mapped: list[int] = []
         self.rows: list[NDArray[numpy.uint64]] = []
         self.points: list[int] = []
@@ -103,7 +92,7 @@ class Mapping:
         self._mapped += [slab, point]
         return slab, point
 
-    def close(self, gang: Gang) -> None:
+    def close(self, gang: Gathering) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
         import cupy
 

@@ -8,9 +8,10 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.cuda import vertex_macro
+from kernels.exchange import Gathering
 from kernels.partition.cuda.encoded import layout_of
 from kernels.partition.cuda.launch import Launch
-from kernels.partition.cuda.mapping import Gang, Mapping
+from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory
 from kernels.partition.cuda.placing import Placing
@@ -39,7 +40,7 @@ class PeerRank:
 
     def __init__(
         self,
-        gang: Gang,
+        gang: Gathering,
         part: RankGraph,
         delegates: NDArray[Any],
         vertex_count: int,
@@ -141,11 +142,11 @@ class PeerRank:
         deeper = turned[len(told) :].tolist()
         return (*told, *(LevelRecord(0, 0, ("",) if way else (), 0, 0, 0, read, 0) for way in deeper))
 
-    def join(self, gang: Gang) -> None:
+    def join(self, gang: Gathering) -> None:
         """Go on with another gang of the same ranks in the same processes."""
         self._gang = gang
 
-    def leave(self, gang: Gang) -> None:
+    def leave(self, gang: Gathering) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
         self._gang = gang
         self._mapping.close(gang)

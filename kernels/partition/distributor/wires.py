@@ -13,26 +13,18 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Wire
+from kernels.exchange import Gang, Wire
 from kernels.partition.cuda.mapping import process_id
 from kernels.partition.cuda.memory import ALIGNMENT, Slab
 from kernels.strategy import backend_of
 
 HALF = 256 << 20
 """Bytes of a mailbox for what ranks tell of labels: pieces of 2^24 values, and delegates' predecessors."""
-
-
-class Gang(Wire, Protocol):
-    """What a rank needs of the others; `stages.gang.RankContext` fits."""
-
-    def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all ranks."""
-        ...
 
 
 @dataclass(frozen=True)

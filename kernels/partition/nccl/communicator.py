@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-from kernels.partition.cuda.mapping import Gang
+from kernels.exchange import Gathering
 
 TIME_LIMIT = 20.0
 """Seconds that a rank waits for the others within a level; as `kernels.partition.cuda.meeting` has it."""
@@ -176,8 +176,8 @@ class NcclCommunicator:
 
     def all_gather(self, own: Any, everyones: Any, stream: Any) -> None:
         """See `Communicator`."""
-        kind = self._type(own)
         with self._calling():
+            kind = self._type(own)
             self._raw.allGather(own.data.ptr, everyones.data.ptr, own.size, kind, stream.ptr)
 
     def exchange(self, sends: Iterable[Message], receives: Iterable[Message], stream: Any) -> None:
@@ -194,8 +194,8 @@ class NcclCommunicator:
 
     def smallest(self, rows: Any, own: Any, stream: Any) -> None:
         """See `Communicator`."""
-        kind, least = self._type(own), self._nccl.NCCL_MIN
         with self._calling():
+            kind, least = self._type(own), self._nccl.NCCL_MIN
             self._raw.reduceScatter(rows.data.ptr, own.data.ptr, own.size, kind, least, stream.ptr)
 
     def wait(self, event: Any) -> None:
@@ -226,7 +226,7 @@ class NcclCommunicator:
 
 
 def connect(
-    gang: Gang, *, time_limit: float = TIME_LIMIT, connect_limit: float = CONNECT_LIMIT
+    gang: Gathering, *, time_limit: float = TIME_LIMIT, connect_limit: float = CONNECT_LIMIT
 ) -> Communicator:
     """Connect the gang's ranks, each on the current device of its process or thread.
 
@@ -295,4 +295,4 @@ def _say_hello(raw: Any, rank: int, size: int) -> None:
             raw.send(one, 1, kind, other, stream.ptr)
             raw.recv(all_of_them.data.ptr + 4 * other, 1, kind, other, stream.ptr)
     nccl.groupEnd()
-    stream.synchronize()
+    cupy.cuda.Device().synchronize()

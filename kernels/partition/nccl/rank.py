@@ -10,8 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.cuda import vertex_macro
-from kernels.exchange import Groups
-from kernels.partition.cuda.mapping import Gang
+from kernels.exchange import Gathering, Groups
 from kernels.partition.cuda.memory import RankMemory
 from kernels.partition.cuda.search import WIDE
 from kernels.partition.layout import SUBGRAPHS, RankGraph
@@ -32,7 +31,7 @@ from kernels.partition.program import LevelRecord, RankLabels
 Record = tuple[tuple[int, int, tuple[str, ...]], int, int]
 """Of a level: frontier here, delegates, backward visits; bytes of masks and of vertices that were sent."""
 
-Connect = Callable[[Gang], Communicator]
+Connect = Callable[[Gathering], Communicator]
 
 
 class NcclRank:
@@ -56,7 +55,7 @@ class NcclRank:
 
     def __init__(
         self,
-        gang: Gang,
+        gang: Gathering,
         part: RankGraph,
         delegates: NDArray[Any],
         vertex_count: int,
@@ -225,11 +224,11 @@ class NcclRank:
         if visits.width:
             self._communicator.smallest(keys, smallest, visits.normal)
 
-    def join(self, gang: Gang) -> None:
+    def join(self, gang: Gathering) -> None:
         """Go on with another gang of the same ranks in the same processes."""
         self._gang = gang
 
-    def leave(self, gang: Gang) -> None:
+    def leave(self, gang: Gathering) -> None:
         """Disconnect, when no rank searches any more."""
         self._gang = gang
         gang.all_gather(None)

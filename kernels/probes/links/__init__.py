@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Protocol
+from typing import Protocol
+
+from kernels.exchange import Gang
 
 __all__ = ["PATTERNS", "TRANSPORTS", "Gang", "Link", "Measured", "carried_bytes", "measure", "sizes_between"]
 
@@ -37,29 +39,6 @@ MOST_CUTS = 256
 
 WORD = 8
 """Bytes of which every size is a multiple."""
-
-
-class Gang(Protocol):
-    """What a rank needs of the others; `stages.gang.RankContext` fits."""
-
-    rank: int
-    size: int
-
-    def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all ranks."""
-        ...
-
-    def barrier(self) -> None:
-        """Wait until every rank is here."""
-        ...
-
-    def send(self, to: int, number: int, value: Any) -> None:
-        """Send a value to a rank under a number."""
-        ...
-
-    def receive(self, sender: int, number: int) -> Any:
-        """Wait for the value that a rank sent under this number."""
-        ...
 
 
 class Link(Protocol):

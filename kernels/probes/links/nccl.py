@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy
 
+from kernels.exchange import Gang
 from kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
 from kernels.partition.nccl.communicator import why_not as why_not_here
-from kernels.probes.links import PATTERNS, Gang
+from kernels.probes.links import PATTERNS
 from kernels.probes.links.wire import masks, payload
 
 

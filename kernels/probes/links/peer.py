@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy
 
 from kernels.cuda import load, resident_blocks
+from kernels.exchange import Gang
 from kernels.partition.cuda.mapping import Mapping, why_no_peers
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import Slab, Table
-from kernels.probes.links import Gang
 from kernels.probes.links.wire import masks, payload
 
 __all__ = ["PeerLink", "why_no_peers"]

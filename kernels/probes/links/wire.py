@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Program, drive, gather, swap
+from kernels.exchange import Endpoint, Gang, Program, drive, gather, swap
 from kernels.partition.masks import Reduction
-from kernels.probes.links import PATTERNS, Gang
+from kernels.probes.links import PATTERNS
 
 
 def payload(rank: int, size: int) -> NDArray[Any]:

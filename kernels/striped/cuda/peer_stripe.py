@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy
 
 from kernels.cuda import vertex_macro
-from kernels.partition.cuda.mapping import Gang, Mapping
+from kernels.exchange import Gathering
+from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.striped.cuda.launch import Launch
 from kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
@@ -30,7 +31,7 @@ class PeerStripe:
 
     def __init__(
         self,
-        gang: Gang,
+        gang: Gathering,
         part: StripedRank,
         vertex_count: int,
         *,
@@ -90,11 +91,11 @@ class PeerStripe:
         distance = numpy.ascontiguousarray(labels.distance.get())
         return RankLabels(distance, predecessor, taken, levels, self._launch.unlogged)
 
-    def join(self, gang: Gang) -> None:
+    def join(self, gang: Gathering) -> None:
         """Go on with another gang of the same ranks in the same processes."""
         self._gang = gang
 
-    def leave(self, gang: Gang) -> None:
+    def leave(self, gang: Gathering) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
         self._gang = gang
         self._mapping.close(gang)
