@@ -21,12 +21,9 @@ def wake(milliseconds: float = WAKE_MILLISECONDS) -> None:
 
 
 def wake_all(devices: Iterable[int], milliseconds: float = WAKE_MILLISECONDS) -> None:
-    """Wake several devices of this process and wait for them, so that none begins before the others."""
+    """Keep several devices of this process busy for this long, so that what follows begins at the same time."""
     import cupy
 
-    chosen = [cupy.cuda.Device(device) for device in devices]
-    for device in chosen:
-        with device:
+    for device in devices:
+        with cupy.cuda.Device(device):
             wake(milliseconds)
-    for device in chosen:
-        device.synchronize()
