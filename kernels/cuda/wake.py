@@ -21,7 +21,7 @@ def wake(milliseconds: float = WAKE_MILLISECONDS) -> None:
 
 
 def wake_all(devices: Iterable[int], milliseconds: float = WAKE_MILLISECONDS) -> None:
-    """Keep several devices of this process busy for this long, so that what follows begins at the same time."""
+    """Keep several devices of this process busy for this long, so that what follows begins together."""
     import cupy
 
     for device in devices:
