@@ -41,8 +41,16 @@ def search(csr, layout, output, *, strategy="direction_optimizing", symmetric=Tr
         check(made.run(source), csr, source, output)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+@pytest.mark.parametrize(
+    ("layout", "index"),
+    [("varint", numpy.uint32), ("blocks", numpy.uint64)]
+    + [
+        pytest.param(layout, index, marks=pytest.mark.slow)
+        for layout in LAYOUTS
+        for index in (numpy.uint32, numpy.uint64)
+        if (layout, index) not in (("varint", numpy.uint32), ("blocks", numpy.uint64))
+    ],
+)
 def test_every_step(layout, index) -> None:
     skewed = fast_csr(rmat(8, 8), symmetric=True, index=index)
     narrow = index is numpy.uint32

@@ -91,7 +91,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, threading.get_ident)
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_gpus_find_what_cpu_ranks_do(gpus: None, ranks: int) -> None:
     parameters = DistributeParameters(source=SOURCE, ranks=ranks, threshold=8)
     asked = {"sources": {"random": 2, "seed": 1}}

@@ -33,6 +33,7 @@ def read(measured: Any) -> int:
     return sum(record["link_bytes"] for record in measured.searches)
 
 
+@pytest.mark.slow
 def test_pinned_and_split_on_one_gpu_and_by_a_gang() -> None:
     stored = split(NAME, 2)
     wanted, _ = search(PlainContext(), stored)

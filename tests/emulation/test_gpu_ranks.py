@@ -45,7 +45,7 @@ class Workers(PlainContext):
         return super().gang(on_own_device, ranks)
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
     stored = split("tail_on_clique", ranks)
     wanted, told = search(PlainContext(), stored)

@@ -35,7 +35,7 @@ def stripes(name: str, ranks: int) -> Partition:
     return partition(PlainContext(), asked, input=graph_of(name))
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
     stored = stripes("tail_on_clique", ranks)
     wanted, told = search(PlainContext(), stored)
@@ -58,6 +58,7 @@ def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
     assert not gpu_stripes.RESIDENT
 
 
+@pytest.mark.slow
 def test_options_and_outputs() -> None:
     stored = stripes("skewed_random", 2)
     wanted, _ = search(PlainContext(), stored)

@@ -46,7 +46,13 @@ def check(
         same(search, on_cpu, source, exact=not options.uniquify)
 
 
-@pytest.mark.parametrize("name", SHAPES)
+LONG = {"path_33", "tail_on_clique"}
+"""Of many levels, each of which every emulated thread goes through."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in SHAPES]
+)
 def test_devices_find_what_the_cpu_does(name: str) -> None:
     graph: ZooGraph = BY_NAME[name]
     for symmetric, thresholds in ((True, (0, 3, 10**6, 2)), (False, (2, 10**6, 0, 3))):

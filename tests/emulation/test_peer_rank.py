@@ -34,7 +34,7 @@ def search(gang: Any, whole: Any, sources: list[int], **facts: Any) -> list[Any]
 
 
 @pytest.mark.parametrize("apart", [True, False])
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if apart:
         monkeypatch.setattr(mapping, "process_id", threading.get_ident)

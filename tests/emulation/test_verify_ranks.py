@@ -43,7 +43,9 @@ def checker(part: Any, delegates: Any, vertex_count: int, ranks: int) -> Any:
     return on_gpu.RankChecker(replace(part, **arrays), on_device(delegates), vertex_count, ranks)
 
 
-@pytest.mark.parametrize(("ranks", "wide"), [(1, False), (3, False), (2, True)])
+@pytest.mark.parametrize(
+    ("ranks", "wide"), [(1, False), pytest.param(3, False, marks=pytest.mark.slow), (2, True)]
+)
 def test_findings_are_those_of_the_whole_graph(emulated: None, ranks: int, wide: bool) -> None:
     random = numpy.random.default_rng(ranks)
     broken: set[str] = set()
