@@ -27,8 +27,11 @@ import sys
 from pipeline.store import Cache
 from tests.pipeline.samples import graph, provenance, recipe
 cache = Cache(sys.argv[1])
-print("ready", flush=True)
-for number in range(int(sys.argv[2]), 10_000):
+first = int(sys.argv[2])
+for number in range(first, 10_000):
+    if number == first + 1:
+        # What publishing imports is loaded now, so that it is killed amid publishing.
+        print("ready", flush=True)
     with cache.writer() as writer:
         made = graph(60_000, number)
         sink = writer.sink("uint32")
