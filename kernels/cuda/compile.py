@@ -3,8 +3,8 @@
     python -m kernels.cuda.compile --arch sm_90
     python -m kernels.cuda.compile --arch sm_80 --each-value
 
-With `--each-value` a file is compiled in as few variants as have every value of every macro once. Each
-processor compiles a variant at a time. Prints one line per variant: file, macros, architecture, seconds, and
+With `--each-value` a file is compiled in as few variants as have every value of every macro once, with
+`--first` in one. Each processor compiles a variant at a time. Prints one line per variant: file, macros, architecture, seconds, and
 registers, shared and spilled bytes of each kernel as the assembler reports them. Exit status 1 if any variant
 fails or spills more than `--most-spilled` bytes.
 """
@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 
 from kernels.cuda.source import (
@@ -112,7 +113,7 @@ class Job:
 def _jobs(chosen: argparse.Namespace) -> Iterator[Job]:
     variants = covering_variants if chosen.each_value else each_variant
     for path in chosen.files or kernel_files():
-        for macros in variants(read_source(path)):
+        for macros in islice(variants(read_source(path)), 1 if chosen.first else None):
             for architecture in chosen.arch or ["sm_90"]:
                 yield Job(path, macros, architecture, chosen.most_spilled)
 
@@ -125,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # 132 bytes are those of direction_optimizing, whose probes side by side need registers and were worth it.
     parser.add_argument("--most-spilled", type=int, default=144, metavar="BYTES", help="default 144")
     parser.add_argument("--each-value", action="store_true", help="few variants, with each value once")
+    parser.add_argument("--first", action="store_true", help="one variant of each file")
     parser.add_argument("files", nargs="*", help="kernel files (default: all)")
     chosen = parser.parse_args(arguments)
     jobs = list(_jobs(chosen))

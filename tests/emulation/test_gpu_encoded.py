@@ -17,7 +17,7 @@ from tests.stages.test_partitioned import search, split
 
 __all__ = ["pinned_on_cpu"]
 
-pytestmark = pytest.mark.usefixtures("pinned_on_cpu")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("pinned_on_cpu")]
 
 NAME = "star_300"
 

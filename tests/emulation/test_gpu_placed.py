@@ -18,7 +18,7 @@ from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.emulation.test_placed import Pinned
 from tests.stages.test_partitioned import search, split
 
-pytestmark = pytest.mark.usefixtures("pinned_on_cpu")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("pinned_on_cpu")]
 
 NAME = "star_300"
 
