@@ -4,9 +4,9 @@
     python -m kernels.cuda.compile --arch sm_80 --each-value
 
 With `--each-value` a file is compiled in as few variants as have every value of every macro once, with
-`--first` in one. Each processor compiles a variant at a time. Prints one line per variant: file, macros, architecture, seconds, and
-registers, shared and spilled bytes of each kernel as the assembler reports them. Exit status 1 if any variant
-fails or spills more than `--most-spilled` bytes.
+`--first` in one. Each processor compiles a variant at a time. Prints one line per variant: file, macros,
+architecture, seconds, and registers, shared and spilled bytes of each kernel as the assembler reports them.
+Exit status 1 if any variant fails or spills more than `--most-spilled` bytes.
 """
 
 from __future__ import annotations
