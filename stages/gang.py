@@ -27,14 +27,17 @@ class _Meeting:
         self.parcels: dict[tuple[int, int, int], Any] = {}
         self.posted = threading.Condition()
         self.gone: set[int] = set()
-        self.failed = False
+        self.failures: list[BaseException] = []
 
-    def leave(self, rank: int, failed: bool) -> None:
+    def leave(self, rank: int, failure: BaseException | None = None) -> None:
         """Let those go who wait for a rank that has ended."""
         with self.posted:
             self.gone.add(rank)
-            self.failed = self.failed or failed
+            if failure is not None:
+                self.failures.append(failure)
             self.posted.notify_all()
+        if failure is not None:
+            self.barrier.abort()
 
 
 class ThreadRank:
@@ -75,7 +78,7 @@ class ThreadRank:
         meeting, key = self._meeting, (sender, self.rank, number)
 
         def ended() -> bool:
-            return key in meeting.parcels or meeting.failed or sender in meeting.gone
+            return key in meeting.parcels or bool(meeting.failures) or sender in meeting.gone
 
         with meeting.posted:
             if not meeting.posted.wait_for(ended, self._time_limit) or key not in meeting.parcels:
@@ -86,27 +89,24 @@ class ThreadRank:
 def run_in_threads(
     function: Callable[..., Result], ranks: Sequence[Any], *, time_limit: float = 600.0
 ) -> list[Result]:
-    """Run `function(rank_context, item)` for every item at once; the first failure is raised."""
+    """Run `function(rank_context, item)` for every item at once.
+
+    Of several failures the first is raised, for the others may be those of ranks that waited for it; one that
+    is no `GangBroken` comes before.
+    """
     meeting = _Meeting(len(ranks))
 
     def run(rank: int) -> Result:
-        failed = True
         try:
             result = function(ThreadRank(rank, meeting, time_limit), ranks[rank])
-            failed = False
-            return result
-        finally:
-            if failed:
-                meeting.barrier.abort()
-            meeting.leave(rank, failed)
+        except BaseException as failure:
+            meeting.leave(rank, failure)
+            raise
+        meeting.leave(rank)
+        return result
 
     with ThreadPoolExecutor(max_workers=max(1, len(ranks))) as pool:
         futures = [pool.submit(run, rank) for rank in range(len(ranks))]
-        failures = [future.exception() for future in futures]
-    failed = [failure for failure in failures if failure is not None]
-    for failure in failed:
-        if not isinstance(failure, GangBroken):
-            raise failure
-    if failed:
-        raise failed[0]
+    if meeting.failures:
+        raise min(meeting.failures, key=lambda failure: isinstance(failure, GangBroken))
     return [future.result() for future in futures]

@@ -87,7 +87,7 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("the search was given up")
 
     monkeypatch.setattr("kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
-    with pytest.raises(GangBroken, match=r"given up|waited in vain"):
+    with pytest.raises(GangBroken, match="given up"):
         search(Workers(2), split("path_33", 2), backend="cuda")
     assert not gpu_ranks.RESIDENT
 
