@@ -97,7 +97,7 @@ def draw_panels(
             title, fill = panels[place]
             each.set_title(fill_text(title, int(72 * width / columns / 6)), fontsize=8.5, color=INK)
             fill(each)
-            each.tick_params(labelsize=7 if columns > 1 else 8.5)
+            each.tick_params(which="both", labelsize=7 if columns > 1 else 8.5)
             handles, labels = each.get_legend_handles_labels()
             legend.update(zip(labels, handles, strict=True))
         if across:
@@ -132,10 +132,16 @@ def _written(paint: Callable[[Any], None], width: float, height: float, alt: str
         # A browser's letters may be taller than those that Matplotlib measured.
         layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.07)
         figure = Figure(figsize=(width, height), layout=layout)
-        FigureCanvasSVG(figure)
+        canvas = FigureCanvasSVG(figure)
         paint(figure)
+        figure.patch.set_visible(False)
+        for axes in figure.axes:
+            axes.patch.set_visible(False)
+            _keep_powers_alone(axes.xaxis, axes.get_xlim())
+            _keep_powers_alone(axes.yaxis, axes.get_ylim())
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        # `savefig` would lay out and draw all of it once before, to no effect on what is written.
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -144,3 +150,20 @@ def _written(paint: Callable[[Any], None], width: float, height: float, alt: str
     svg = svg.replace(INK, "currentColor").replace("\n", " ")
     label = alt.replace("&", "and").replace('"', "'").replace("<", "").replace(">", "")
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
+
+
+def _keep_powers_alone(axis: Any, limits: tuple[float, float]) -> None:
+    """Take the marks between the powers off a logarithmic axis.
+
+    They are nine tenths of what a small picture would consist of and take as much of the time to draw it; only
+    where fewer than two powers are in sight are they what the axis is read by.
+    """
+    from math import log
+
+    from matplotlib.ticker import NullLocator
+
+    if axis.get_scale() != "log":
+        return
+    first, last = (log(limit, axis.get_transform().base) for limit in sorted(limits))
+    if last // 1 - -(-first // 1) >= 1:
+        axis.set_minor_locator(NullLocator())
