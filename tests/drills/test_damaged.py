@@ -99,6 +99,7 @@ def test_an_export_after_cache_verify_mends_it(copy, whole, tmp_path):
     assert (tmp_path / "bfs.csv").read_bytes() == whole[1]
 
 
+@pytest.mark.slow
 def test_two_readers_at_once_find_the_same_damage(tmp_path):
     gravel = Gravel(tmp_path / "cache", arguments=ARGUMENTS)
     gravel.run("--quiet", "--only", "packed", "--only", "split")

@@ -110,7 +110,7 @@ def test_twenty_kills_never_harm(tmp_path: Path, cluster: str):
     drill(tmp_path, 20, 1, "--cluster", cluster, scale=12)
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
+@pytest.mark.parametrize("cluster", [pytest.param("inline", marks=pytest.mark.slow), "local"])
 def test_a_killed_run_goes_on(tmp_path: Path, cluster: str):
     """Killed again and again in one cache, then run to its end."""
     arguments, only = ("--set", "scale=7"), ("--only", "check")

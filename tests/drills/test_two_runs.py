@@ -10,7 +10,11 @@ import pytest
 from tests.drills.gravel import LIMIT, Gravel
 
 
-@pytest.mark.parametrize("clusters", [("inline", "inline"), ("local", "inline")], ids="+".join)
+@pytest.mark.parametrize(
+    "clusters",
+    [("inline", "inline"), pytest.param(("local", "inline"), marks=pytest.mark.slow)],
+    ids="+".join,
+)
 def test_each_stage_is_computed_once(tmp_path: Path, clusters: tuple[str, str]):
     gravel = Gravel(tmp_path / "cache", arguments=("--set", "scale=10"))
     processes = [gravel.start("--only", "check", "--cluster", cluster) for cluster in clusters]

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 U32 = 2**32 - 1
 NONE = 2**64 - 1
 VERTICES = {"u32": numpy.uint32, "u64": numpy.uint64}
+BOTH = ["u32", pytest.param("u64", marks=pytest.mark.slow)]
+"""The same templates with wider numbers take as long again."""
 BITS = ("blocks", "elias_fano")
 
 
@@ -71,7 +73,7 @@ def visited(kernels: WarpKernels, arguments: tuple[Any, ...], rows: int, dtype: 
     return numpy.bincount(unit_rows, counts, rows).astype(int), columns
 
 
-@pytest.mark.parametrize("vertex", VERTICES)
+@pytest.mark.parametrize("vertex", BOTH)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_unit_is_visited(layout: str, vertex: str) -> None:
     kernels = WarpKernels("kernels/layouts/visit.cu", LAYOUT=layout, VERTEX=vertex)
@@ -121,7 +123,7 @@ def write(layout: str, vertex: str, offsets: Any, columns: Any, first_row: int) 
     return byte_offsets, words.view(numpy.uint8)
 
 
-@pytest.mark.parametrize("vertex", VERTICES)
+@pytest.mark.parametrize("vertex", BOTH)
 @pytest.mark.parametrize("layout", BITS)
 def test_the_same_bytes_and_back(layout: str, vertex: str) -> None:
     reader = WarpKernels("kernels/layouts/read.cu", LAYOUT=layout, VERTEX=vertex)
@@ -230,7 +232,7 @@ def damaged(good: EncodedRows, trial: int) -> tuple[numpy.ndarray, numpy.ndarray
     return offsets, stream[: -(-int(offsets[-1]) // 4) * 4]
 
 
-@pytest.mark.parametrize("vertex", VERTICES)
+@pytest.mark.parametrize("vertex", BOTH)
 @pytest.mark.parametrize("layout", ["varint", *BITS])
 def test_hostile_bytes_lead_nowhere_else(layout: str, vertex: str) -> None:
     dtype, guarded = VERTICES[vertex], Guarded()

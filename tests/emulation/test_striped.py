@@ -91,7 +91,9 @@ def check(
         same_levels(search.labels, on_cpu.labels, options)
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "path_33" else []) for name in SHAPES]
+)
 def test_devices_find_what_the_cpu_does(name: str) -> None:
     graph: ZooGraph = BY_NAME[name]
     for symmetric in (True, False):
@@ -100,7 +102,13 @@ def test_devices_find_what_the_cpu_does(name: str) -> None:
             check(csr, sorted({0, graph.vertex_count - 1}), ranks, devices, StripedOptions())
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in ("none", "duplicates") else [])
+        for name in OPTIONS
+    ],
+)
 def test_options_on_a_skewed_graph(name: str) -> None:
     graph = fast_csr(rmat(9), symmetric=True)
     degrees = numpy.diff(graph[0])

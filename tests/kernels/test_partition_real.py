@@ -9,23 +9,13 @@ import pytest
 
 from kernels.partition import components, partition, prepare, suggest_threshold
 from tests.kernels.cuda_case import fast_csr
-from tests.workflows.real_graphs import graph_files, read
+from tests.workflows.real_graphs import graph_cases, read
 from tests.zoo import ZooGraph, needs_data, scipy_components, scipy_distances
 
 pytestmark = needs_data
 
-LARGE = 500_000
-"""Bytes of a packed file from which on its test takes longer than CI has for it."""
 
-
-def cases() -> list[object]:
-    return [
-        pytest.param(path, id=path.name, marks=pytest.mark.slow if path.stat().st_size > LARGE else ())
-        for path in graph_files()
-    ]
-
-
-@pytest.mark.parametrize("path", cases())
+@pytest.mark.parametrize("path", graph_cases())
 def test_any_number_of_ranks_finds_the_same(path: Path) -> None:
     graph = read(path)
     offsets, columns = fast_csr(

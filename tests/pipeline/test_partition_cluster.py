@@ -60,13 +60,15 @@ def outputs(root: Path, entry: str = "bfs") -> dict[str, tuple[Any, Any]]:
     }
 
 
-def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [[1, 3], pytest.param([1, 2, 3, 4, 7], marks=pytest.mark.slow)], ids=str)
+def test_any_number_of_workers_finds_the_same(tmp_path: Path, ranks: list[int]) -> None:
     file, root = tmp_path / "ranks.yaml", tmp_path / "cache"
     file.write_text(WORKFLOW)
-    common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "7"]
-    assert gravel("run", str(file), *common) == 0
+    common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", str(max(ranks))]
+    some = [word for count in ranks for word in ("--where", f"ranks={count}")]
+    assert gravel("run", str(file), *common, *some) == 0
     found = outputs(root)
-    assert len(found) == 5
+    assert len(found) == len(ranks)
     (single,) = [traversal for key, (traversal, _) in found.items() if "=1" in key]
     for key, (traversal, measurement) in found.items():
         ranks = int(key.split("ranks=")[1].rstrip("]"))
@@ -106,20 +108,36 @@ def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
     return traverse(context, parameters, **inputs)
 
 
-def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def start_losing_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *only: str) -> Path:
     file, root = tmp_path / "ranks.yaml", tmp_path / "cache"
     file.write_text(WORKFLOW.replace("[1, 2, 3, 4, 7]", "[3]").rstrip() + MORE)
     monkeypatch.setenv(FLAG, str(tmp_path / "lost_"))
     monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(STAGE, run=traverse_losing_a_rank))
     common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "3"]
-    assert gravel("run", str(file), *common) == 0
+    assert gravel("run", str(file), *common, *only) == 0
+    assert children() == []
+    return root
+
+
+def was_lost_and_tried_again(root: Path, entry: str, function: Any) -> None:
+    assert (root.parent / f"lost_{function.__name__}").exists()
+    ((_, measurement),) = outputs(root, entry).values()
+    assert "each of 3 ranks on its own worker" in measurement.reason
     _, record = find_run(root, None)
-    for entry, function in (("bfs", search_as_rank), ("parts[", find_as_rank)):
-        assert (tmp_path / f"lost_{function.__name__}").exists()
-        ((_, measurement),) = outputs(root, entry).values()
-        assert "each of 3 ranks on its own worker" in measurement.reason
-        (attempts,) = [stage["attempts"] for stage in record["stages"] if stage["key"].startswith(entry)]
-        assert attempts == 2
+    (attempts,) = [stage["attempts"] for stage in record["stages"] if stage["key"].startswith(entry)]
+    assert attempts == 2
+
+
+def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = start_losing_ranks(tmp_path, monkeypatch, "--only", "check")
+    was_lost_and_tried_again(root, "bfs", search_as_rank)
+
+
+@pytest.mark.slow
+def test_each_kind_of_gang_survives_a_killed_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = start_losing_ranks(tmp_path, monkeypatch)
+    was_lost_and_tried_again(root, "bfs", search_as_rank)
+    was_lost_and_tried_again(root, "parts[", find_as_rank)
     # Sources over workers, each with the whole graph, find what its ranks do.
     ((traversal, measurement),) = outputs(root, "dealt").values()
     ((over_ranks, _),) = outputs(root).values()
@@ -127,4 +145,3 @@ def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [search["worker"] for search in measurement.searches] == [0, 1, 2, 0]
     (note,) = [note for note in measurement.notes if "dealt to 3 workers" in note]
     assert len(set(re.findall(r"process (\d+)", note))) == 3
-    assert children() == []

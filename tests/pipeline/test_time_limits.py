@@ -128,6 +128,7 @@ def test_an_import_is_let_end_before_a_stage_is_stopped(
     assert seen == ["whole", "stopped"]
 
 
+@pytest.mark.slow
 def test_items_that_other_workers_run_for_a_stopped_stage_are_stopped_too(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     plan = plan_of(

@@ -80,6 +80,7 @@ def test_the_peak_is_what_is_stated(edge_lists, edges):
     assert need <= 1.5 * peak
 
 
+@pytest.mark.slow
 def test_the_peak_is_bounded_by_the_machine(edge_lists):
     """A graph of 220 MB with 170 MB: the same graph, from ranges."""
     _, _, arcs, _ = measure(edge_lists, 8 << 21, AMPLE)

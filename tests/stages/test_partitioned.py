@@ -52,7 +52,7 @@ def search(context: PlainContext, stored: Any, **asked: Any) -> tuple[Traversal,
     return traverse(context, parameters, input=stored)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 7])
+@pytest.mark.parametrize("ranks", [2, 3, 4, pytest.param(7, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["skewed_random", "hub_and_chain", "grid_13x17"])
 def test_a_gang_finds_what_one_rank_does(name: str, ranks: int) -> None:
     single, _ = search(PlainContext(), split(name, 1))

@@ -61,7 +61,7 @@ def test_stored_stripes_are_what_the_kernels_make(ranks: int, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    "ranks", [pytest.param(ranks, marks=[pytest.mark.slow] if ranks in (4, 7) else []) for ranks in RANKS]
+    "ranks", [pytest.param(ranks, marks=[pytest.mark.slow] if ranks in (3, 4, 7) else []) for ranks in RANKS]
 )
 def test_every_small_graph_in_lock_step_and_by_a_gang(ranks: int) -> None:
     for name in BY_NAME:

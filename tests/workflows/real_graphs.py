@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
+import pytest
 from scipy.sparse import csgraph, csr_array
 
 from tests.zoo import DATA
@@ -51,6 +52,18 @@ def graph_files() -> list[Path]:
     files = [path for path in DATA.iterdir() if path.is_file() and path.suffix != ".md"]
     files += [path for path in (DATA / "tiny").iterdir() if path.name != "empty.mtx"]
     return sorted(files)
+
+
+LARGE = 500_000
+"""Bytes of a packed file from which on a test takes longer than CI has for each."""
+
+
+def graph_cases(large: int = LARGE) -> list[object]:
+    """Return the graph files as parameters of tests, those of more than `large` bytes as slow ones."""
+    return [
+        pytest.param(path, id=path.name, marks=pytest.mark.slow if path.stat().st_size > large else ())
+        for path in graph_files()
+    ]
 
 
 def read(path: Path) -> RealGraph:

@@ -121,6 +121,7 @@ def test_every_option_of_a_search_is_tried() -> None:
     assert tried == set(SearchOptions.__dataclass_fields__)
 
 
+@pytest.mark.slow
 def test_scaling(cache: Path) -> None:
     sizes = ["--set", "weak=[{scale: 6, ranks: 1}, {scale: 7, ranks: 2}]"]
     sizes += ["--set", "strong=[{scale: 7, ranks: 1}, {scale: 7, ranks: 2}]", "--set", "sources=2"]

@@ -24,7 +24,7 @@ def within(ran: Ran, count: int) -> None:
     assert not over, "\n".join(over)
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
+@pytest.mark.parametrize("cluster", ["inline", pytest.param("local", marks=pytest.mark.slow)])
 def test_every_stage_takes_what_it_states(tmp_path: Path, cluster: str) -> None:
     """With two workers, each stage starts in a process that may have loaded nothing yet."""
     text = all_stages_on("source: {rmat: {scale: 13}}", "degree, rcm" if cluster == "inline" else "random")
@@ -38,6 +38,7 @@ STAGE_ALONE = {
 }
 
 
+@pytest.mark.slow
 def test_a_stage_in_a_fresh_process_takes_what_it_states(tmp_path: Path) -> None:
     """No other stage has loaded the compiler before it."""
     head = (

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from pipeline.cli import main
-from tests.workflows.real_graphs import graph_files, read
+from tests.workflows.real_graphs import graph_cases, read
 from tests.zoo import needs_data
 
 WORKFLOW = """
@@ -32,7 +32,7 @@ def gravel(*words: str) -> int:
     return int(stop.value.code or 0)
 
 
-@pytest.mark.parametrize("path", graph_files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", graph_cases(large=2_000_000))
 def test_distances_and_components_equal_scipys(path: Path, tmp_path: Path):
     graph = read(path)
     source = int(graph.ids[graph.source[len(graph.source) // 2]])

@@ -14,13 +14,10 @@ from kernels.striped import prepare, stripe
 from pipeline.cli import main
 from tests.kernels.cuda_case import fast_csr
 from tests.pipeline.test_partition_cluster import gravel, outputs
-from tests.workflows.real_graphs import graph_files, read
+from tests.workflows.real_graphs import graph_cases, read
 from tests.zoo import ZooGraph, needs_data
 
 WORKFLOW = Path(__file__).resolve().parents[2] / "workflows" / "merrill_striped.yaml"
-
-LARGE = 500_000
-"""Bytes of a packed file from which on its test takes longer than CI has for it."""
 
 
 def report(cache: Path, *words: str) -> dict[str, Any]:
@@ -86,15 +83,8 @@ def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
             assert all(sum(one["stripes"]["bytes"]) > 0 for one in measurement.searches)
 
 
-def cases() -> list[object]:
-    return [
-        pytest.param(path, id=path.name, marks=pytest.mark.slow if path.stat().st_size > LARGE else ())
-        for path in graph_files()
-    ]
-
-
 @needs_data
-@pytest.mark.parametrize("path", cases())
+@pytest.mark.parametrize("path", graph_cases())
 def test_every_real_graph_is_searched_alike(path: Path) -> None:
     graph = read(path)
     source = int(graph.source[len(graph.source) // 2])
