@@ -155,8 +155,8 @@ def _written(paint: Callable[[Any], None], width: float, height: float, alt: str
 def _keep_powers_alone(axis: Any, limits: tuple[float, float]) -> None:
     """Take the marks between the powers off a logarithmic axis.
 
-    They are nine tenths of what a small picture would consist of and take as much of the time to draw it; only
-    where fewer than two powers are in sight are they what the axis is read by.
+    A small picture would consist of little else, and take two thirds of its time for them; only where fewer
+    than two powers are in sight are they what the axis is read by.
     """
     from math import log
 
