@@ -6,6 +6,8 @@ Numba's `workqueue` layer aborts the process when two threads enter it at once, 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -13,8 +15,24 @@ import numba
 
 numba.config.THREADING_LAYER = "omp"
 
-serial = numba.njit(cache=True, nogil=True, boundscheck=False)
-"""Decorator for a kernel that runs on the calling thread."""
+
+def serial(function: Any) -> Any:
+    """Compile a kernel that runs on the calling thread.
+
+    A kernel called from another would be compiled anew for each constant that it is called with, such as the
+    size of a chunk; here the types of constants count, as those of variables do. A search compiles in two
+    thirds of the time, and runs as fast.
+    """
+    kernel = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
+    template = kernel.get_call_template
+
+    def template_of_types(positional: Any, named: Mapping[str, Any]) -> Any:
+        plain = {name: numba.types.unliteral(kind) for name, kind in named.items()}
+        return template(tuple(map(numba.types.unliteral, positional)), plain)
+
+    kernel.get_call_template = template_of_types
+    return kernel
+
 
 parallel = numba.njit(cache=True, nogil=True, boundscheck=False, parallel=True)
 """Decorator for a kernel whose `prange` loops run on all threads."""

@@ -136,6 +136,7 @@ class Raw:
         self.aborted += 1
 
     def check_async_error(self) -> None:
+        assert not self.aborted, "its memory is gone"
         if self.error is not None:
             raise self.error
 
@@ -184,7 +185,7 @@ def test_ranks_connect_with_the_id_of_the_first(monkeypatch: pytest.MonkeyPatch)
 
     raws = run_in_threads(one, [0, 1])
     assert [raw.told for raw in raws] == [(2, b"unique", 0), (2, b"unique", 1)]
-    assert all(raw.aborted for raw in raws)
+    assert all(raw.aborted == 1 for raw in raws)
     # Each has met the other, since nothing could end a first message that waits later.
     assert [raw.met for raw in raws] == [[("send", 1), ("recv", 1)], [("send", 0), ("recv", 0)]]
     with pytest.raises(NcclMissing, match="ranks 0 and 1 are on the same GPU"):
@@ -195,6 +196,10 @@ def test_ranks_connect_with_the_id_of_the_first(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(RuntimeError, match="not all ranks connected over NCCL"):
         run_in_threads(lambda gang, _: connect(gang, connect_limit=0.1), [None])
     ended.set()
+    # Not to be met by the CuPy that other tests see.
+    for thread in threading.enumerate():
+        if thread.name == "gravel-nccl-connect":
+            thread.join(5)
 
 
 def test_waiting_ends_when_another_rank_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,20 +208,25 @@ def test_waiting_ends_when_another_rank_is_gone(monkeypatch: pytest.MonkeyPatch)
     late = NcclCommunicator(Raw(2, b"", 0), 0, 2, time_limit=0.1)
     with pytest.raises(RuntimeError, match="given up"):
         late.wait(Never())
-    assert late._raw.aborted
+    assert late._raw.aborted == 1
     with pytest.raises(RuntimeError, match="given up"):
         late.all_gather(None, None, None)
     lost = NcclCommunicator(Raw(2, b"", 0), 0, 2, time_limit=60.0)
     lost._raw.error = KeyError(6)
     with pytest.raises(RuntimeError, match="NCCL lost another rank"):
         lost.wait(Never())
-    assert lost._raw.aborted
+    lost.close()
+    assert lost._raw.aborted == 1
     failing = NcclCommunicator(Raw(2, b"", 0), 0, 2, time_limit=60.0)
     failing._raw.error = NcclError("internal error")
     one = numpy.zeros(1, numpy.uint32)
     array = types.SimpleNamespace(data=types.SimpleNamespace(ptr=0), dtype=one.dtype, size=1)
     with pytest.raises(RuntimeError, match="NCCL lost another rank"):
         failing.all_gather(array, array, types.SimpleNamespace(ptr=0))
+    ended = NcclCommunicator(Raw(2, b"", 0), 0, 2, time_limit=0.05)
+    with ended._calling():
+        ended._end()
+    assert ended._failure() is None
     quiet = NcclCommunicator(Raw(1, b"", 0), 0, 1, time_limit=0.05)
     quiet.rest()
     time.sleep(0.15)

@@ -14,6 +14,7 @@ from kernels.partition.cuda.meeting import MeetingPoint
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_search import OPTIONS
+from tests.parameters import slow_among
 from tests.zoo import ZooGraph, zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
@@ -50,9 +51,7 @@ LONG = {"path_33", "tail_on_clique"}
 """Of many levels, each of which every emulated thread goes through."""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in SHAPES]
-)
+@pytest.mark.parametrize("name", slow_among(SHAPES, LONG))
 def test_devices_find_what_the_cpu_does(name: str) -> None:
     graph: ZooGraph = BY_NAME[name]
     for symmetric, thresholds in ((True, (0, 3, 10**6, 2)), (False, (2, 10**6, 0, 3))):
@@ -62,7 +61,7 @@ def test_devices_find_what_the_cpu_does(name: str) -> None:
             check(whole, sorted({0, graph.vertex_count - 1}), devices, SearchOptions(), symmetric)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", slow_among(OPTIONS, {"swinging", "uniquify"}))
 def test_options_on_a_skewed_graph(name: str) -> None:
     offsets, columns = fast_csr(rmat(9), symmetric=True)
     degrees = numpy.diff(offsets)

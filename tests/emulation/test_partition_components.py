@@ -20,6 +20,7 @@ from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_components import shuffled_path
+from tests.parameters import slow_among
 from tests.stages.test_partitioned import split
 from tests.zoo import scipy_components, zoo
 
@@ -40,7 +41,7 @@ def found_by(whole: Any, symmetric: bool, devices: int = 1) -> CudaComponents:
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_among(NAMES, {"hub_and_chain"}))
 def test_components_equal_scipy(name: str, symmetric: bool) -> None:
     offsets, columns = BY_NAME[name].csr(symmetric=symmetric)
     wanted = scipy_components(offsets, columns)
@@ -112,7 +113,7 @@ def test_a_rank_that_does_not_come_is_given_up_by_all() -> None:
     assert all("given up" in answer for answer in run_in_threads(one_is_late, [None] * 2))
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("symmetric", slow_among([True, False], [False]))
 def test_the_stage_finds_on_gpus_what_it_does_on_the_cpu(symmetric: bool) -> None:
     stored = split("skewed_random", 2, symmetric)
     wanted, _ = traverse(PlainContext(), TraverseParameters(algorithm="components"), input=stored)

@@ -16,6 +16,7 @@ from kernels.partition.cuda.peer_rank import PeerRank
 from stages.gang import run_in_threads
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.parameters import slow_among
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
@@ -34,7 +35,7 @@ def search(gang: Any, whole: Any, sources: list[int], **facts: Any) -> list[Any]
 
 
 @pytest.mark.parametrize("apart", [True, False])
-@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", slow_among([1, 2, 3], [3]))
 def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if apart:
         monkeypatch.setattr(mapping, "process_id", threading.get_ident)

@@ -18,6 +18,7 @@ from stages.gang import run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.parameters import slow_among
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("pinned_on_cpu")
@@ -57,7 +58,7 @@ def placings(whole: Any) -> dict[str, Placing]:
     }
 
 
-@pytest.mark.parametrize("optimized", [True, False])
+@pytest.mark.parametrize("optimized", slow_among([True, False], [False]))
 def test_placements_change_nothing_but_what_is_read(skewed: Any, optimized: bool) -> None:
     offsets, whole = skewed
     source = int(numpy.argmax(numpy.diff(offsets)))

@@ -18,6 +18,7 @@ from tests.emulation import fake_cupy
 from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_encoded import encoded
+from tests.parameters import slow_among
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
@@ -63,7 +64,9 @@ def test_rows_of_many_units(layout: str) -> None:
         check(whole, layout, [0, 1])
 
 
-@pytest.mark.parametrize("name", ["one_vertex", "path_33", "star_300", "tail_on_clique"])
+@pytest.mark.parametrize(
+    "name", slow_among(["one_vertex", "path_33", "star_300", "tail_on_clique"], {"path_33"})
+)
 def test_shapes(name: str) -> None:
     offsets, columns = BY_NAME[name].csr()
     whole = partition(offsets, columns, ranks=2, threshold=3)

@@ -18,6 +18,7 @@ from kernels.striped.cuda.peer_stripe import PeerStripe
 from stages.gang import run_in_threads
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.parameters import slow_among
 from tests.zoo import ZooGraph, zoo
 
 pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
@@ -91,9 +92,7 @@ def check(
         same_levels(search.labels, on_cpu.labels, options)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "path_33" else []) for name in SHAPES]
-)
+@pytest.mark.parametrize("name", slow_among(SHAPES, {"path_33", "tail_on_clique"}))
 def test_devices_find_what_the_cpu_does(name: str) -> None:
     graph: ZooGraph = BY_NAME[name]
     for symmetric in (True, False):
@@ -102,13 +101,7 @@ def test_devices_find_what_the_cpu_does(name: str) -> None:
             check(csr, sorted({0, graph.vertex_count - 1}), ranks, devices, StripedOptions())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name in ("none", "duplicates") else [])
-        for name in OPTIONS
-    ],
-)
+@pytest.mark.parametrize("name", slow_among(OPTIONS, {"none", "duplicates", "history"}))
 def test_options_on_a_skewed_graph(name: str) -> None:
     graph = fast_csr(rmat(9), symmetric=True)
     degrees = numpy.diff(graph[0])

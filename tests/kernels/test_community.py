@@ -141,6 +141,7 @@ def test_threads_do_not_matter(method):
     assert sorted(found[0].tolist()) == list(range(len(offsets) - 1))
 
 
+@pytest.mark.slow
 def test_wide_indices_give_the_same_order():
     offsets, columns = with_hub(12)
     for method in METHODS:

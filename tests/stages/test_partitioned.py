@@ -17,6 +17,7 @@ from stages.searching import partitioned
 from stages.searching.partitioned import search_options
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters, traverse
+from tests.parameters import slow_among
 from tests.zoo import zoo
 
 BY_NAME = {member.name: member for member in zoo()}
@@ -52,7 +53,7 @@ def search(context: PlainContext, stored: Any, **asked: Any) -> tuple[Traversal,
     return traverse(context, parameters, input=stored)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", slow_among([2, 3, 4, 7], [7]))
 @pytest.mark.parametrize("name", ["skewed_random", "hub_and_chain", "grid_13x17"])
 def test_a_gang_finds_what_one_rank_does(name: str, ranks: int) -> None:
     single, _ = search(PlainContext(), split(name, 1))

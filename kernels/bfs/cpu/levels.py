@@ -123,7 +123,8 @@ def member(
                     distance[first:last] = -1
                 if len(predecessor) > 0:
                     predecessor[first:last] = predecessor.dtype.type(numpy.int64(-1))
-                visited[first // 64 : (last + 63) // 64] = done_before[first // 64 : (last + 63) // 64]
+                for word in range(first // 64, (last + 63) // 64):
+                    visited[word] = done_before[word]
             finish(state)
         elif rank != 0:
             if closed(state):

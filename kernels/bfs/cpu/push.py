@@ -28,6 +28,17 @@ _63 = numpy.uint64(63)
 
 
 @serial
+def append(queue: NDArray[Any], place: int, buffer: NDArray[Any], count: int) -> None:
+    """Put the first `count` entries of a buffer into the queue.
+
+    A loop: with NumPy's assignment of slices comes its message about shapes, and with that the compilation of
+    numbers to text and of texts joined, a quarter of all that a search compiles.
+    """
+    for i in range(count):
+        queue[place + i] = buffer[i]
+
+
+@serial
 def push_alone(
     row_offsets: NDArray[Any],
     column_indices: NDArray[Any],
@@ -126,13 +137,13 @@ def push_chunk(
             filled += 1
             if filled == BUFFER:
                 place = fetch_add(state, tail, filled)
-                queue[place : place + filled] = buffer[:filled]
+                append(queue, place, buffer, filled)
                 filled = 0
         arc += stop - start
         i += 1
     if filled:
         place = fetch_add(state, tail, filled)
-        queue[place : place + filled] = buffer[:filled]
+        append(queue, place, buffer, filled)
 
 
 @serial

@@ -143,19 +143,24 @@ class NcclCommunicator:
             "int64": nccl.NCCL_INT64,
             "uint64": nccl.NCCL_UINT64,
         }
-        self._ending = threading.Lock()
+        self._ending, self._ended = threading.Lock(), False
         self._watch = Watch(time_limit, self._failure, self._end)
 
     def _end(self) -> None:
-        # CuPy forgets a communicator once it is gone: two that end it at once would free it twice.
+        # Its memory is gone then: nobody may end it a second time, or ask it for errors meanwhile.
         with self._ending:
-            self._raw.abort()
+            if not self._ended:
+                self._ended = True
+                self._raw.abort()
 
     def _failure(self) -> str | None:
-        try:
-            self._raw.check_async_error()
-        except Exception as error:  # CuPy has no name for some, and then raises KeyError
-            return f"NCCL lost another rank ({error})"
+        with self._ending:
+            if self._ended:
+                return None
+            try:
+                self._raw.check_async_error()
+            except Exception as error:  # CuPy has no name for some, and then raises KeyError
+                return f"NCCL lost another rank ({error})"
         return None
 
     def _type(self, array: Any) -> int:

@@ -12,7 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.atomics import fetch_add, fetch_min, fetch_or
-from kernels.bfs.cpu.push import BUFFER, STRETCH
+from kernels.bfs.cpu.push import BUFFER, STRETCH, append
 from kernels.bfs.rows.cpu.readers import read_row
 from kernels.bits import trailing_zeros
 from kernels.jit import serial
@@ -144,11 +144,11 @@ def push_chunk(
             filled += 1
             if filled == BUFFER:
                 place = fetch_add(state, tail, filled)
-                queue[place : place + filled] = buffer[:filled]
+                append(queue, place, buffer, filled)
                 filled = 0
     if filled:
         place = fetch_add(state, tail, filled)
-        queue[place : place + filled] = buffer[:filled]
+        append(queue, place, buffer, filled)
 
 
 @serial
