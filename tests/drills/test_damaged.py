@@ -112,6 +112,7 @@ def test_two_readers_at_once_find_the_same_damage(tmp_path):
     assert gravel.verify()["damaged"] == {}
 
 
+@pytest.mark.slow
 def test_a_damaged_report_is_made_again(tmp_path):
     gravel = Gravel(tmp_path / "cache", arguments=ARGUMENTS, inside=True)
     gravel.run("--quiet")

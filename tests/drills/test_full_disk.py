@@ -33,7 +33,11 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize(
     ("cluster", "size", "least"),
-    [("inline", "4k", 0), pytest.param("local", "16k", 0, marks=pytest.mark.slow), ("inline", "700k", 1)],
+    [
+        ("inline", "4k", 0),
+        pytest.param("local", "16k", 0, marks=pytest.mark.slow),
+        pytest.param("inline", "700k", 1, marks=pytest.mark.slow),
+    ],
 )
 def test_a_full_disk_is_told_and_what_is_done_stays(disk: Path, cluster: str, size: str, least: int):
     """Too small for the record of the run, for the first result and the logs, for a later result."""

@@ -17,6 +17,7 @@ from kernels.partition.rank_search import RankSearch
 from stages.gang import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
+from tests.parameters import slow_among
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
 ZOO = list(zoo())
@@ -60,7 +61,7 @@ def cut(graph: ZooGraph, ranks: int, threshold: int, symmetric: bool = True) -> 
     return partition(*graph.csr(symmetric=symmetric), ranks=ranks, threshold=threshold)
 
 
-@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", slow_among(ZOO, [BY_NAME["path_1000"]]), ids=lambda graph: graph.name)
 def test_searches_equal_scipy(graph: ZooGraph) -> None:
     for symmetric in (True, False):
         offsets, columns = graph.csr(symmetric=symmetric)
@@ -179,7 +180,7 @@ def test_ranks_of_a_gang_find_the_same() -> None:
             assert numpy.array_equal(labels.predecessor, expected.predecessor[rank::3])
 
 
-@pytest.mark.parametrize("hold", [0.1, 0.5, 0.95])
+@pytest.mark.parametrize("hold", slow_among([0.1, 0.5, 0.95], [0.1, 0.95]))
 @pytest.mark.parametrize(
     "name", ["forward", "uniquify", "two phases", "local all-to-all, uniquify", "all in one"]
 )

@@ -15,6 +15,7 @@ from kernels.striped.rank import StripedRankSearch
 from stages.gang import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
+from tests.parameters import slow_among
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
 ZOO = list(zoo())
@@ -40,7 +41,7 @@ def smallest_predecessors(offsets: Any, columns: Any, distance: Any) -> Any:
     return numpy.where(result == n, -1, result)
 
 
-@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", slow_among(ZOO, [BY_NAME["path_1000"]]), ids=lambda graph: graph.name)
 def test_searches_equal_scipy(graph: ZooGraph) -> None:
     for symmetric, raw in ((True, False), (False, False), (True, True), (False, True)):
         offsets, columns = graph.csr(symmetric=symmetric, raw=raw)

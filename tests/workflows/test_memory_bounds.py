@@ -54,6 +54,7 @@ def test_a_stage_in_a_fresh_process_takes_what_it_states(tmp_path: Path) -> None
         within(ran, 1)
 
 
+@pytest.mark.slow
 def test_arcs_between_normal_vertices_are_counted(tmp_path: Path) -> None:
     """No vertex of a grid is a delegate, so that every arc is carried between ranks."""
     text = (
@@ -78,6 +79,7 @@ stages:
 """
 
 
+@pytest.mark.slow
 def test_results_in_memory_are_part_of_the_need(tmp_path: Path) -> None:
     def planned(text: str) -> dict[str, int]:
         stages = json.loads(gravel("plan", tmp_path, text, "--json").output)["stages"]
