@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
+from math import ceil, floor, log
 from typing import Any
 
 INK = "#010203"
@@ -158,12 +159,10 @@ def _keep_powers_alone(axis: Any, limits: tuple[float, float]) -> None:
     A small picture would consist of little else, and take two thirds of its time for them; only where fewer
     than two powers are in sight are they what the axis is read by.
     """
-    from math import log
-
     from matplotlib.ticker import NullLocator
 
     if axis.get_scale() != "log":
         return
     first, last = (log(limit, axis.get_transform().base) for limit in sorted(limits))
-    if last // 1 - -(-first // 1) >= 1:
+    if floor(last) > ceil(first):
         axis.set_minor_locator(NullLocator())

@@ -20,6 +20,7 @@ from stages.stage import Extent, Machine
 from stages.traverse import STAGE as TRAVERSE
 from stages.traverse import TraverseParameters
 from stages.verify import VerifyParameters, verify
+from tests.parameters import slow_among
 from tests.stages.test_partitioned import GangContext, graph_of, search
 from tests.zoo import zoo
 
@@ -60,9 +61,7 @@ def test_stored_stripes_are_what_the_kernels_make(ranks: int, monkeypatch: pytes
             assert not [path for path in context.scratch.iterdir() if path.name.startswith("rank")]
 
 
-@pytest.mark.parametrize(
-    "ranks", [pytest.param(ranks, marks=[pytest.mark.slow] if ranks in (3, 4, 7) else []) for ranks in RANKS]
-)
+@pytest.mark.parametrize("ranks", slow_among(RANKS, {3, 4, 7}))
 def test_every_small_graph_in_lock_step_and_by_a_gang(ranks: int) -> None:
     for name in BY_NAME:
         for symmetric in (True, False):
