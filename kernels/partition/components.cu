@@ -77,7 +77,7 @@ __device__ __forceinline__ void pull(const Parts& w, const Part& r, BlockRow& sh
         }
         fell |= lower(r, d, least);
     }
-    visit_by_length(
+    visit_arcs_by_length(
         shared, r.local,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
             owner = w.delegate_count + i;

@@ -19,7 +19,7 @@ struct Local {
 template <class Counts>
 __device__ __forceinline__ void decide(Local& l, const Counts& count, const Factors& factors) {
     u64 rows[3] = {count(ND_ROWS), count(DN_ROWS), count(DD_ROWS)};
-    u64 arcs[3] = {count(ND_ARCS), count(DN_ARCS), count(DD_TAIL) & MERGE_ARCS};
+    u64 arcs[3] = {count(ND_ARCS), count(DN_ARCS), count(DD_ARCS)};
     for (u32 k = 0; k < 3; ++k) l.hidden[k] -= rows[k];
     if (!factors.optimized) return;
     const u32 destinations[3] = {DN, ND, DD};

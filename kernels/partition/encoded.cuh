@@ -16,9 +16,12 @@ enum Reading : u32 { READ_NN, READ_ND, READ_DN };
 // What a visit of one of three subgraphs does with a neighbour that `owner` has; whole warps call it.
 __device__ __forceinline__ void reach(const World& w, const Rank& r, u32 reading, u32* found, bool live, VERTEX neighbour,
                                       u64 owner) {
-    if (reading == READ_NN)
-        reach_normal(w, r, live, neighbour, owner);
-    else if (live && reading == READ_ND)
+    if (reading == READ_NN) {
+        const bool lives[1] = {live};
+        const VERTEX vertex[1] = {neighbour};
+        const u64 owners[1] = {owner};
+        reach_normals(w, r, lives, vertex, owners);
+    } else if (live && reading == READ_ND)
         claim_delegate(r, found, neighbour, owner * w.rank_count + r.rank);
     else if (live)
         claim_normal(r, neighbour, w.delegates[owner]);
@@ -89,7 +92,7 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
     }
 }
 
-__device__ __noinline__ u32 first_seen(bool looks, u64 row, const OFFSET* offsets, Columns<u32> columns,
+__device__ __noinline__ u32 first_of_row(bool looks, u64 row, const OFFSET* offsets, Columns<u32> columns,
                                        const u32* seen) {
     const Rows& rows = *columns.rows;
     bool open = looks && offsets[row] != offsets[row + 1];
@@ -120,4 +123,12 @@ __device__ __noinline__ u32 first_seen(bool looks, u64 row, const OFFSET* offset
         if (lane_id() == lane) hit = result;
     }
     return hit;
+}
+
+// Encoded rows have no first columns of their own beside them.
+__device__ __forceinline__ void first_seen(const bool (&looks)[BATCH], const u64 (&row)[BATCH], const OFFSET* offsets,
+                                           Columns<u32> columns, const u32*, const u32* seen, u32 (&hit)[BATCH]) {
+#pragma unroll
+    for (u32 k = 0; k < BATCH; ++k)
+        hit[k] = __any_sync(ALL_LANES, looks[k]) ? first_of_row(looks[k], row[k], offsets, columns, seen) : NONE;
 }

@@ -1,39 +1,54 @@
 // Forward visits. nn, nd and dn rows are mapped to lanes, warps or blocks by their lengths (the paper's section
-// IV-A, after Merrill's hybrid gather); dd arcs are cut evenly over the warps wherever rows end (merge-based).
+// IV-A, after Merrill's hybrid gather); dd arcs are cut evenly over the warps wherever rows end (merge-based). Visits
+// are functions of their own, so that each has all registers.
 
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
 
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
-__device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
-    visit_by_length(
+__device__ __noinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
+    visit_by_length<BATCH>(
         shared, count,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
             owner = r.queue[i];
             begin = r.nn_offsets[owner];
             length = u32(r.nn_offsets[owner + 1] - begin);
         },
-        [&](bool live, u64 arc, u64 owner) {
-            reach_normal(w, r, live, live ? r.nn_columns[arc] : VERTEX(0), owner);
+        [&](const Arcs<BATCH>& a) {
+            VERTEX vertex[BATCH];
+#pragma unroll
+            for (u32 k = 0; k < BATCH; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
+            reach_normals(w, r, a.live, vertex, a.owner);
         });
 }
 
-__device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
-    visit_by_length(
+// Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.
+template <class Key>
+__device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* fresh, u64* keys,
+                                              const Key& key) {
+    u32 place[BATCH];
+#pragma unroll
+    for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? columns[a.arc[k]] : 0;
+    claim(seen, fresh, keys, a.live, place, key);
+}
+
+__device__ __noinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
+    visit_by_length<BATCH>(
         shared, count,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
             owner = r.queue[i];
             begin = r.nd_offsets[owner];
             length = u32(r.nd_offsets[owner + 1] - begin);
         },
-        [&](bool live, u64 arc, u64 owner) {
-            if (live) claim_delegate(r, found, r.nd_columns[arc], owner * w.rank_count + r.rank);
+        [&](const Arcs<BATCH>& a) {
+            reach_columns(a, r.nd_columns, r.delegates_seen, found, r.delegate_keys,
+                          [&](u32 k) { return a.owner[k] * w.rank_count + r.rank; });
         });
 }
 
-__device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow& shared, u64 entries) {
-    visit_by_length(
+__device__ __noinline__ void visit_dn(const World& w, const Rank& r, BlockRow& shared, u64 entries) {
+    visit_by_length<BATCH>(
         shared, entries,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
             u64 entry = r.dn_queue[i];
@@ -42,21 +57,26 @@ __device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow
             u64 left = r.dn_offsets[owner + 1] - begin;
             length = left < ROW_CHUNK ? u32(left) : ROW_CHUNK;
         },
-        [&](bool live, u64 arc, u64 owner) {
-            if (live) claim_normal(r, r.dn_columns[arc], w.delegates[owner]);
+        [&](const Arcs<BATCH>& a) {
+            reach_columns(a, r.dn_columns, r.seen, r.fresh, r.keys, [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
         });
 }
 
-__device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
-    u64 rows = tail >> MERGE_BITS, arcs = tail & MERGE_ARCS;
-    for (u64 first = global_thread() / WARP * TILE; first < arcs; first += global_threads() / WARP * TILE) {
-        u64 last = first + TILE < arcs ? first + TILE : arcs;
-        u64 low = row_of_tile(r, rows, first);
-        u64 begin = r.dd_starts[low], end = low + 1 < rows ? r.dd_starts[low + 1] : arcs;
-        u32 d = r.dd_queue[low];
-        u64 row = r.dd_offsets[d];
-        for (u64 arc = first + lane_id(); arc < last; arc += WARP) {
-            if (arc >= end) {
+// A warp's share of the arcs is one run, so that it looks for the row it begins in but once.
+__device__ __noinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
+    u64 rows = tail >> MERGE_BITS, arcs = tail & MERGE_ARCS, warps = global_threads() / WARP;
+    u64 share = ((arcs + warps - 1) / warps + WARP - 1) / WARP * WARP, first = global_thread() / WARP * share;
+    if (first >= arcs) return;
+    u64 last = first + share < arcs ? first + share : arcs, low = row_of_tile(r, rows, first);
+    u64 begin = r.dd_starts[low], end = low + 1 < rows ? r.dd_starts[low + 1] : arcs;
+    u64 d = r.dd_queue[low], row = r.dd_offsets[d];
+    for (u64 at = first; at < last; at += BATCH * WARP) {
+        Arcs<BATCH> a;
+#pragma unroll
+        for (u32 k = 0; k < BATCH; ++k) {
+            u64 arc = at + k * WARP + lane_id();
+            a.live[k] = arc < last;
+            if (a.live[k] && arc >= end) {
                 while (arc >= end) {
                     ++low;
                     begin = end;
@@ -65,8 +85,11 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
                 d = r.dd_queue[low];
                 row = r.dd_offsets[d];
             }
-            claim_delegate(r, found, r.dd_columns[row + (arc - begin)], w.delegates[d]);
+            a.arc[k] = row + (arc - begin);
+            a.owner[k] = d;
         }
+        reach_columns(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys,
+                      [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
     }
 }
 

@@ -52,8 +52,19 @@ __device__ __forceinline__ void await(const Meeting& m, const u64* address, u64 
     }
 }
 
+// One thread of each device meets those of the others.
+__device__ __forceinline__ void meet_devices(const Meeting& m, u64 since) {
+    __threadfence_system();
+    u64 epoch = load_relaxed(m.epoch) + 1;
+    store_relaxed(m.epoch, epoch);
+    for (u32 d = 0; d < m.devices; ++d)
+        if (d != m.device) store_system(m.flags[d] + m.device, epoch);
+    for (u32 d = 0; d < m.devices; ++d)
+        if (d != m.device) await(m, m.flags[m.device] + d, epoch, since);
+}
+
 // Meet; false where the search was given up. `everywhere` includes the other devices.
-__device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
+__device__ __noinline__ bool meet(const Meeting& m, bool everywhere) {
     __shared__ bool goes_on;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -64,15 +75,7 @@ __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
             __threadfence();
         u64 ticket = atomicAdd(m.arrivals, 1ull), round = ticket / gridDim.x + 1, since = nanoseconds();
         if (ticket % gridDim.x == gridDim.x - 1) {
-            if (system) {
-                __threadfence_system();
-                u64 epoch = load_relaxed(m.epoch) + 1;
-                store_relaxed(m.epoch, epoch);
-                for (u32 d = 0; d < m.devices; ++d)
-                    if (d != m.device) store_system(m.flags[d] + m.device, epoch);
-                for (u32 d = 0; d < m.devices; ++d)
-                    if (d != m.device) await(m, m.flags[m.device] + d, epoch, since);
-            }
+            if (system) meet_devices(m, since);
             __threadfence();
             store_relaxed(m.released, round);
         } else {

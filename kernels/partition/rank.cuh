@@ -1,7 +1,7 @@
 // One rank of a partition in device memory, and how its vertices and delegates are claimed.
 //
-// `seen_*` are frozen while a level is visited: what is found goes to `fresh` (normal vertices here) and
-// `found` (delegates, reduced over all ranks) and is taken over between two meetings.
+// `seen` is frozen while a level is visited: what is found goes to `fresh` (normal vertices here) and `found`
+// (delegates, reduced over all ranks), and becomes the frontier, `front`, between two meetings.
 //
 // A key is a candidate for a predecessor: a delegate's vertex, or a normal one with NORMAL_CLASS, so that the
 // smallest key is the smallest delegate where there is one (see kernels/partition/rank_search.py). Delegates
@@ -17,8 +17,17 @@ constexpr u32 MERGE_BITS = 36;  // of DD_TAIL: arcs; above them rows, so that ro
 constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
-enum Count : u32 { N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DN_TAIL, DD_ROWS, DD_TAIL, ARRIVED, COUNTS = 16 };
+enum Count : u32 {
+    N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
+    N_TAIL, DN_TAIL, DD_TAIL,  // of the queues, which are filled when directions are known
+    COUNTS = 16
+};
 constexpr u32 SIDES = 3;
+
+constexpr u32 BATCH = 4;  // arcs or rows of a lane under way at once: a visit is chains of loads, not arithmetic
+
+// Lengths of a normal vertex's nd and nn rows, a byte each; those from LONG_ROW on are in the offsets.
+constexpr u32 LENGTH_BITS = 8, LONG_ROW = (1u << LENGTH_BITS) - 1;
 
 // The fields, in this order, are in kernels/partition/cuda/memory.py too; each takes 8 bytes. Those above
 // `rank` are valid for every rank, as peer pointers; the rest only for ranks of this device.
@@ -34,12 +43,13 @@ struct Rank {
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
     Columns<u32> nd_columns, dn_columns, dd_columns;
-    const u32* nd_sources;
-    const u32 *dn_mask, *dd_mask;
+    const u32 *nd_mask, *dn_mask, *dd_mask;      // rows that are not empty
+    const u32 *nd_heads, *dn_heads, *dd_heads;   // the first columns of those, by row, unless ENCODED
+    const unsigned short* normal_lengths;        // (local) of nd and nn
     i32 *distance, *delegate_distance;
     u64* keys;            // (local), if TREE
-    u32 *seen, *fresh, *delegates_seen;
-    u32* queue;           // (local) the frontier's normal vertices
+    u32 *seen, *fresh, *front, *delegates_seen, *delegates_front;
+    u32* queue;           // (local) the frontier's normal vertices whose arcs are visited forward
     u64* dn_queue;        // delegate << 32 | chunk
     u32* dd_queue;
     u64* dd_starts;       // first arcs of the rows in dd_queue, counted over all of them
@@ -65,16 +75,42 @@ __device__ __forceinline__ void set_bit(u32* bitmap, u32 place) {
     if (!(*reinterpret_cast<volatile u32*>(&bitmap[place >> 5]) & bit)) atomicOr(&bitmap[place >> 5], bit);
 }
 
+__device__ __forceinline__ void lower_key(u64* key, u64 value) {
+    if (*reinterpret_cast<volatile u64*>(key) > value) atomicMin(key, value);
+}
+
+// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and `keys` lowered to `key(k)`.
+template <u32 N, class Key>
+__device__ __forceinline__ void claim(const u32* seen, u32* fresh, u64* keys, const bool (&live)[N], const u32 (&place)[N],
+                                      const Key& key) {
+    bool open[N];
+    u32 word[N];
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) open[k] = live[k] && !test_bit(seen, place[k]);
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) word[k] = open[k] ? *reinterpret_cast<volatile u32*>(&fresh[place[k] >> 5]) : ~0u;
+    // Mostly others were here before, and a load is cheaper than an atomic.
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        u32 bit = 1u << (place[k] & 31);
+        if (!(word[k] & bit)) atomicOr(&fresh[place[k] >> 5], bit);
+    }
+    if (!TREE) return;
+#pragma unroll
+    for (u32 k = 0; k < N; ++k)
+        if (open[k]) lower_key(&keys[place[k]], key(k));
+}
+
 __device__ __forceinline__ void claim_normal(const Rank& r, u32 local, u64 key) {
-    if (test_bit(r.seen, local)) return;
-    set_bit(r.fresh, local);
-    if (TREE) atomicMin(&r.keys[local], key);
+    const bool live[1] = {true};
+    const u32 place[1] = {local};
+    claim<1>(r.seen, r.fresh, r.keys, live, place, [&](u32) { return key; });
 }
 
 __device__ __forceinline__ void claim_delegate(const Rank& r, u32* found, u32 d, u64 vertex) {
-    if (test_bit(r.delegates_seen, d)) return;
-    set_bit(found, d);
-    if (TREE) atomicMin(&r.delegate_keys[d], vertex);
+    const bool live[1] = {true};
+    const u32 place[1] = {d};
+    claim<1>(r.delegates_seen, found, r.delegate_keys, live, place, [&](u32) { return vertex; });
 }
 
 // Words of a bitmap that a warp takes at once: as many as leave every warp of the grid some.
@@ -82,6 +118,24 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
     u32 width = WARP;
     while (width > 1 && words < global_threads() / WARP * width) width /= 2;
     return width;
+}
+
+// Call `act(place, mine)` for the bits of a warp's words, which begin at word `first` with that of lane 0: BATCH words
+// at once, a bit of each for every lane.
+template <class Act>
+__device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
+    for (u32 some = __ballot_sync(ALL_LANES, word != 0); some;) {
+        u64 place[BATCH];
+        bool mine[BATCH];
+#pragma unroll
+        for (u32 k = 0; k < BATCH; ++k) {
+            u32 from = some ? __ffs(some) - 1 : 0, bits = __shfl_sync(ALL_LANES, word, from);
+            mine[k] = some && bits >> lane_id() & 1;
+            place[k] = (first + from) * 32 + lane_id();
+            some &= some - 1;
+        }
+        act(place, mine);
+    }
 }
 
 template <class T>

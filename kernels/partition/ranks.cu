@@ -3,7 +3,8 @@
 //
 // A device holds one rank or several, which its grid goes through one after the other. A level is: visit the four
 // subgraphs; meet everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
-// here; label, list and count; meet everywhere. The source enters as what a level -1 found.
+// here; label and count; meet everywhere. Where a visit is forward its queue is made first, beside the backward
+// visits, and all meet here in between. The source enters as what a level -1 found.
 //
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
@@ -13,7 +14,7 @@
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/forward.cuh"
 #include "kernels/partition/meeting.cuh"
-#include "kernels/partition/settle.cuh"
+#include "kernels/partition/queues.cuh"
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
 
@@ -25,8 +26,7 @@ constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
 constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of the whole search, with PLACED
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
-__device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
-    fill(r.distance, r.local, -1);
+__device__ __noinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
     fill(r.delegate_distance, w.delegate_count, -1);
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
@@ -49,42 +49,42 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
     }
 }
 
-__device__ __forceinline__ void visit(const World& w, const Rank& r, const Local& l, BlockRow& row, u64 level) {
+// Make the queues of forward visits, and go through with the backward ones; whether there are any queues.
+__device__ __forceinline__ bool visit_backward(const World& w, const Rank& r, const Local& l, u64 level) {
+    u64* counts = r.counts + level % SIDES * COUNTS;
+    u32* found = r.found + (level & 1) * w.words;
+    auto count = [&](u32 place) { return load_relaxed(&counts[place]); };
+    Forward forward = forward_of(l, count);
+    if (forward.normals()) list_normals(r, counts, forward.nd);
+    if (forward.delegates()) list_delegates(w, r, counts, forward.dn, forward.dd);
+    if (count(DD_ROWS) && !forward.dd) look_along_dd(w, r, found);
+    if (count(ND_ROWS) && !forward.nd) look_along_nd(w, r, found);
+    if (count(DN_ROWS) && !forward.dn) look_along_dn(w, r);
+    return forward.normals() || forward.delegates();
+}
+
+__device__ __forceinline__ void visit_forward(const World& w, const Rank& r, const Local& l, BlockRow& row, u64 level) {
     const u64* counts = r.counts + level % SIDES * COUNTS;
     u32* found = r.found + (level & 1) * w.words;
-    u64 normals = load_relaxed(&counts[N_FRESH]), dd = load_relaxed(&counts[DD_TAIL]);
-    if (load_relaxed(&counts[DD_ROWS])) {
-        if (l.backward >> DD & 1)
-            delegates_look(w, r, r.dd_mask, r.dd_offsets, r.dd_columns, r.delegates_seen, found,
-                           [&](u32 d) { return w.delegates[d]; });
-        else
-            visit_dd(w, r, dd, found);
-    }
-    if (load_relaxed(&counts[ND_ROWS])) {
-        if (l.backward >> ND & 1)
-            delegates_look(w, r, r.dn_mask, r.dn_offsets, r.dn_columns, r.seen, found,
-                           [&](u32 local) { return u64(local) * w.rank_count + r.rank; });
-        else
-            visit_nd(w, r, row, normals, found);
-    }
-    if (load_relaxed(&counts[DN_ROWS])) {
-        if (l.backward >> DN & 1)
-            normals_look(w, r);
-        else
-            visit_dn(w, r, row, load_relaxed(&counts[DN_TAIL]));
-    }
-    if (load_relaxed(&counts[NN_ARCS])) visit_nn(w, r, row, normals);
+    auto count = [&](u32 place) { return load_relaxed(&counts[place]); };
+    Forward forward = forward_of(l, count);
+    if (forward.dd) visit_dd(w, r, count(DD_TAIL), found);
+    if (forward.nd) visit_nd(w, r, row, count(N_TAIL), found);
+    if (forward.dn) visit_dn(w, r, row, count(DN_TAIL));
+    if (forward.nn) visit_nn(w, r, row, count(N_TAIL));
 }
 
 // The frontier: delegates, and the normal vertices of all ranks. The first warp calls it.
-__device__ __forceinline__ u64 count_frontier(const World& w, u64 level) {
+__device__ __noinline__ u64 count_frontier(const World& w, u64 level) {
     u64 side = level % SIDES * COUNTS, normals = 0;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP) normals += load_system(&w.ranks[from].counts[side + N_FRESH]);
     return warp_sum(normals) + load_system(&w.ranks[w.here[0]].counts[side + D_FRESH]);
 }
 
-// Keys become predecessors (i64, -1 for none).
-__device__ __forceinline__ void finish(const Rank& r) {
+// Keys become predecessors (i64, -1 for none), and what was not seen gets its distance.
+__device__ __noinline__ void finish(const Rank& r) {
+    for (u64 i = global_thread(); i < r.local; i += global_threads())
+        if (!test_bit(r.seen, u32(i))) r.distance[i] = -1;
     if (!TREE) return;
     for (u64 i = global_thread(); i < r.local; i += global_threads()) {
         u64 key = r.keys[i];
@@ -93,7 +93,7 @@ __device__ __forceinline__ void finish(const Rank& r) {
 }
 
 // Delegates get their labels at their owners.
-__device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) {
+__device__ __noinline__ void finish_delegates(const World& w, const Rank& r) {
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
         u64 vertex = w.delegates[d];
         if (vertex % w.rank_count != r.rank) continue;
@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
             Tally tally;
-            settle_delegates(w, r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally, [&](u64 own) {
+            settle_delegates(w, r, i32(ahead), tally, [&](u64 own) {
                 u32 found = 0;
                 for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
                 r.found[(side ^ 1) * w.words + own] = 0;
@@ -150,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             Tally tally;
             mark_received(w, r);
-            settle_normals(r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally);
+            settle_normals(r, i32(ahead), tally);
             tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
         }
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
@@ -194,12 +194,15 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             record[2] = load_relaxed(&ranks[here[0]].counts[level % SIDES * COUNTS + D_FRESH]);
             record[3] = nanoseconds();
         }
+        bool queues = false;
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
             // Those of the level before, which nobody reads any more.
             if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
-            visit(w, r, locals[k], row, level);
+            queues |= visit_backward(w, r, locals[k], level);
         }
+        if (queues && !meet(m, false)) return;
+        for (u32 k = 0; queues && k < here_count; ++k) visit_forward(w, ranks[here[k]], locals[k], row, level);
         if (logs) record[4] = nanoseconds();
         if (!meet(m, true)) return;
         if (logs) record[5] = nanoseconds();
@@ -210,4 +213,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (!meet(m, false)) return;
     for (u32 k = 0; k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
     meet(m, true);
+}
+
+// Wait for the other devices, so that the searches after it begin together.
+extern "C" __global__ void assemble(const Meeting* meeting) {
+    if (global_thread() == 0) meet_devices(*meeting, nanoseconds());
 }

@@ -4,20 +4,15 @@
 
 constexpr u32 TILE = 512;  // arcs of dd that a warp takes at once
 
-// The end of an nn arc: what is here is claimed, the rest goes to the bin of the rank that owns it (section V-B).
-// Whole warps call it.
-__device__ __forceinline__ void reach_normal(const World& w, const Rank& r, bool live, VERTEX vertex, u64 owner) {
-    u32 ranks = u32(w.rank_count), own = u32(r.rank);
-    u32 to = u32(vertex % ranks), id = u32(vertex / ranks);
-    if (live && to == own) claim_normal(r, id, NORMAL_CLASS | (owner * ranks + own));
-    bool send = live && to != own;
-    if (send && r.sent) {
+// The end of an nn arc that another rank owns: it goes to that rank's bin (section V-B). Whole warps call it.
+__device__ __forceinline__ void send(const Rank& r, bool live, u32 to, u32 id, u64 owner) {
+    if (live && r.sent) {
         u32 bit = 1u << (id & 31);
         u32* word = r.sent + to * r.sent_words + (id >> 5);
-        send = !(*reinterpret_cast<volatile u32*>(word) & bit) && !(atomicOr(word, bit) & bit);
+        live = !(*reinterpret_cast<volatile u32*>(word) & bit) && !(atomicOr(word, bit) & bit);
     }
-    u32 senders = __ballot_sync(ALL_LANES, send);
-    if (!send) return;
+    u32 senders = __ballot_sync(ALL_LANES, live);
+    if (!live) return;
     u32 same = __match_any_sync(senders, to), leader = __ffs(same) - 1;
     u64 place = 0;
     if (lane_id() == leader) place = atomicAdd(&r.bin_tail[to], u64(__popc(same)));
@@ -26,15 +21,33 @@ __device__ __forceinline__ void reach_normal(const World& w, const Rank& r, bool
     if (TREE) r.bin_tails[place] = u32(owner);
 }
 
-// The last of `rows` queued dd rows that begins at or before an arc.
+// The ends of nn arcs: what is here is claimed, the rest sent. Whole warps call it.
+template <u32 N>
+__device__ __forceinline__ void reach_normals(const World& w, const Rank& r, const bool (&live)[N], const VERTEX (&vertex)[N],
+                                              const u64 (&owner)[N]) {
+    u32 ranks = u32(w.rank_count), own = u32(r.rank);
+    u32 to[N], id[N];
+    bool here[N];
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        to[k] = u32(vertex[k] % ranks);
+        id[k] = u32(vertex[k] / ranks);
+        here[k] = live[k] && to[k] == own;
+    }
+    claim(r.seen, r.fresh, r.keys, here, id, [&](u32 k) { return NORMAL_CLASS | (owner[k] * ranks + own); });
+    if (ranks == 1) return;
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) send(r, live[k] && to[k] != own, to[k], id[k], owner[k]);
+}
+
+// The last of `rows` queued dd rows that begins at or before an arc; whole warps call it.
 __device__ __forceinline__ u64 row_of_tile(const Rank& r, u64 rows, u64 first) {
     u64 low = 0, high = rows;
     while (high - low > 1) {
-        u64 middle = (low + high) / 2;
-        if (r.dd_starts[middle] <= first)
-            low = middle;
-        else
-            high = middle;
+        u64 step = (high - low + WARP - 1) / WARP, at = low + lane_id() * step;
+        u32 before = __popc(__ballot_sync(ALL_LANES, at < high && r.dd_starts[at] <= first));
+        low += (before - 1) * step;
+        high = low + step < high ? low + step : high;
     }
     return low;
 }

@@ -160,13 +160,13 @@ __device__ __forceinline__ void join_rows(const Parts& w, const Part& r, BlockRo
         begin = offsets[i];
         length = parent_of(r.parents, u32(owner)) == giant ? 0 : u32(offsets[i + 1] - begin);
     };
-    visit_by_length(
+    visit_arcs_by_length(
         shared, r.local,
         [&](u64 i, u64& begin, u32& length, u64& owner) { rows(r.nd_offsets, i, begin, length, owner); },
         [&](bool live, u64 arc, u64 owner) {
             if (live) link(r.parents, u32(owner), r.nd_columns[arc]);
         });
-    visit_by_length(
+    visit_arcs_by_length(
         shared, r.local,
         [&](u64 i, u64& begin, u32& length, u64& owner) { rows(r.nn_offsets, i, begin, length, owner); },
         [&](bool live, u64 arc, u64 owner) {

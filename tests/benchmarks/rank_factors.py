@@ -15,7 +15,7 @@ import statistics
 import cupy
 import numpy
 
-from kernels import csr
+from kernels import csr, order
 from kernels.bfs import prepare as prepare_single
 from kernels.cuda.wake import wake
 from kernels.generate.rmat import rmat
@@ -33,16 +33,22 @@ def main() -> None:
     parser.add_argument("--factors", type=float, nargs="+", default=[0.5, 0.05, 0.005, 0.0005])
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--sources", type=int, default=16)
+    parser.add_argument("--degree-order", action="store_true", help="number vertices by degree first")
     chosen = parser.parse_args()
     for scale in chosen.scales:
         source, target = rmat(scale, 16, 1, backend="cuda")
         graph = csr.build(source, target, 1 << scale)
         del source, target
-        with_arcs = cupy.flatnonzero(cupy.diff(graph.row_offsets)).get()
+        row_offsets, column_indices = graph.row_offsets, graph.column_indices
+        if chosen.degree_order:
+            numbers = order.permutation("degree", row_offsets, column_indices)
+            row_offsets, column_indices = order.apply(row_offsets, column_indices, numbers)
+        del graph
+        with_arcs = cupy.flatnonzero(cupy.diff(row_offsets)).get()
         sources = numpy.random.default_rng(7).choice(with_arcs, chosen.sources, replace=False).tolist()
-        single = prepare_single(graph.row_offsets, graph.column_indices, symmetric=True, output="distance")
+        single = prepare_single(row_offsets, column_indices, symmetric=True, output="distance")
         expected = [single.run(each).distance.copy() for each in sources[:2]]
-        offsets, columns = graph.row_offsets.get(), graph.column_indices.get()
+        offsets, columns = row_offsets.get(), column_indices.get()
         for threshold in chosen.threshold:
             whole = partition(offsets, columns, ranks=chosen.ranks, threshold=threshold)
             for factor in chosen.factors:

@@ -1,7 +1,7 @@
 """Checks and times partitioned searches on the GPUs of one host, with each level's split, in one call.
 
     python -m tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 0 32 64 --sources 24
-    python -m tests.benchmarks.ranks 22 --ranks 1 2 --threshold 32 --transport peer nccl
+    python -m tests.benchmarks.ranks 22 --ranks 1 2 --threshold 32 --transport peer nccl --degree-order
 
 Kronecker graphs (edge factor 16) are made on the first GPU and split on the host. With more ranks than GPUs,
 a GPU holds several, over peer memory; NCCL takes one rank of each GPU, and a process for each. Distances of
@@ -54,11 +54,11 @@ def end_by(limit: float) -> None:
 class Bench:
     """One graph: its arrays on the host, sources, and what the single-GPU default takes."""
 
-    def __init__(self, scale: int, sources: int) -> None:
+    def __init__(self, scale: int, sources: int, *, degree_order: bool = False) -> None:
         import cupy
         import numpy
 
-        from kernels import csr
+        from kernels import csr, order
         from kernels.bfs import prepare as prepare_single
         from kernels.generate.rmat import rmat
 
@@ -69,14 +69,19 @@ class Bench:
         say("sorting arcs")
         graph = csr.build(source, target, 1 << scale)
         del source, target
+        row_offsets, column_indices = graph.row_offsets, graph.column_indices
+        del graph
+        if degree_order:
+            numbers = order.permutation("degree", row_offsets, column_indices)
+            row_offsets, column_indices = order.apply(row_offsets, column_indices, numbers)
         cupy.cuda.Device().synchronize()
-        say(f"{len(graph.column_indices)} arcs; copying them to the host")
-        self.offsets, self.columns = graph.row_offsets.get(), graph.column_indices.get()
-        self.degrees = cupy.diff(graph.row_offsets)
+        say(f"{len(column_indices)} arcs; copying them to the host")
+        self.offsets, self.columns = row_offsets.get(), column_indices.get()
+        self.degrees = cupy.diff(row_offsets)
         with_arcs = cupy.flatnonzero(self.degrees).get()
         self.sources = numpy.random.default_rng(7).choice(with_arcs, sources, replace=False).tolist()
         say("preparing the single-GPU default")
-        single = prepare_single(graph.row_offsets, graph.column_indices, symmetric=True, output="distance")
+        single = prepare_single(row_offsets, column_indices, symmetric=True, output="distance")
         say(f"compiling {single.strategy}, and searching for what is expected")
         self.expected = [cupy.array(single.run(source).distance) for source in self.sources[:CHECKED]]
         self.arcs: list[int] = []
@@ -243,6 +248,7 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=24)
     parser.add_argument("--transport", nargs="+", choices=("peer", "nccl"), default=["peer"])
     parser.add_argument("--options", action="store_true")
+    parser.add_argument("--degree-order", action="store_true", help="number vertices by degree first")
     parser.add_argument("--weak", action="store_true")
     parser.add_argument("--step", type=float, default=60.0, help="seconds until a step shows where it is")
     parser.add_argument("--limit", type=float, default=540.0, help="seconds for everything")
@@ -257,7 +263,7 @@ def main() -> None:
         for ranks in given.ranks:
             grown = scale + (ranks.bit_length() - 1 if given.weak else 0)
             if grown not in benches:
-                benches = {grown: Bench(grown, given.sources)}
+                benches = {grown: Bench(grown, given.sources, degree_order=given.degree_order)}
             for threshold in given.threshold or [None]:
                 benches[grown].ranks(
                     ranks, threshold, options, transports=given.transport, limit=given.limit / 2

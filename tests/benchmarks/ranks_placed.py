@@ -22,7 +22,7 @@ import numpy
 
 from kernels import csr
 from kernels.bfs import prepare as prepare_single
-from kernels.cuda.wake import wake
+from kernels.cuda.wake import wake_all
 from kernels.generate.rmat import rmat
 from kernels.partition import SearchOptions, partition, suggest_threshold
 from kernels.partition.cuda import prepare
@@ -109,7 +109,7 @@ class Bench:
             assert bool((search.run(source).distance == expected).all()), f"{what}: differs from {source}"
         milliseconds, rates, links, read = [], [], [], []
         for source in self.sources:
-            wake()
+            wake_all(getattr(search, "devices", [0]))
             found = search.run(source)
             arcs = int(self.degrees[found.distance >= 0].sum())
             if arcs <= 2:

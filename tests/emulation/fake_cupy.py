@@ -97,6 +97,8 @@ class Kernel:
         self._library, self._name = library(path, tuple(sorted(macros.items()))), name
 
     def __call__(self, grid: Any, block: Any, arguments: Any) -> None:
+        # Launches on a device follow one another.
+        Device().synchronize()
         _running.setdefault(_current.devices[-1], []).append(
             Launch(self._library, BLOCKS, THREADS, tuple(arguments), self._name)
         )
@@ -122,6 +124,9 @@ def module() -> types.ModuleType:
     fake.ascontiguousarray = _array
     for name in ("int32", "int64", "uint32", "uint64"):
         setattr(fake, name, getattr(numpy, name))
+    fake.packbits = lambda bits, bitorder: _array(numpy.packbits(bits, bitorder=bitorder))
+    fake.flatnonzero = lambda values: _array(numpy.flatnonzero(values))
+    fake.minimum = numpy.minimum
     fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
     runtime = types.SimpleNamespace(

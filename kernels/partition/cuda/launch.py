@@ -17,6 +17,8 @@ from kernels.partition.options import OPTIMIZED, SearchOptions
 BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
 
+WARP = 32
+
 LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 9, 250, 1 << 20
 """Of the kernel's log; directions of deeper levels than the last are taken for forward."""
 
@@ -82,22 +84,33 @@ class Launch:
         file = "ranks_placed" if placed else "ranks"
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
-        self._kernel = load(f"kernels/partition/{file}.cu", **macros).get_function("search")
+        module = load(f"kernels/partition/{file}.cu", **macros)
+        self._kernel = module.get_function("search")
+        self._assemble = module.get_function("assemble") if len(points) > 1 else None
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
+        if self._assemble is not None:
+            # Loads it: nothing is loaded while a device waits for another.
+            resident_blocks(self._assemble, WARP)
         self._placed = placed
         self._log = cupy.zeros(LINK_SECTORS + 1, numpy.uint64)
         self._turned = cupy.empty(TURNED_LEVELS, numpy.uint8)
         d = len(delegates)
+        self._meeting = point.described(points, place, time_limit)
         self._arguments = (
             cupy.asarray(numpy.concatenate(rows)),
             cupy.asarray(numpy.array(here, numpy.uint64)),
             cupy.asarray(delegates),
-            point.described(points, place, time_limit),
+            self._meeting,
             cupy.asarray(packed_factors(options, symmetric)),
             self._log,
             self._turned,
             *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d))),
         )
+
+    def assemble(self) -> None:
+        """Let the device wait for the others: when it was launched is no part of a search."""
+        if self._assemble is not None:
+            self._assemble((1,), (WARP,), (self._meeting,))
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""

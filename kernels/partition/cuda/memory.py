@@ -9,6 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
+from kernels.partition.cuda.lookers import first_columns, normal_lengths, row_mask
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.strategy import backend_of
@@ -16,20 +17,25 @@ from kernels.strategy import backend_of
 SHARED = ("found", "counts", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
 
+LOOKING = ("nd", "dn", "dd")
+"""Subgraphs whose rows look for parents."""
+
 FIELDS = (
     *SHARED,
     "rank",
     *(f"{name}_offsets" for name in SUBGRAPHS),
     *(f"{name}_columns" for name in SUBGRAPHS),
-    "nd_sources",
-    "dn_mask",
-    "dd_mask",
+    *(f"{name}_mask" for name in LOOKING),
+    *(f"{name}_heads" for name in LOOKING),
+    "normal_lengths",
     "distance",
     "delegate_distance",
     "keys",
     "seen",
     "fresh",
+    "front",
     "delegates_seen",
+    "delegates_front",
     "queue",
     "dn_queue",
     "dd_queue",
@@ -167,9 +173,17 @@ class RankMemory(Table):
         nn_columns = self.placed["nn"].columns if self.placed else arrays["nn_columns"]
         if layout is not None:
             nn_columns = cupy.asarray(decoded(part.nn, layout))
-        arrays["nd_sources"] = cupy.asarray(part.nd_source_list)
+        arrays["nd_mask"] = row_mask(arrays["nd_offsets"])
         arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
+        for name in LOOKING:
+            columns = part.subgraph(name).column_indices if self.placed else arrays[f"{name}_columns"]
+            arrays[f"{name}_heads"] = (
+                first_columns(arrays[f"{name}_offsets"], columns)
+                if layout is None
+                else cupy.empty(0, numpy.uint32)
+            )
+        arrays["normal_lengths"] = normal_lengths(arrays["nd_offsets"], arrays["nn_offsets"])
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         sends = int(starts[-1])
@@ -195,7 +209,9 @@ class RankMemory(Table):
             ("keys", local if tree else 0, numpy.uint64),
             ("seen", local_words, numpy.uint32),
             ("fresh", local_words, numpy.uint32),
+            ("front", local_words, numpy.uint32),
             ("delegates_seen", words, numpy.uint32),
+            ("delegates_front", words, numpy.uint32),
             ("queue", local, numpy.uint32),
             ("dn_queue", filled["dn"] + dn_arcs // CHUNK, numpy.uint64),
             ("dd_queue", filled["dd"], numpy.uint32),

@@ -102,6 +102,7 @@ class PeerRank:
         """
         import cupy
 
+        self._launch.assemble()
         start, end = self._launch.start(source, self._max_depth)
         end.synchronize()
         # Nobody starts anew before all know how this one ended.

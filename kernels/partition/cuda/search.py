@@ -31,7 +31,7 @@ class CudaPartitionSearch:
 
     Labels are on the first device, in the numbering that was partitioned; distances equal the CPU's, and
     predecessors too, but with `uniquify`, when any normal vertex may stand where the smallest would.
-    `milliseconds` is the longest of the devices, from its launch to its end, labels left with their ranks.
+    `milliseconds` is the longest of the devices, which begin together, labels left with their ranks.
     `levels[i]` has the levels of the last search as the i-th device saw them.
     """
 
@@ -158,6 +158,7 @@ class CudaPartitionSearch:
     def _search(self, source: int) -> float:
         import cupy
 
+        self._on_each(Launch.assemble)
         events = self._on_each(lambda launch: launch.start(source, self.max_depth))
         for _, end in events:
             end.synchronize()

@@ -14,7 +14,7 @@
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/forward.cuh"
 #include "kernels/partition/nccl/chosen.cuh"
-#include "kernels/partition/settle.cuh"
+#include "kernels/partition/queues.cuh"
 
 enum Told : u32 { ROW_NORMALS, ROW_DELEGATES, ROW_BACKWARD, ROW_SENT };
 
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     const Rank& r = world->ranks[0];
     u64* counts = r.counts + level % SIDES * COUNTS;
     Tally tally;
-    settle_normals(r, i32(level), counts, tally);
+    settle_normals(r, i32(level), tally);
     tally.finish(sums, counts);
 }
 
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
     const Rank& r = world->ranks[0];
     u64* counts = r.counts + level % SIDES * COUNTS;
     Tally tally;
-    settle_delegates(*world, r, i32(level), counts, tally, [&](u64 own) {
+    settle_delegates(*world, r, i32(level), tally, [&](u64 own) {
         u32 bits = mask[own];
         mask[own] = 0;
         r.found[own] = 0;
@@ -101,48 +101,61 @@ extern "C" __global__ void direct(const World* world, Local* state, const Factor
     if (threadIdx.x < COUNTS) r.counts[(level + 1) % SIDES * COUNTS + threadIdx.x] = 0;
 }
 
+// What a visit's kernel has to know of a level.
+struct Ahead {
+    const u64* counts;
+    Forward forward;
+
+    __device__ __forceinline__ Ahead(const Rank& r, const Local& l, u64 level)
+        : counts(r.counts + level % SIDES * COUNTS), forward(forward_of(l, [&](u32 place) { return counts[place]; })) {}
+};
+
+extern "C" __global__ void __launch_bounds__(512, 2) queue_normals(const World* world, const Local* state, u64 level) {
+    const Rank& r = world->ranks[0];
+    Forward forward = Ahead(r, *state, level).forward;
+    if (forward.normals()) list_normals(r, r.counts + level % SIDES * COUNTS, forward.nd);
+}
+
+extern "C" __global__ void __launch_bounds__(512, 2) queue_delegates(const World* world, const Local* state, u64 level) {
+    const Rank& r = world->ranks[0];
+    Forward forward = Ahead(r, *state, level).forward;
+    if (forward.delegates()) list_delegates(*world, r, r.counts + level % SIDES * COUNTS, forward.dn, forward.dd);
+}
+
 extern "C" __global__ void __launch_bounds__(512, 2) search_dd(const World* world, const Local* state, u64 level) {
-    const World& w = *world;
-    const Rank& r = w.ranks[0];
-    const u64* counts = r.counts + level % SIDES * COUNTS;
-    if (!counts[DD_ROWS]) return;
-    if (state->backward >> DD & 1)
-        delegates_look(w, r, r.dd_mask, r.dd_offsets, r.dd_columns, r.delegates_seen, r.found,
-                       [&](u32 d) { return w.delegates[d]; });
-    else
-        visit_dd(w, r, counts[DD_TAIL], r.found);
+    const Rank& r = world->ranks[0];
+    Ahead ahead(r, *state, level);
+    if (ahead.forward.dd)
+        visit_dd(*world, r, ahead.counts[DD_TAIL], r.found);
+    else if (ahead.counts[DD_ROWS])
+        look_along_dd(*world, r, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* world, const Local* state, u64 level) {
     __shared__ BlockRow row;
-    const World& w = *world;
-    const Rank& r = w.ranks[0];
-    const u64* counts = r.counts + level % SIDES * COUNTS;
-    if (!counts[ND_ROWS]) return;
-    if (state->backward >> ND & 1)
-        delegates_look(w, r, r.dn_mask, r.dn_offsets, r.dn_columns, r.seen, r.found,
-                       [&](u32 local) { return u64(local) * w.rank_count + r.rank; });
-    else
-        visit_nd(w, r, row, counts[N_FRESH], r.found);
+    const Rank& r = world->ranks[0];
+    Ahead ahead(r, *state, level);
+    if (ahead.forward.nd)
+        visit_nd(*world, r, row, ahead.counts[N_TAIL], r.found);
+    else if (ahead.counts[ND_ROWS])
+        look_along_nd(*world, r, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* world, const Local* state, u64 level) {
     __shared__ BlockRow row;
-    const World& w = *world;
-    const Rank& r = w.ranks[0];
-    const u64* counts = r.counts + level % SIDES * COUNTS;
-    if (!counts[DN_ROWS]) return;
-    if (state->backward >> DN & 1)
-        normals_look(w, r);
-    else
-        visit_dn(w, r, row, counts[DN_TAIL]);
+    const Rank& r = world->ranks[0];
+    Ahead ahead(r, *state, level);
+    if (ahead.forward.dn)
+        visit_dn(*world, r, row, ahead.counts[DN_TAIL]);
+    else if (ahead.counts[DN_ROWS])
+        look_along_dn(*world, r);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* world, u64 level) {
     __shared__ BlockRow row;
     const Rank& r = world->ranks[0];
     const u64* counts = r.counts + level % SIDES * COUNTS;
-    if (counts[NN_ARCS]) visit_nn(*world, r, row, counts[N_FRESH]);
+    if (counts[NN_ARCS]) visit_nn(*world, r, row, counts[N_TAIL]);
 }
 
 // One block: this rank's row, and how far what came in the level before was taken in.

@@ -3,8 +3,9 @@
 ===============  ====================================  ====================================
                  delegate stream                       normal stream
 ===============  ====================================  ====================================
-previsit         label and list delegates, count work  label and list normal vertices
+previsit         label delegates, count work           label normal vertices, count work
 direct           decide all directions
+queue            list delegates                        list normal vertices
 visit            dd, dn                                nd, nn
 reduction        begins when dd and nd have ended, on a stream of its own
 exchange                                               when nn has ended
@@ -89,7 +90,7 @@ class Visits:
         self._kernels.launch("begin", self.normal, *arguments, number)
 
     def previsit(self, level: int, mask: Any, changed: Any, events: LevelEvents) -> None:
-        """Label, list and count what the level before found; `mask` has all ranks' delegates."""
+        """Label, count and queue what the level before found; `mask` has all ranks' delegates."""
         events.begun.record(self.normal)
         self._kernels.launch("previsit_normals", self.normal, self._world, level)
         events.previsited.record(self.normal)
@@ -99,6 +100,8 @@ class Visits:
         self._kernels.launch("direct", self.delegate, *arguments, blocks=1)
         events.decided.record(self.delegate)
         self.normal.wait_event(events.decided)
+        self._kernels.launch("queue_normals", self.normal, self._world, self._state, level)
+        self._kernels.launch("queue_delegates", self.delegate, self._world, self._state, level)
 
     def find_delegates(self, level: int, events: LevelEvents) -> None:
         """Visit nd and dd."""
