@@ -88,17 +88,17 @@ __device__ __forceinline__ void look(const Lookers& of, const OFFSET* offsets, C
     }
 }
 
-__device__ __noinline__ void look_along_dd(const World& w, const Rank& r, u32* found) {
+__device__ __forceinline__ void look_along_dd(const World& w, const Rank& r, u32* found) {
     look({r.dd_mask, r.delegates_seen, found, r.delegate_keys, w.words}, r.dd_offsets, r.dd_columns, r.dd_heads,
          r.delegates_seen, [&](u32 d) { return w.delegates[d]; });
 }
 
-__device__ __noinline__ void look_along_nd(const World& w, const Rank& r, u32* found) {
+__device__ __forceinline__ void look_along_nd(const World& w, const Rank& r, u32* found) {
     look({r.dn_mask, r.delegates_seen, found, r.delegate_keys, w.words}, r.dn_offsets, r.dn_columns, r.dn_heads, r.seen,
          [&](u32 local) { return u64(local) * w.rank_count + r.rank; });
 }
 
-__device__ __noinline__ void look_along_dn(const World& w, const Rank& r) {
+__device__ __forceinline__ void look_along_dn(const World& w, const Rank& r) {
     look({r.nd_mask, r.seen, r.fresh, r.keys, r.local_words}, r.nd_offsets, r.nd_columns, r.nd_heads, r.delegates_seen,
          [&](u32 d) { return w.delegates[d]; });
 }

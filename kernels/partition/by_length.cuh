@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/types.cuh"
 
-constexpr u32 WARP_ROW = 32, BLOCK_ROW = 512;  // arcs from which on a row is a warp's or a block's
+constexpr u32 WARP_ROW = 32, BLOCK_ROW = 2048;  // arcs from which on a row is a warp's or a block's
 
 struct BlockRow {
     u64 begin, owner;
@@ -34,23 +34,24 @@ __device__ __forceinline__ void visit_row(u64 begin, u64 owner, u32 length, u32 
 }
 
 // `rows(i, begin, length, owner)` gives the i-th row; `visit(arcs)` is called by whole warps. Few rows are dealt to
-// all blocks, and in each to all warps, since any of them may be long. The next rows are read ahead.
+// all blocks one by one, and in each to all warps, since long ones come together. The next rows are read ahead.
 template <u32 N, class Rows, class Visit>
 __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, const Rows& rows, const Visit& visit) {
-    u64 even = (count + gridDim.x - 1) / gridDim.x;
-    u32 share = even < blockDim.x ? u32(even) : blockDim.x;
-    u32 place = lane_id() * (blockDim.x / WARP) + warp_id();
+    u64 even = (count + gridDim.x - 1) / gridDim.x, round = u64(gridDim.x) * blockDim.x;
+    bool few = even < blockDim.x;
+    u32 share = few ? u32(even) : blockDim.x, place = lane_id() * (blockDim.x / WARP) + warp_id();
+    u64 own = few ? u64(place) * gridDim.x + blockIdx.x : u64(blockIdx.x) * blockDim.x + threadIdx.x;
     u64 next_begin = 0, next_owner = 0;
     u32 next_length = 0;
     auto read = [&](u64 first) {
         next_length = 0;
-        if (place < share && first + place < count) rows(first + place, next_begin, next_length, next_owner);
+        if ((!few || place < share) && first + own < count) rows(first + own, next_begin, next_length, next_owner);
     };
-    read(u64(blockIdx.x) * share);
-    for (u64 first = u64(blockIdx.x) * share; first < count; first += u64(gridDim.x) * share) {
+    read(0);
+    for (u64 first = 0; first < count; first += round) {
         u64 begin = next_begin, owner = next_owner;
         u32 length = next_length;
-        read(first + u64(gridDim.x) * share);
+        read(first + round);
         while (__syncthreads_or(length >= BLOCK_ROW)) {
             if (length >= BLOCK_ROW) shared.thread = threadIdx.x;
             __syncthreads();
@@ -71,8 +72,8 @@ __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, con
             visit_row<N>(__shfl_sync(ALL_LANES, begin, lane), __shfl_sync(ALL_LANES, owner, lane),
                       __shfl_sync(ALL_LANES, length, lane), lane_id(), WARP, visit);
         }
-        u32 few = length < WARP_ROW ? length : 0;
-        u32 upto = warp_inclusive_sum(few), total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        u32 brief = length < WARP_ROW ? length : 0;
+        u32 upto = warp_inclusive_sum(brief), total = __shfl_sync(ALL_LANES, upto, WARP - 1);
         for (u32 at = 0; at < total; at += N * WARP) {
             Arcs<N> arcs;
 #pragma unroll
@@ -83,7 +84,7 @@ __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, con
                     if (i >= __shfl_sync(ALL_LANES, upto, lane + step - 1)) lane += step;
                 arcs.live[k] = i < total;
                 arcs.owner[k] = __shfl_sync(ALL_LANES, owner, lane);
-                arcs.arc[k] = __shfl_sync(ALL_LANES, begin, lane) + i - __shfl_sync(ALL_LANES, upto - few, lane);
+                arcs.arc[k] = __shfl_sync(ALL_LANES, begin, lane) + i - __shfl_sync(ALL_LANES, upto - brief, lane);
             }
             visit(arcs);
         }

@@ -1,13 +1,12 @@
 // Forward visits. nn, nd and dn rows are mapped to lanes, warps or blocks by their lengths (the paper's section
-// IV-A, after Merrill's hybrid gather); dd arcs are cut evenly over the warps wherever rows end (merge-based). Visits
-// are functions of their own, so that each has all registers.
+// IV-A, after Merrill's hybrid gather); dd arcs are cut evenly over the warps wherever rows end (merge-based).
 
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
 
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
-__device__ __noinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
+__device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
     visit_by_length<BATCH>(
         shared, count,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
@@ -33,7 +32,7 @@ __device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32>
     claim(seen, fresh, keys, a.live, place, key);
 }
 
-__device__ __noinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
+__device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
     visit_by_length<BATCH>(
         shared, count,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
@@ -47,7 +46,7 @@ __device__ __noinline__ void visit_nd(const World& w, const Rank& r, BlockRow& s
         });
 }
 
-__device__ __noinline__ void visit_dn(const World& w, const Rank& r, BlockRow& shared, u64 entries) {
+__device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow& shared, u64 entries) {
     visit_by_length<BATCH>(
         shared, entries,
         [&](u64 i, u64& begin, u32& length, u64& owner) {
@@ -63,7 +62,7 @@ __device__ __noinline__ void visit_dn(const World& w, const Rank& r, BlockRow& s
 }
 
 // A warp's share of the arcs is one run, so that it looks for the row it begins in but once.
-__device__ __noinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
+__device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
     u64 rows = tail >> MERGE_BITS, arcs = tail & MERGE_ARCS, warps = global_threads() / WARP;
     u64 share = ((arcs + warps - 1) / warps + WARP - 1) / WARP * WARP, first = global_thread() / WARP * share;
     if (first >= arcs) return;

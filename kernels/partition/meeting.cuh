@@ -64,7 +64,7 @@ __device__ __forceinline__ void meet_devices(const Meeting& m, u64 since) {
 }
 
 // Meet; false where the search was given up. `everywhere` includes the other devices.
-__device__ __noinline__ bool meet(const Meeting& m, bool everywhere) {
+__device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
     __shared__ bool goes_on;
     __syncthreads();
     if (threadIdx.x == 0) {

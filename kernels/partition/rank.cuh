@@ -12,7 +12,7 @@
 
 constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;
 constexpr u32 NONE = ~0u;
-constexpr u32 ROW_CHUNK = 4096;   // arcs of a dn row that a block takes at once
+constexpr u32 ROW_CHUNK = 1024;  // arcs of a dn row that a warp takes at once
 constexpr u32 MERGE_BITS = 36;  // of DD_TAIL: arcs; above them rows, so that rows and their first arcs agree
 constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 
@@ -138,7 +138,15 @@ __device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
     }
 }
 
+// Arrays begin at multiples of 16 bytes.
 template <class T>
 __device__ __forceinline__ void fill(T* values, u64 count, T value) {
-    for (u64 i = global_thread(); i < count; i += global_threads()) values[i] = value;
+    constexpr u32 SIDE = 16 / sizeof(T);
+    struct alignas(16) Side {
+        T values[SIDE];
+    } side;
+#pragma unroll
+    for (u32 k = 0; k < SIDE; ++k) side.values[k] = value;
+    for (u64 i = global_thread(); i < count / SIDE; i += global_threads()) reinterpret_cast<Side*>(values)[i] = side;
+    for (u64 i = count / SIDE * SIDE + global_thread(); i < count; i += global_threads()) values[i] = value;
 }

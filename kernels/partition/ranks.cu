@@ -26,7 +26,8 @@ constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
 constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of the whole search, with PLACED
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
-__device__ __noinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
+__device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
+    fill(r.distance, r.local, -1);
     fill(r.delegate_distance, w.delegate_count, -1);
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
@@ -49,42 +50,47 @@ __device__ __noinline__ void clear(const World& w, const Rank& r, u64 source, u6
     }
 }
 
-// Make the queues of forward visits, and go through with the backward ones; whether there are any queues.
-__device__ __forceinline__ bool visit_backward(const World& w, const Rank& r, const Local& l, u64 level) {
+// What a block knows of a rank in a level.
+struct Ahead {
+    Local local;
+    Forward forward;
+    u64 counts[COUNTS];
+};
+
+// Make the queues of forward visits, and go through with the backward ones.
+__device__ __forceinline__ void visit_backward(const World& w, const Rank& r, const Ahead& a, u64 level) {
     u64* counts = r.counts + level % SIDES * COUNTS;
     u32* found = r.found + (level & 1) * w.words;
-    auto count = [&](u32 place) { return load_relaxed(&counts[place]); };
-    Forward forward = forward_of(l, count);
-    if (forward.normals()) list_normals(r, counts, forward.nd);
-    if (forward.delegates()) list_delegates(w, r, counts, forward.dn, forward.dd);
-    if (count(DD_ROWS) && !forward.dd) look_along_dd(w, r, found);
-    if (count(ND_ROWS) && !forward.nd) look_along_nd(w, r, found);
-    if (count(DN_ROWS) && !forward.dn) look_along_dn(w, r);
-    return forward.normals() || forward.delegates();
+    if (a.forward.normals()) list_normals(r, counts, a.forward.nd);
+    if (a.forward.delegates()) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
+    if (a.counts[DD_ROWS] && !a.forward.dd) look_along_dd(w, r, found);
+    if (a.counts[ND_ROWS] && !a.forward.nd) look_along_nd(w, r, found);
+    if (a.counts[DN_ROWS] && !a.forward.dn) look_along_dn(w, r);
 }
 
-__device__ __forceinline__ void visit_forward(const World& w, const Rank& r, const Local& l, BlockRow& row, u64 level) {
-    const u64* counts = r.counts + level % SIDES * COUNTS;
+__device__ __forceinline__ void visit_forward(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
     u32* found = r.found + (level & 1) * w.words;
-    auto count = [&](u32 place) { return load_relaxed(&counts[place]); };
-    Forward forward = forward_of(l, count);
-    if (forward.dd) visit_dd(w, r, count(DD_TAIL), found);
-    if (forward.nd) visit_nd(w, r, row, count(N_TAIL), found);
-    if (forward.dn) visit_dn(w, r, row, count(DN_TAIL));
-    if (forward.nn) visit_nn(w, r, row, count(N_TAIL));
+    if (a.forward.dd) visit_dd(w, r, a.counts[DD_TAIL], found);
+    if (a.forward.nd) visit_nd(w, r, row, a.counts[N_TAIL], found);
+    if (a.forward.dn) visit_dn(w, r, row, a.counts[DN_TAIL]);
+    if (a.forward.nn) visit_nn(w, r, row, a.counts[N_TAIL]);
 }
 
-// The frontier: delegates, and the normal vertices of all ranks. The first warp calls it.
-__device__ __noinline__ u64 count_frontier(const World& w, u64 level) {
+// A block reads the counts of the ranks here, in one go.
+__device__ __forceinline__ void read_counts(const World& w, Ahead* ahead, u64 level) {
+    for (u32 i = threadIdx.x; i < w.here_count * COUNTS; i += blockDim.x)
+        ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&w.ranks[w.here[i / COUNTS]].counts[level % SIDES * COUNTS + i % COUNTS]);
+}
+
+// The frontier's normal vertices, of all ranks. The first warp calls it.
+__device__ __forceinline__ u64 count_normals(const World& w, u64 level) {
     u64 side = level % SIDES * COUNTS, normals = 0;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP) normals += load_system(&w.ranks[from].counts[side + N_FRESH]);
-    return warp_sum(normals) + load_system(&w.ranks[w.here[0]].counts[side + D_FRESH]);
+    return warp_sum(normals);
 }
 
-// Keys become predecessors (i64, -1 for none), and what was not seen gets its distance.
-__device__ __noinline__ void finish(const Rank& r) {
-    for (u64 i = global_thread(); i < r.local; i += global_threads())
-        if (!test_bit(r.seen, u32(i))) r.distance[i] = -1;
+// Keys become predecessors (i64, -1 for none).
+__device__ __forceinline__ void finish(const Rank& r) {
     if (!TREE) return;
     for (u64 i = global_thread(); i < r.local; i += global_threads()) {
         u64 key = r.keys[i];
@@ -93,7 +99,7 @@ __device__ __noinline__ void finish(const Rank& r) {
 }
 
 // Delegates get their labels at their owners.
-__device__ __noinline__ void finish_delegates(const World& w, const Rank& r) {
+__device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) {
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
         u64 vertex = w.delegates[d];
         if (vertex % w.rank_count != r.rank) continue;
@@ -113,20 +119,22 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
            u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 source, u64 place,
            u64 max_depth) {
-    __shared__ Local locals[MOST_HERE];
+    __shared__ Ahead known[MOST_HERE];
+    __shared__ World w;
     __shared__ BlockRow row;
     __shared__ u64 sums[COUNTS];
     __shared__ u64 frontier;
-    const World w{ranks, here, delegates, here_count, rank_count, delegate_count, words};
     const Meeting& m = *meeting;
+    if (threadIdx.x == 0) w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
 
     if (threadIdx.x < COUNTS) sums[threadIdx.x] = 0;
     if (PLACED && threadIdx.x == 0) link_sectors() = 0;
     if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
     for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
         const Rank& r = ranks[here[k]];
-        locals[k] = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
+        known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
     }
+    __syncthreads();
     for (u32 k = 0; k < here_count; ++k) clear(w, ranks[here[k]], source, place);
     if (!meet(m, true)) return;
 
@@ -143,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 return found;
             });
             receive(w, r, r.counts + ahead % SIDES * COUNTS);
-            tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
+            tally.finish(sums, r.counts + ahead % SIDES * COUNTS, true);
         }
         if (!meet(m, false)) return;
         for (u32 k = 0; k < here_count; ++k) {
@@ -151,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             Tally tally;
             mark_received(w, r);
             settle_normals(r, i32(ahead), tally);
-            tally.finish(sums, r.counts + ahead % SIDES * COUNTS);
+            tally.finish(sums, r.counts + ahead % SIDES * COUNTS, false);
         }
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         bool logs = global_thread() == 0 && level < LOGGED_LEVELS;
@@ -159,13 +167,14 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         if (!meet(m, true)) return;
         if (logs) record[7] = nanoseconds();
         level = ahead;
-        if (warp_id() == 0) {
-            u64 count = count_frontier(w, level);
-            if (lane_id() == 0) frontier = count;
-            for (u32 k = lane_id(); k < here_count; k += WARP) {
-                const u64* counts = ranks[here[k]].counts + level % SIDES * COUNTS;
-                decide(locals[k], [&](u32 place) { return load_relaxed(&counts[place]); }, *factors);
-            }
+        read_counts(w, known, level);
+        u64 normals = warp_id() == 0 ? count_normals(w, level) : 0;
+        __syncthreads();
+        if (threadIdx.x == 0) frontier = normals + known[0].counts[D_FRESH];
+        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
+            auto count = [&](u32 place) { return known[k].counts[place]; };
+            decide(known[k].local, count, *factors);
+            known[k].forward = forward_of(known[k].local, count);
         }
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
@@ -173,25 +182,25 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         if (logs) {
             u64 arrived = 0;
             for (u32 k = 0; k < here_count; ++k)
-                arrived += load_relaxed(&ranks[here[k]].counts[level % SIDES * COUNTS + ARRIVED]);
+                arrived += known[k].counts[ARRIVED];
             record[8] = arrived;
         }
         if (!frontier || level >= max_depth) break;
 
         if (global_thread() == 0 && level < TURNED_LEVELS) {
             u32 any = 0;
-            for (u32 k = 0; k < here_count; ++k) any |= locals[k].backward;
+            for (u32 k = 0; k < here_count; ++k) any |= known[k].local.backward;
             turned[level] = any != 0;
         }
         if (logs) {
             u64 directions = 0, normals = 0;
             for (u32 k = 0; k < here_count; ++k) {
-                directions |= u64(locals[k].backward) << 4 * k;
-                normals += load_relaxed(&ranks[here[k]].counts[level % SIDES * COUNTS + N_FRESH]);
+                directions |= u64(known[k].local.backward) << 4 * k;
+                normals += known[k].counts[N_FRESH];
             }
             record[0] = directions;
             record[1] = normals;
-            record[2] = load_relaxed(&ranks[here[0]].counts[level % SIDES * COUNTS + D_FRESH]);
+            record[2] = known[0].counts[D_FRESH];
             record[3] = nanoseconds();
         }
         bool queues = false;
@@ -199,10 +208,15 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             // Those of the level before, which nobody reads any more.
             if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
-            queues |= visit_backward(w, r, locals[k], level);
+            queues |= known[k].forward.normals() || known[k].forward.delegates();
+            visit_backward(w, r, known[k], level);
         }
-        if (queues && !meet(m, false)) return;
-        for (u32 k = 0; queues && k < here_count; ++k) visit_forward(w, ranks[here[k]], locals[k], row, level);
+        if (queues) {
+            if (!meet(m, false)) return;
+            read_counts(w, known, level);
+            __syncthreads();
+            for (u32 k = 0; k < here_count; ++k) visit_forward(w, ranks[here[k]], known[k], row, level);
+        }
         if (logs) record[4] = nanoseconds();
         if (!meet(m, true)) return;
         if (logs) record[5] = nanoseconds();

@@ -5,25 +5,36 @@
 
 // Counts of one thread, added up over the block and then to the rank's.
 struct Tally {
-    u64 n_fresh = 0, nd_rows = 0, nd_arcs = 0, nn_arcs = 0, d_fresh = 0, dn_rows = 0, dn_arcs = 0, dd_rows = 0, dd_arcs = 0;
+    u32 fresh = 0, rows[2] = {};
+    u64 arcs[2] = {};
 
-    __device__ __forceinline__ void add(u64* sums, u32 place, u64 value) {
+    template <class T>
+    __device__ __forceinline__ void add(u64* sums, u32 place, T value) {
         value = warp_sum(value);
-        if (lane_id() == 0 && value) atomicAdd(&sums[place], value);
+        if (lane_id() == 0 && value) atomicAdd(&sums[place], u64(value));
+    }
+
+    __device__ __forceinline__ void add_normals(u64* sums) {
+        add(sums, N_FRESH, fresh);
+        add(sums, ND_ROWS, rows[0]);
+        add(sums, ND_ARCS, arcs[0]);
+        add(sums, NN_ARCS, arcs[1]);
+    }
+
+    __device__ __forceinline__ void add_delegates(u64* sums) {
+        add(sums, D_FRESH, fresh);
+        add(sums, DN_ROWS, rows[0]);
+        add(sums, DN_ARCS, arcs[0]);
+        add(sums, DD_ROWS, rows[1]);
+        add(sums, DD_ARCS, arcs[1]);
     }
 
     // `sums` is zero; it is so again afterwards.
-    __device__ __forceinline__ void finish(u64* sums, u64* counts) {
-        __syncthreads();
-        add(sums, N_FRESH, n_fresh);
-        add(sums, ND_ROWS, nd_rows);
-        add(sums, ND_ARCS, nd_arcs);
-        add(sums, NN_ARCS, nn_arcs);
-        add(sums, D_FRESH, d_fresh);
-        add(sums, DN_ROWS, dn_rows);
-        add(sums, DN_ARCS, dn_arcs);
-        add(sums, DD_ROWS, dd_rows);
-        add(sums, DD_ARCS, dd_arcs);
+    __device__ __forceinline__ void finish(u64* sums, u64* counts, bool of_delegates) {
+        if (of_delegates)
+            add_delegates(sums);
+        else
+            add_normals(sums);
         __syncthreads();
         if (threadIdx.x < COUNTS) {
             u64 sum = sums[threadIdx.x];
@@ -37,7 +48,7 @@ struct Tally {
 // Take in the delegates that were found; `reduced(word)` gives all ranks' masks of this level, and each word is
 // asked for once.
 template <class Reduced>
-__device__ __noinline__ void settle_delegates(const World& w, const Rank& r, i32 depth, Tally& tally,
+__device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, i32 depth, Tally& tally,
                                                  const Reduced& reduced) {
     u32 width = words_at_once(w.words);
     for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
@@ -50,7 +61,7 @@ __device__ __noinline__ void settle_delegates(const World& w, const Rank& r, i32
             r.delegates_front[own] = fresh;
             if (fresh) r.delegates_seen[own] = seen | fresh;
         }
-        tally.d_fresh += __popc(fresh);
+        tally.fresh += __popc(fresh);
         each_bit(first, fresh, [&](const u64(&d)[BATCH], const bool(&mine)[BATCH]) {
             u64 dn[BATCH], dd[BATCH];
 #pragma unroll
@@ -61,17 +72,17 @@ __device__ __noinline__ void settle_delegates(const World& w, const Rank& r, i32
 #pragma unroll
             for (u32 k = 0; k < BATCH; ++k) {
                 if (mine[k]) r.delegate_distance[d[k]] = depth;
-                tally.dn_rows += dn[k] != 0;
-                tally.dn_arcs += dn[k];
-                tally.dd_rows += dd[k] != 0;
-                tally.dd_arcs += dd[k];
+                tally.rows[0] += dn[k] != 0;
+                tally.arcs[0] += dn[k];
+                tally.rows[1] += dd[k] != 0;
+                tally.arcs[1] += dd[k];
             }
         });
     }
 }
 
 // Take in what other ranks' nn arcs reached here.
-__device__ __noinline__ void receive(const World& w, const Rank& r, u64* counts) {
+__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts) {
     for (u32 from = 0; from < w.rank_count; ++from) {
         if (from == r.rank) continue;
         const Rank& sender = w.ranks[from];
@@ -95,7 +106,7 @@ __device__ __forceinline__ void mark_received(const World& w, const Rank& r) {
 }
 
 // Label the fresh normal vertices and make them the frontier.
-__device__ __noinline__ void settle_normals(const Rank& r, i32 depth, Tally& tally) {
+__device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, Tally& tally) {
     u32 width = words_at_once(r.local_words);
     for (u64 first = global_thread() / WARP * width; first < r.local_words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();
@@ -106,7 +117,7 @@ __device__ __noinline__ void settle_normals(const Rank& r, i32 depth, Tally& tal
             r.seen[own] |= fresh;
             r.fresh[own] = 0;
         }
-        tally.n_fresh += __popc(fresh);
+        tally.fresh += __popc(fresh);
         each_bit(first, fresh, [&](const u64(&local)[BATCH], const bool(&mine)[BATCH]) {
             u32 lengths[BATCH];
 #pragma unroll
@@ -117,9 +128,9 @@ __device__ __noinline__ void settle_normals(const Rank& r, i32 depth, Tally& tal
                 if (nd == LONG_ROW) nd = r.nd_offsets[local[k] + 1] - r.nd_offsets[local[k]];
                 if (nn == LONG_ROW) nn = r.nn_offsets[local[k] + 1] - r.nn_offsets[local[k]];
                 if (mine[k]) r.distance[local[k]] = depth;
-                tally.nd_rows += nd != 0;
-                tally.nd_arcs += nd;
-                tally.nn_arcs += nn;
+                tally.rows[0] += nd != 0;
+                tally.arcs[0] += nd;
+                tally.arcs[1] += nn;
             }
         });
     }

@@ -68,18 +68,18 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const World* world, u64 level) {
     __shared__ u64 sums[COUNTS];
     if (threadIdx.x < COUNTS) sums[threadIdx.x] = 0;
+    __syncthreads();
     const Rank& r = world->ranks[0];
-    u64* counts = r.counts + level % SIDES * COUNTS;
     Tally tally;
     settle_normals(r, i32(level), tally);
-    tally.finish(sums, counts);
+    tally.finish(sums, r.counts + level % SIDES * COUNTS, false);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const World* world, u32* mask, u64 level) {
     __shared__ u64 sums[COUNTS];
     if (threadIdx.x < COUNTS) sums[threadIdx.x] = 0;
+    __syncthreads();
     const Rank& r = world->ranks[0];
-    u64* counts = r.counts + level % SIDES * COUNTS;
     Tally tally;
     settle_delegates(*world, r, i32(level), tally, [&](u64 own) {
         u32 bits = mask[own];
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
         r.found[own] = 0;
         return bits;
     });
-    tally.finish(sums, counts);
+    tally.finish(sums, r.counts + level % SIDES * COUNTS, true);
 }
 
 // One warp: directions of this level, and empty counts for the next.
