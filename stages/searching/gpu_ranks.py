@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from stages.stage import Extent
     from stages.traverse import TraverseParameters
 
-BYTES_PER_VERTEX = 28
-"""Of a rank: distance, key, queue and bitmaps, and as much again for the labels put together."""
+BYTES_PER_VERTEX = 36
+"""Of a rank: distance, key, queue and bitmaps, as much again for the labels put together, and what
+`kernels.partition.cuda.lookers` adds."""
 
-BYTES_PER_DELEGATE = 40
-"""On every rank: distance, key, queues, and the first arcs of queued rows."""
+BYTES_PER_DELEGATE = 48
+"""On every rank: distance, key, queues, the first arcs of queued rows, and first columns."""
 
 DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""
