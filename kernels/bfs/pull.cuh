@@ -9,7 +9,8 @@
 //
 // Who includes this has a Search (heads, planes, plane_count, exact, other, words, record, ...) and says how rows
 // are read: scan_rows(look) for up to 32 or all vertices of look.slow, and scan_far(look, vertex, nearest) for one
-// vertex of look.far by the whole block.
+// vertex of look.far by the whole block. FAR_ROWS says whether rows are put off at all: it costs registers and code
+// that graphs whose long rows soon meet a visited neighbour do without.
 
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
 constexpr u32 DENSE = 8;         // unvisited vertices per word from which lanes are tied to bits
@@ -218,7 +219,7 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     for (u64 i = threadIdx.x; i < cached / 4; i += blockDim.x)
         reinterpret_cast<uint4*>(cache)[i] = reinterpret_cast<const uint4*>(s.exact)[i];
     __shared__ Far far;
-    if (threadIdx.x == 0) far.count = 0;
+    if (FAR_ROWS && threadIdx.x == 0) far.count = 0;
     __syncthreads();
 
     u64 all_warps = global_threads() / WARP;
@@ -244,7 +245,7 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     while (look.open_held) look.look();
     while (look.slow_held) scan_rows(look);
     add_totals(s, p, look.found, 0);
-    if (!far.count) return;
+    if (!FAR_ROWS || !far.count) return;
     look.read_far();
     add_totals(s, p, look.found, 0);
 }
