@@ -151,7 +151,8 @@ struct Pull {
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
             u32 mine = seen >> 2 * k & 3;
-            if (mine) hit(vertex[k], neighbour[mine & 1 ? 2 * k : 2 * k + 1]);
+            // A choice of values: with one of places, the array would lie in local memory.
+            if (mine) hit(vertex[k], mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
             wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
         while (slow_held >= WARP) scan_rows(*this);
