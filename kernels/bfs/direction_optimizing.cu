@@ -8,6 +8,7 @@
 //
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
+// variants FAR_ROWS: 1 0
 
 #include "kernels/bfs/pull_columns.cuh"
 #include "kernels/bfs/team.cuh"

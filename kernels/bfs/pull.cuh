@@ -9,7 +9,8 @@
 //
 // Who includes this has a Search (heads, planes, plane_count, exact, other, words, record, ...) and says how rows
 // are read: scan_rows(look) for up to 32 or all vertices of look.slow, and scan_far(look, vertex, nearest) for one
-// vertex of look.far by the whole block.
+// vertex of look.far by the whole block. FAR_ROWS says whether rows are put off at all: it costs registers and code
+// that graphs whose long rows soon meet a visited neighbour do without.
 
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
 constexpr u32 DENSE = 8;         // unvisited vertices per word from which lanes are tied to bits
@@ -35,14 +36,14 @@ __device__ __forceinline__ void scan_far(const Pull& look, VERTEX vertex, VERTEX
 struct Pull {
     const Search& s;
     const u32* cache;
-    u64 cached;
+    u32 cached;
     VERTEX* open;
     VERTEX* slow;
     Far* far;
     u32 depth;
     u32 width;  // words of a group
     u32 open_held = 0, slow_held = 0;
-    u64 found = 0;
+    u32 found = 0;
 
     // Which of K vertices are visited, a bit each; NO_VERTEX is not. No probe waits for another: a branch
     // between them would cost the latency of every one.
@@ -51,8 +52,8 @@ struct Pull {
         u32 bits[K], seen = 0;
 #pragma unroll
         for (u32 k = 0; k < K; ++k) {
-            u64 word = vertex[k] == NO_VERTEX ? 0 : vertex[k] >> 5;
-            bits[k] = *(word < cached ? cache + word : s.exact + word);
+            u32 word = vertex[k] == NO_VERTEX ? 0 : u32(vertex[k] >> 5);
+            bits[k] = (word < cached ? cache : s.exact)[word];
         }
 #pragma unroll
         for (u32 k = 0; k < K; ++k) seen |= u32(vertex[k] != NO_VERTEX && (bits[k] >> (vertex[k] & 31) & 1)) << k;
@@ -150,14 +151,15 @@ struct Pull {
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
             u32 mine = seen >> 2 * k & 3;
-            if (mine) hit(vertex[k], neighbour[mine & 1 ? 2 * k : 2 * k + 1]);
+            // A choice of values: with one of places, the array would lie in local memory.
+            if (mine) hit(vertex[k], mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
             wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
         while (slow_held >= WARP) scan_rows(*this);
     }
 
     // Words with many unvisited vertices: lane i looks at bit i of AT_ONCE words.
-    __device__ __forceinline__ void dense(u64 word, u32 bits) {
+    __device__ __forceinline__ void dense(u32 word, u32 bits) {
 #pragma unroll
         for (u32 part = 0; part < WIDEST_GROUP; part += AT_ONCE) {
             if (part >= width) break;
@@ -166,12 +168,12 @@ struct Pull {
             for (u32 k = 0; k < AT_ONCE; ++k) {
                 bool open_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
                 neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
-                if (open_here) head(VERTEX((word + part + k) * 32 + lane_id()), &neighbour[2 * k]);
+                if (open_here) head(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
             }
             u32 fresh = 0, seen = visited(neighbour);
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) {
-                VERTEX vertex = VERTEX((word + part + k) * 32 + lane_id());
+                VERTEX vertex = VERTEX(word + part + k) * 32 + lane_id();
                 u32 mine = seen >> 2 * k & 3;
                 u32 hits = __ballot_sync(ALL_LANES, mine != 0);
                 if (lane_id() == part + k) fresh = hits;
@@ -188,7 +190,7 @@ struct Pull {
         }
     }
 
-    __device__ __forceinline__ void sparse(u64 word, u32 bits) {
+    __device__ __forceinline__ void sparse(u32 word, u32 bits) {
         if (lane_id() < width) s.other[word + lane_id()] = bits;
         __syncwarp();
         u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
@@ -197,7 +199,7 @@ struct Pull {
             some &= some - 1;
             u32 unvisited = ~__shfl_sync(ALL_LANES, bits, from);
             if (unvisited >> lane_id() & 1)
-                open[open_held + __popc(unvisited & lanes_below())] = VERTEX((word + from) * 32 + lane_id());
+                open[open_held + __popc(unvisited & lanes_below())] = VERTEX(word + from) * 32 + lane_id();
             open_held += __popc(unvisited);
             if (open_held >= 2 * WARP) look();
         }
@@ -213,12 +215,12 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     u64 unvisited = candidates > p.visited ? candidates - p.visited : 0;
     u64 fits = room / sizeof(u32) - u64(warps) * (OPEN + SLOW) * (sizeof(VERTEX) / sizeof(u32));
     u64 worth = u64(double(unvisited) * words_per_open);
-    u64 cached = s.words < fits ? s.words : fits;
-    cached = (cached < worth ? cached : worth) & ~3ull;
-    for (u64 i = threadIdx.x; i < cached / 4; i += blockDim.x)
+    u64 most = s.words < fits ? s.words : fits;
+    u32 cached = u32(most < worth ? most : worth) & ~3u;
+    for (u32 i = threadIdx.x; i < cached / 4; i += blockDim.x)
         reinterpret_cast<uint4*>(cache)[i] = reinterpret_cast<const uint4*>(s.exact)[i];
     __shared__ Far far;
-    if (threadIdx.x == 0) far.count = 0;
+    if (FAR_ROWS && threadIdx.x == 0) far.count = 0;
     __syncthreads();
 
     u64 all_warps = global_threads() / WARP;
@@ -226,13 +228,14 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     while (width > 1 && s.words < 2 * all_warps * width) width /= 2;
     Pull look{s, cache, cached, lists + warp_id() * (OPEN + SLOW), lists + warp_id() * (OPEN + SLOW) + OPEN,
               &far, p.level + 1, width};
-    u64 stride = all_warps * width;
-    u64 word = (u64(warp_id()) * gridDim.x + blockIdx.x) * width;
+    // 32 bits count the words of more vertices than a device has labels for, and half the registers.
+    u32 words = u32(s.words), stride = u32(all_warps) * width;
+    u32 word = (warp_id() * gridDim.x + blockIdx.x) * width;
     bool own = lane_id() < width;
-    u32 ahead = own && word < s.words ? s.exact[word + lane_id()] : ~0u;
-    for (; word < s.words; word += stride) {
+    u32 ahead = own && word < words ? s.exact[word + lane_id()] : ~0u;
+    for (; word < words; word += stride) {
         u32 bits = ahead;
-        ahead = own && word + stride < s.words ? s.exact[word + stride + lane_id()] : ~0u;
+        ahead = own && word + stride < words ? s.exact[word + stride + lane_id()] : ~0u;
         u32 unseen = __popc(~bits);
         for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
         unseen = __shfl_sync(ALL_LANES, unseen, 0);
@@ -244,7 +247,7 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     while (look.open_held) look.look();
     while (look.slow_held) scan_rows(look);
     add_totals(s, p, look.found, 0);
-    if (!far.count) return;
+    if (!FAR_ROWS || !far.count) return;
     look.read_far();
     add_totals(s, p, look.found, 0);
 }

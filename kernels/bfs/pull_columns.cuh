@@ -47,7 +47,8 @@ __device__ __forceinline__ void scan_rows(Pull& look) {
         u32 from = __ffs(left) - 1;
         left &= left - 1;
         i64 i = __shfl_sync(ALL_LANES, at, from), last = __shfl_sync(ALL_LANES, end, from);
-        if (last - i >= WHOLE_BLOCK && __any_sync(ALL_LANES, lane_id() == from && look.put_off(vertex))) continue;
+        if (FAR_ROWS && last - i >= WHOLE_BLOCK && __any_sync(ALL_LANES, lane_id() == from && look.put_off(vertex)))
+            continue;
         VERTEX nearest = NO_VERTEX;
         for (; i < last && nearest == NO_VERTEX; i += SIDE_BY_SIDE * WARP) {
             VERTEX neighbour[SIDE_BY_SIDE];

@@ -68,7 +68,8 @@ struct Progress {
     u64 hub_begin, hub_end;  // and hubs not yet among them
     u64 frontier, frontier_arcs;
     u64 visited, visited_arcs;
-    u64 totals[2];  // vertices and arcs found by this block in this step
+    u64 totals[2];  // vertices and arcs found by this block in this step,
+    u64 prior[2];   // and in the levels that a team went through before the last
     u64 base;
     u64 team_found, team_arcs, team_most, team_own;
     u32 team_counts[2];

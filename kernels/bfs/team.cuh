@@ -113,9 +113,8 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
         if (TREE) owners[i] = s.owners[place];
     }
     u32 count = end - begin > blockIdx.x ? u32((end - begin - blockIdx.x - 1) / blocks) + 1 : 0;
-    if (threadIdx.x == 0) p.team_counts[0] = p.team_counts[1] = p.team_spilled = 0;
+    if (threadIdx.x == 0) p.team_counts[0] = p.team_counts[1] = p.team_spilled = p.prior[0] = p.prior[1] = 0;
     u32 level = p.level, side = 0, rounds = 0;
-    u64 prior_found = 0, prior_arcs = 0;
     u64 level_arcs = p.frontier_arcs / blocks;
     __syncthreads();
 
@@ -149,8 +148,8 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
         bool uneven = p.team_most > 4 * (p.team_arcs / blocks) + (rounds >= 8 ? 1024 : 4096);
         if (!p.team_found || p.team_arcs > limit || level >= max_depth || uneven) break;
         if (threadIdx.x == 0) {
-            prior_found += p.totals[0];
-            prior_arcs += p.totals[1];
+            p.prior[0] += p.totals[0];
+            p.prior[1] += p.totals[1];
             p.totals[0] = p.totals[1] = 0;
             p.team_counts[next ^ 1] = 0;
         }
@@ -159,9 +158,9 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
 
     if (threadIdx.x == 0) {
         p.base = count ? s.end + atomicAdd(&s.control[TAIL], u64(count)) : 0;
-        if (prior_found) {
-            atomicAdd(&s.control[FOUND_PRIOR], prior_found);
-            atomicAdd(&s.control[ARCS_PRIOR], prior_arcs);
+        if (p.prior[0]) {
+            atomicAdd(&s.control[FOUND_PRIOR], p.prior[0]);
+            atomicAdd(&s.control[ARCS_PRIOR], p.prior[1]);
         }
         if (p.totals[0]) {
             atomicAdd(&s.control[FOUND_LAST], p.totals[0]);

@@ -13,7 +13,6 @@ import argparse
 import gc
 import itertools
 import statistics
-from pathlib import Path
 from typing import Any
 
 import cupy
@@ -41,21 +40,6 @@ def cube(kind: str, side: int) -> tuple[Any, Any, int]:
     return (*(cupy.concatenate(ends) for ends in zip(*pairs, strict=True)), side**3)
 
 
-def read(path: str) -> tuple[Any, Any, int]:
-    """Edges of a file, on the device."""
-    from stages.context import PlainContext
-    from stages.ingest import STAGE, IngestParameters
-    from stages.stage import Machine
-
-    machine = Machine(backend="cpu", threads=8, host_memory=16 << 30, device_memory=0)
-    edges = STAGE.run(PlainContext(machine), IngestParameters.model_validate({"file": path}))[0]
-    return (
-        cupy.asarray(numpy.asarray(edges.source)),
-        cupy.asarray(numpy.asarray(edges.target)),
-        edges.vertex_count,
-    )
-
-
 def graph(name: str) -> tuple[Any, Any, bool]:
     """Row offsets, columns and whether they are symmetric."""
     base, _, how = name.partition(":")
@@ -63,7 +47,7 @@ def graph(name: str) -> tuple[Any, Any, bool]:
         kind = base.rstrip("0123456789")
         *pairs, vertices = cube(kind, int(base.removeprefix(kind)))
     else:
-        *pairs, vertices = read(base) if Path(base).exists() else edges_of(base)
+        *pairs, vertices = edges_of(base)
     symmetric = how != "directed"
     rows = csr.build(*pairs, vertices, direction="both" if symmetric else "as_given")
     arrays = rows.row_offsets, rows.column_indices

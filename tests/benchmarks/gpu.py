@@ -1,11 +1,13 @@
 """Builds, checks and times every CUDA kernel on one GPU, in one call; a table comes last.
 
     python -m tests.benchmarks.gpu kron20 kron22 kron24 uniform grid --sources 32 --set alpha=12
+    python -m tests.benchmarks.gpu kron24 cnr-2000.graph-txt.gz --parts check,bfs --each far_rows=0,1,auto
 
-Graphs are made on the device. Searches are checked before they are timed: both strategies agree on every
-distance and predecessor, and every edge joins levels at most one apart. BFS rates count distinct undirected
-edges of the searched component (G5, Graph500); the peers' times are those of reference measurements on an
-H200 with distances alone. Bytes are counted, not measured: what the job must at least move.
+Graphs are made on the device, or read from files that gravel reads. Searches are checked before they are
+timed: both strategies agree on every distance and predecessor, and every edge joins levels at most one
+apart. BFS rates count distinct undirected edges of the searched component (G5, Graph500); the peers' times
+are those of reference measurements on an H200 with distances alone. Bytes are counted, not measured: what
+the job must at least move.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import cupy
@@ -28,6 +31,7 @@ from kernels.cuda import event_milliseconds
 from kernels.cuda.wake import wake
 from kernels.generate.rmat import rmat
 from kernels.varint import cuda as varint_cuda
+from stages.ingest import read_edges
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
     "kron22": "0.315, 0.172; 0.45",
@@ -51,11 +55,23 @@ def edges_of(name: str) -> tuple[Any, Any, int]:
     if name.startswith("path"):
         at = cupy.arange(int(name.removeprefix("path")), dtype=cupy.uint32)
         return at[:-1], at[1:], len(at)
+    if Path(name).exists():
+        return read(name)
     side = int(name.removeprefix("grid") or 5000)
     at = cupy.arange(side * side, dtype=cupy.uint32).reshape(side, side)
     source = cupy.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
     target = cupy.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
     return source, target, side * side
+
+
+def read(path: str) -> tuple[Any, Any, int]:
+    """Edges of a file, on the device, and the number of vertices."""
+    edges, _ = read_edges(path)
+    return (
+        cupy.asarray(numpy.asarray(edges.source)),
+        cupy.asarray(numpy.asarray(edges.target)),
+        edges.vertex_count,
+    )
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -94,8 +110,8 @@ def check_levels(offsets: Any, columns: Any, distance: Any) -> None:
 class Bench:
     """One graph, built once, and the rows of its table."""
 
-    def __init__(self, name: str, sources: int, tuning: dict[str, float]) -> None:
-        self.name, self.tuning = name, tuning
+    def __init__(self, name: str, sources: int, ways: list[dict[str, Any]]) -> None:
+        self.name, self.ways = Path(name).name, ways
         self.rows: list[str] = []
         *pairs, self.vertices = edges_of(name)
         edges = len(pairs[0])
@@ -130,11 +146,13 @@ class Bench:
 
     def check(self) -> None:
         """Both strategies agree, and the levels are right, from two sources."""
+        for tuning in self.ways:
+            self.check_way(tuning)
+
+    def check_way(self, tuning: dict[str, Any]) -> None:
         arrays = self.offsets, self.columns
-        fast = prepare(*arrays, strategy="direction_optimizing", symmetric=True, **self.tuning)
-        bare = prepare(
-            *arrays, strategy="direction_optimizing", symmetric=True, output="distance", **self.tuning
-        )
+        fast = prepare(*arrays, strategy="direction_optimizing", symmetric=True, **tuning)
+        bare = prepare(*arrays, strategy="direction_optimizing", symmetric=True, output="distance", **tuning)
         plain = prepare(*arrays, strategy="two_phase", symmetric=True)
         for source in self.sources[:2]:
             one, two, three = fast.run(source), plain.run(source), bare.run(source)
@@ -171,6 +189,8 @@ class Bench:
             f"{levels:.0f} levels of {taken / levels * 1e3:.2f} us, "
             f"prepare {search.prepare_milliseconds:.0f} ms",
         )
+        for note in getattr(search, "notes", []):
+            self.say(f"  {note}", None)
         if hasattr(search, "steps"):
             slow = sources[times.index(max(times))]
             for which, source in (("typical", sources[0]), ("slowest", slow)):
@@ -188,12 +208,13 @@ class Bench:
         degree_order = self.offsets, self.columns
         few = self.sources[:8] if self.name.startswith("grid") else self.sources
         if "bfs" in parts:
-            for output in ("distance", "both"):
-                label = f"direction_optimizing {output}"
-                options = {"strategy": "direction_optimizing", "output": output, **self.tuning}
+            some = [s for s in few if int(self.natural[0][s + 1] - self.natural[0][s])] or few
+            for output, tuning in itertools.product(("distance", "both"), self.ways):
+                told = "".join(f" {name}={value}" for name, value in tuning.items())
+                label = f"direction_optimizing {output}{told}"
+                options = {"strategy": "direction_optimizing", "output": output, **tuning}
                 if not self.name.startswith("grid"):
                     self.search(f"{label}, degree order", degree_order, few, **options)
-                some = [s for s in few if int(self.natural[0][s + 1] - self.natural[0][s])] or few
                 self.search(f"{label}, natural order", self.natural, some, **options)
         if "two_phase" in parts:
             for output in ("distance", "both"):
@@ -236,27 +257,44 @@ class Bench:
             self.say(f"peers: BFS best, first try; components: {PEERS[self.name]}", None)
 
 
+def constants(settings: list[str]) -> list[tuple[str, list[Any]]]:
+    """Names and values of NAME=VALUE,VALUE...; "auto" leaves a constant to the search."""
+
+    def number(text: str) -> float | int | None:
+        if text == "auto":
+            return None
+        return float(text) if "." in text or "e" in text else int(text)
+
+    pairs = [setting.split("=") for setting in settings]
+    return [(name, [number(value) for value in values.split(",")]) for name, values in pairs]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "graphs", nargs="+", help="kron20, kron22, kron24, kron26, uniform, grid, grid1000, ..."
+        "graphs", nargs="+", help="kron20, kron22, kron24, kron26, uniform, grid, grid1000, ..., or a file"
     )
     parser.add_argument("--sources", type=int, default=32)
     parser.add_argument("--parts", default="check,bfs,two_phase,components,varint")
     parser.add_argument(
         "--set", action="append", default=[], help="a constant of direction_optimizing, NAME=VALUE"
     )
+    parser.add_argument(
+        "--each", action="append", default=[], help="one that is timed with several values, NAME=VALUE,VALUE"
+    )
     chosen = parser.parse_args()
-    tuning = {}
-    for setting in chosen.set:
-        name, value = setting.split("=")
-        tuning[name] = float(value) if "." in value or "e" in value else int(value)
+    fixed = {name: values[0] for name, values in constants(chosen.set)}
+    varied = constants(chosen.each)
+    ways = [
+        fixed | dict(zip([name for name, _ in varied], values, strict=True))
+        for values in itertools.product(*(values for _, values in varied))
+    ]
     rows = []
     for name in chosen.graphs:
         started = time.perf_counter()
-        bench = Bench(name, chosen.sources, tuning)
+        bench = Bench(name, chosen.sources, ways)
         bench.run(set(chosen.parts.split(",")))
         rows += bench.rows
         print(f"{name}: {time.perf_counter() - started:.1f} s in all", flush=True)

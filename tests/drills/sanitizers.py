@@ -64,7 +64,11 @@ WAYS: dict[str, list[dict[str, object]]] = {
     "hybrid": _MERRILL,
     "quadratic": [{}, {"mapping": "warp"}],
     "flex": [{}, {"configuration": "baseline"}, {"configuration": "config1"}],
-    "direction_optimizing": [{}, {"alpha": 1e18, "beta": 1e18}],
+    "direction_optimizing": [
+        {},
+        {"alpha": 1e18, "beta": 1e18, "far_rows": False},
+        {"alpha": 1e18, "beta": 1e18, "far_rows": True},
+    ],
     "multi_source": [{}, {"alpha": 1e18, "beta": 1e18}],
 }
 """Settings that lead through other code, by strategy."""

@@ -11,10 +11,13 @@ from tests.zoo import scipy_distances
 pytestmark = pytest.mark.gpu
 
 ALWAYS_PULL = {"alpha": 1e18, "floor": 0.0, "beta": 1e18}
+FAR_ROWS = (True, False)
 TUNINGS = {
     "default": {},
     "pull": ALWAYS_PULL,
     "pull_uncached": ALWAYS_PULL | {"words_per_open": 0.0},
+    "pull_near": ALWAYS_PULL | {"far_rows": False},
+    "pull_far": ALWAYS_PULL | {"far_rows": True},
     "pull_planes": ALWAYS_PULL | {"planes": 1},
     "pull_more_planes": ALWAYS_PULL | {"planes": 3},
     "alternate": ALWAYS_PULL | {"beta": 0.0, "patience": 0},
@@ -81,9 +84,10 @@ def test_direction_optimizing_on_hubs(skewed, tuning, output) -> None:
 
 @pytest.mark.parametrize("output", ["distance", "both"])
 @pytest.mark.parametrize("planes", [0, 1])
-def test_the_longest_rows_are_read_by_blocks(output, planes) -> None:
+@pytest.mark.parametrize("far_rows", FAR_ROWS)
+def test_the_longest_rows_are_read_by_blocks_or_not(output, planes, far_rows) -> None:
     for index in (numpy.uint32, numpy.uint64):
-        tuning = ALWAYS_PULL | {"planes": planes}
+        tuning = ALWAYS_PULL | {"planes": planes, "far_rows": far_rows}
         check(long_rows(), "direction_optimizing", symmetric=True, output=output, index=index, **tuning)
 
 

@@ -6,6 +6,7 @@ import itertools
 import time
 from typing import Any
 
+from kernels.bfs.cuda.far_rows import find_far_rows
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
@@ -40,6 +41,7 @@ def prepare(
     words_per_open: float = 0.0625,
     block: int = 1024,
     planes: int | None = None,
+    far_rows: bool | None = None,
     narrow: int = NARROW,
 ) -> DirectionOptimizing:
     """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
@@ -62,6 +64,8 @@ def prepare(
     planes : how many times eight neighbours after the first two are kept apart for bottom-up levels, which
         then stream them instead of reading rows here and there. By default none where rows begin with hubs,
         else up to MOST_PLANES that together hold no more than half of the arcs.
+    far_rows : whether bottom-up levels put long rows off that they read far, and read them by whole blocks;
+        by default as `kernels.bfs.cuda.far_rows` finds it worthwhile. Either way finds the same.
     narrow : vertices from which predecessors take 64 bits.
 
     """
@@ -76,6 +80,7 @@ def prepare(
         words_per_open=words_per_open,
         block=block,
         planes=planes,
+        far_rows=far_rows,
         narrow=narrow,
     )
 
@@ -99,12 +104,14 @@ class DirectionOptimizing:
         words_per_open: float,
         block: int,
         planes: int | None,
+        far_rows: bool | None,
         narrow: int,
     ) -> None:
         import cupy
         import numpy
 
         started = time.perf_counter()
+        self.notes: list[str] = []
         if block % 32 or not 32 <= block <= 1024:
             raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
         self.vertices = len(row_offsets) - 1
@@ -116,7 +123,7 @@ class DirectionOptimizing:
         degrees = cupy.diff(self._row_offsets)
         entries = int((-(-degrees // CHUNK)).sum())
         # The first `count_nonzero` of a process compiles for 12 s; `flatnonzero` takes a fraction of one.
-        hubs = len(cupy.flatnonzero(degrees > CHUNK))
+        hubs = cupy.flatnonzero(degrees > CHUNK)
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
         candidates = last = self.vertices
         if symmetric:
@@ -126,9 +133,16 @@ class DirectionOptimizing:
             del linked
         del degrees
         words = -(-max(last, 1) // 256) * 8
+        hubs_first = self._hubs_first(arcs)
+        if planes is None:
+            even = symmetric and not hubs_first
+            planes = min(MOST_PLANES, arcs // (2 * IN_PLANE * words * 32)) if even else 0
+        if far_rows is None:
+            far_rows = symmetric and self._has_far_rows(hubs, planes)
 
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
-        module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype), TREE=self._labels.tree)
+        macros = {"TREE": self._labels.tree, "FAR_ROWS": int(far_rows)}
+        module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype), **macros)
         self._kernel = module.get_function("search")
         most_shared = (shared_bytes() - STATIC_SHARED) & ~15
         shared = min(most_shared, shared_kilobytes * 1024 & ~15)
@@ -136,12 +150,8 @@ class DirectionOptimizing:
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
         alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
-        hubs_first = self._hubs_first(arcs)
         if alpha is None:
             alpha = HUBS_FIRST if hubs_first else ANY_ORDER
-        if planes is None:
-            even = symmetric and not hubs_first
-            planes = min(MOST_PLANES, arcs // (2 * IN_PLANE * words * 32)) if even else 0
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
@@ -175,7 +185,7 @@ class DirectionOptimizing:
             self._labels.predecessor_argument(),
             cupy.empty(max(entries, 1), cupy.uint64),
             cupy.empty(max(entries, 1) if self._labels.tree else 1, self._columns.dtype),
-            cupy.empty(max(hubs, 1), self._columns.dtype),
+            cupy.empty(max(len(hubs), 1), self._columns.dtype),
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
             cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
             self._log,
@@ -195,6 +205,13 @@ class DirectionOptimizing:
     def _hubs_first(self, arcs: int) -> bool:
         """Whether the first 64th of the vertices has at least four times its share of the arcs."""
         return int(self._row_offsets[self.vertices // 64]) * 16 > arcs
+
+    def _has_far_rows(self, hubs: Any, planes: int) -> bool:
+        """Whether bottom-up levels read long rows far, all of which are `hubs`; says so in `notes`."""
+        found = find_far_rows(self._row_offsets, self._columns, hubs, kept=2 + planes * IN_PLANE)
+        way = "by whole blocks" if found.far else "as all others"
+        self.notes = [f"bottom-up levels read the longest rows {way}: {found.reason()}"]
+        return found.far > 0
 
     @staticmethod
     def _check_shared(block: int, shared: int, item: int) -> None:

@@ -23,6 +23,7 @@ constexpr u64 WHOLE_ROW = (1ull << UNIT_BITS) - 1;
 constexpr u32 MOST_THREADS = sizeof(VERTEX) == 4 ? 768 : 512;
 constexpr u32 MOST_CUT = 64;  // entries that a warp makes of rows that it claimed at once
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
+constexpr bool FAR_ROWS = true;  // decoding leaves room for what kernels/bfs/pull.cuh may do without
 
 // Words of `log`: levels, changes of direction, traced steps; then level << 1 | bottom-up for each change, and
 // from TRACE on, for the start, the first steps and the end, level << 8 | step, the frontier's vertices and

@@ -1,0 +1,131 @@
+"""The direction-optimizing search of columns, on CPU threads, against SciPy, and when it puts rows off."""
+
+import shutil
+import sys
+
+import numpy
+import pytest
+
+from kernels.bfs.cuda.direction_optimizing import prepare
+from kernels.bfs.cuda.far_rows import FarRows, find_far_rows
+from kernels.csr import build
+from kernels.generate.rmat import rmat as kronecker
+from kernels.order import apply, permutation
+from stages.ingest import read_edges
+from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.kernels.conformance import check, csr_of, long_rows, sources_of
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.test_cuda_bfs import ALWAYS_PULL, FAR_ROWS, TUNINGS
+from tests.zoo import DATA, needs_data
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
+STEPS = ("pull_uncached", "pull_more_planes", "alternate", "flood_and_pull", "push", "team_spills")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch) -> None:
+    fake = numpy_as_cupy.module()
+    for name in ("ascontiguousarray", "diff"):
+        setattr(fake, name, lambda given, name=name: grid_kernels.on_device(getattr(numpy, name)(given)))
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    for name, stand_in in {
+        "direction_optimizing.load": grid_kernels.load,
+        "direction_optimizing.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "direction_optimizing.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
+        "direction_optimizing.event_milliseconds": lambda work: work() or 1.0,
+        "far_rows.load": grid_kernels.load,
+    }.items():
+        monkeypatch.setattr(f"kernels.bfs.cuda.{name}", stand_in)
+
+
+def search(csr, output, **constants):
+    placed = (grid_kernels.on_device(array) for array in csr)
+    constants = {"block": grid_kernels.THREADS} | constants
+    made = prepare(*placed, symmetric=True, output=output, **constants)
+    for source in sources_of(len(csr[0]) - 1, 2):
+        check(made.run(source), csr, source, output)
+    return made
+
+
+@pytest.mark.parametrize("far_rows", FAR_ROWS)
+@pytest.mark.parametrize(("index", "output"), [(numpy.uint32, "distance"), (numpy.uint64, "both")])
+def test_every_step(index, output, far_rows) -> None:
+    skewed = fast_csr(rmat(8, 8), symmetric=True, index=index)
+    for csr in (*(csr_of(name, True, index) for name in SMALL), skewed):
+        for constants in ({}, *(TUNINGS[name] for name in STEPS)):
+            search(csr, output, far_rows=far_rows, **constants)
+
+
+@pytest.mark.parametrize("far_rows", FAR_ROWS)
+@pytest.mark.parametrize("output", ["distance", "both"])
+def test_long_rows(output, far_rows) -> None:
+    search(fast_csr(long_rows(), symmetric=True), output, far_rows=far_rows, **ALWAYS_PULL)
+
+
+def far_rows_of(csr, kept=2) -> FarRows:
+    offsets, columns = map(grid_kernels.on_device, csr)
+    longer = grid_kernels.on_device(numpy.flatnonzero(numpy.diff(csr[0]) > 128))
+    return find_far_rows(offsets, columns, longer, kept=kept)
+
+
+def stars(*, joined: bool, index=numpy.uint32):
+    """Three hubs of 3,000 leaves each, which if joined are neighbours of one another."""
+    hubs = 3
+    leaves = hubs + numpy.arange(3000 * hubs)
+    sources, targets = numpy.repeat(numpy.arange(hubs), 3000), leaves
+    if joined:
+        sources = numpy.concatenate([sources, [0, 0, 1]])
+        targets = numpy.concatenate([targets, [1, 2, 2]])
+    keys = numpy.sort(numpy.concatenate([sources * 9003 + targets, targets * 9003 + sources]))
+    offsets = numpy.zeros(9004, numpy.int64)
+    numpy.cumsum(numpy.bincount(keys // 9003, minlength=9003), out=offsets[1:])
+    return offsets, (keys % 9003).astype(index)
+
+
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_rows_are_far_where_their_first_arcs_lead_to_nothing_near_the_largest(index) -> None:
+    assert far_rows_of(stars(joined=False, index=index)) == FarRows(2306, 3, 2)
+    assert far_rows_of(stars(joined=True, index=index)) == FarRows(2306, 3, 0)
+    assert far_rows_of(stars(joined=False, index=index), kept=1000) == FarRows(3304, 0, 0)
+    assert far_rows_of(csr_of("path_33", True, index)) == FarRows(2306, 0, 0)
+
+
+def in_order(csr, order):
+    if order == "natural":
+        return csr
+    return apply(*csr, permutation(order, *csr, **({"seed": 5} if order == "random" else {})))
+
+
+@pytest.mark.parametrize("order", ["natural", "degree", "random"])
+def test_no_row_of_a_kronecker_graph_is_far(order) -> None:
+    source, target = kronecker(16, 16, 1, backend="cpu")
+    csr = in_order(build(source, target, 1 << 16)[:2], order)
+    assert far_rows_of(csr) == FarRows(2306, 17, 0)
+
+
+@needs_data
+@pytest.mark.parametrize("order", ["natural", "degree", "random"])
+def test_most_long_rows_of_a_crawl_are_far(order) -> None:
+    edges, _ = read_edges(DATA / "cnr-2000.graph-txt.gz")
+    csr = in_order(build(edges.source, edges.target, edges.vertex_count)[:2], order)
+    assert far_rows_of(csr) == FarRows(2306, 89, 77)
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["ego-Twitter.undirected.jlg.gz", "facebook_combined.txt.xz"])
+def test_no_row_of_a_social_graph_is_far(name) -> None:
+    edges, _ = read_edges(DATA / name)
+    assert far_rows_of(build(edges.source, edges.target, edges.vertex_count)[:2]).far == 0
+
+
+def test_the_choice_is_made_by_the_graph_and_said() -> None:
+    apart, joined = (search(stars(joined=way), "distance") for way in (False, True))
+    assert apart.notes == [
+        "bottom-up levels read the longest rows by whole blocks: 2 of 3 rows of 2,306 arcs and more meet no"
+        " neighbour of the largest among their first 258"
+    ]
+    assert "as all others: 0 of 3 rows" in joined.notes[0]
+    assert "no row has 2,306 arcs" in search(csr_of("star_300", True), "distance").notes[0]
+    assert search(stars(joined=False), "distance", far_rows=False).notes == []
