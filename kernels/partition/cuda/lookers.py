@@ -1,0 +1,53 @@
+"""What a rank's visits read of its rows beside the CSR: which have arcs, their first columns, their lengths.
+
+A visit is a chain of loads. With these the common cases take two or three that lie side by side, instead of
+offsets and a column that are far apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.partition.layout import mask_words
+from kernels.strategy import backend_of
+
+NONE = numpy.uint32(0xFFFFFFFF)
+"""The first column of an empty row."""
+
+LENGTH_BITS = 8
+"""Of a normal vertex's nd row and of its nn row; the longest stands for all from there on, as in rank.cuh."""
+
+
+def row_mask(row_offsets: Any) -> Any:
+    """Set a bit for every row that is not empty: uint32, as many as 64-bit words take; on the device."""
+    import cupy
+
+    filled = cupy.zeros(64 * mask_words(len(row_offsets) - 1), numpy.bool_)
+    filled[: len(row_offsets) - 1] = row_offsets[1:] != row_offsets[:-1]
+    return cupy.packbits(filled, bitorder="little").view(numpy.uint32)
+
+
+def first_columns(row_offsets: Any, columns: Any) -> Any:
+    """Give each row's first column, uint32, NONE where empty; offsets are on the device, columns anywhere."""
+    import cupy
+
+    heads = cupy.full(len(row_offsets) - 1, NONE, numpy.uint32)
+    rows = cupy.flatnonzero(row_offsets[1:] != row_offsets[:-1])
+    starts = row_offsets[rows]
+    found = columns[starts] if backend_of(columns) == "cuda" else cupy.asarray(columns[starts.get()])
+    heads[rows] = found
+    return heads
+
+
+def normal_lengths(nd_offsets: Any, nn_offsets: Any) -> Any:
+    """Give the lengths of normal vertices' nd and nn rows, a byte of a uint16 each; on the device."""
+    import cupy
+
+    most = (1 << LENGTH_BITS) - 1
+    of_nd, of_nn = (
+        cupy.minimum(offsets[1:] - offsets[:-1], offsets.dtype.type(most)).astype(numpy.uint16)
+        for offsets in (nd_offsets, nn_offsets)
+    )
+    return of_nd | of_nn << numpy.uint16(LENGTH_BITS)
