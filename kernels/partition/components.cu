@@ -79,12 +79,11 @@ __device__ __forceinline__ void pull(const Parts& w, const Part& r, BlockRow& sh
     }
     visit_arcs_by_length(
         shared, r.local,
-        [&](u64 i, u64& begin, u32& length, u64& owner) {
-            owner = w.delegate_count + i;
-            begin = r.nn_offsets[i];
-            length = u32(r.nn_offsets[i + 1] - begin);
+        [&](u64 i) {
+            OFFSET begin = r.nn_offsets[i];
+            return RowOf{begin, u32(w.delegate_count + i), u32(r.nn_offsets[i + 1] - begin)};
         },
-        [&](bool live, u64 arc, u64 owner) {
+        [&](bool live, u64 arc, u32 owner) {
             VERTEX head = live ? r.nn_columns[arc] : VERTEX(0);
             bool away = live && head % w.rank_count != r.rank;
             VERTEX theirs = away ? published(w, head) : VERTEX(0);

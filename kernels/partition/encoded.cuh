@@ -11,15 +11,13 @@ constexpr u32 CURSOR_TRIES = 8;  // neighbours that a lane looks at before the w
 // The units of row v that belong to its arcs from `from` on, of `length`; those of all its parts are all its units.
 __device__ __forceinline__ u64 unit_at(u64 units, u64 from, u64 length) { return length ? from * units / length : 0; }
 
-enum Reading : u32 { READ_NN, READ_ND, READ_DN };
-
 // What a visit of one of three subgraphs does with a neighbour that `owner` has; whole warps call it.
 __device__ __forceinline__ void reach(const World& w, const Rank& r, u32 reading, u32* found, bool live, VERTEX neighbour,
                                       u64 owner) {
     if (reading == READ_NN) {
         const bool lives[1] = {live};
         const VERTEX vertex[1] = {neighbour};
-        const u64 owners[1] = {owner};
+        const u32 owners[1] = {u32(owner)};
         reach_normals(w, r, lives, vertex, owners);
     } else if (live && reading == READ_ND)
         claim_delegate(r, found, neighbour, owner * w.rank_count + r.rank);
@@ -125,10 +123,12 @@ __device__ __noinline__ u32 first_of_row(bool looks, u64 row, const OFFSET* offs
     return hit;
 }
 
-// Encoded rows have no first columns of their own beside them.
-__device__ __forceinline__ void first_seen(const bool (&looks)[BATCH], const u64 (&row)[BATCH], const OFFSET* offsets,
-                                           Columns<u32> columns, const u32*, const u32* seen, u32 (&hit)[BATCH]) {
+// Two rows of each lane; those that do not look have NONE for a row. First columns are not kept apart.
+__device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
+                                           const u32* seen, u32 (&hit)[2]) {
 #pragma unroll
-    for (u32 k = 0; k < BATCH; ++k)
-        hit[k] = __any_sync(ALL_LANES, looks[k]) ? first_of_row(looks[k], row[k], offsets, columns, seen) : NONE;
+    for (u32 k = 0; k < 2; ++k) {
+        bool looks = row[k] != NONE;
+        hit[k] = __any_sync(ALL_LANES, looks) ? first_of_row(looks, row[k], offsets, columns, seen) : NONE;
+    }
 }

@@ -6,13 +6,16 @@
 
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
+// Where the blocks of a visit begin: small visits run beside each other, in blocks of their own.
+__device__ __forceinline__ u32 start_of(Reading visit) { return gridDim.x * (visit + 1) / 4; }
+
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
     visit_by_length<BATCH>(
-        shared, count,
-        [&](u64 i, u64& begin, u32& length, u64& owner) {
-            owner = r.queue[i];
-            begin = r.nn_offsets[owner];
-            length = u32(r.nn_offsets[owner + 1] - begin);
+        shared, count, start_of(READ_NN),
+        [&](u64 i) {
+            u32 owner = r.queue[i];
+            OFFSET begin = r.nn_offsets[owner];
+            return RowOf{begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
         },
         [&](const Arcs<BATCH>& a) {
             VERTEX vertex[BATCH];
@@ -34,27 +37,27 @@ __device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32>
 
 __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
     visit_by_length<BATCH>(
-        shared, count,
-        [&](u64 i, u64& begin, u32& length, u64& owner) {
-            owner = r.queue[i];
-            begin = r.nd_offsets[owner];
-            length = u32(r.nd_offsets[owner + 1] - begin);
+        shared, count, start_of(READ_ND),
+        [&](u64 i) {
+            u32 owner = r.queue[i];
+            OFFSET begin = r.nd_offsets[owner];
+            return RowOf{begin, owner, u32(r.nd_offsets[owner + 1] - begin)};
         },
         [&](const Arcs<BATCH>& a) {
             reach_columns(a, r.nd_columns, r.delegates_seen, found, r.delegate_keys,
-                          [&](u32 k) { return a.owner[k] * w.rank_count + r.rank; });
+                          [&](u32 k) { return u64(a.owner[k]) * w.rank_count + r.rank; });
         });
 }
 
 __device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow& shared, u64 entries) {
     visit_by_length<BATCH>(
-        shared, entries,
-        [&](u64 i, u64& begin, u32& length, u64& owner) {
+        shared, entries, start_of(READ_DN),
+        [&](u64 i) {
             u64 entry = r.dn_queue[i];
-            owner = entry >> 32;
-            begin = r.dn_offsets[owner] + (entry & 0xffffffffu) * ROW_CHUNK;
-            u64 left = r.dn_offsets[owner + 1] - begin;
-            length = left < ROW_CHUNK ? u32(left) : ROW_CHUNK;
+            u32 owner = u32(entry >> 32);
+            OFFSET begin = r.dn_offsets[owner] + OFFSET(entry & 0xffffffffu) * ROW_CHUNK;
+            OFFSET left = r.dn_offsets[owner + 1] - begin;
+            return RowOf{begin, owner, left < ROW_CHUNK ? u32(left) : ROW_CHUNK};
         },
         [&](const Arcs<BATCH>& a) {
             reach_columns(a, r.dn_columns, r.seen, r.fresh, r.keys, [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
@@ -68,7 +71,8 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
     if (first >= arcs) return;
     u64 last = first + share < arcs ? first + share : arcs, low = row_of_tile(r, rows, first);
     u64 begin = r.dd_starts[low], end = low + 1 < rows ? r.dd_starts[low + 1] : arcs;
-    u64 d = r.dd_queue[low], row = r.dd_offsets[d];
+    u32 d = r.dd_queue[low];
+    u64 row = r.dd_offsets[d];
     for (u64 at = first; at < last; at += BATCH * WARP) {
         Arcs<BATCH> a;
 #pragma unroll
@@ -84,7 +88,7 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
                 d = r.dd_queue[low];
                 row = r.dd_offsets[d];
             }
-            a.arc[k] = row + (arc - begin);
+            a.arc[k] = OFFSET(row + (arc - begin));
             a.owner[k] = d;
         }
         reach_columns(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys,

@@ -12,7 +12,7 @@
 
 constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;
 constexpr u32 NONE = ~0u;
-constexpr u32 ROW_CHUNK = 1024;  // arcs of a dn row that a warp takes at once
+constexpr u32 ROW_CHUNK = 256;   // arcs of a dn row that a warp takes at once
 constexpr u32 MERGE_BITS = 36;  // of DD_TAIL: arcs; above them rows, so that rows and their first arcs agree
 constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 

@@ -100,10 +100,11 @@ __device__ __forceinline__ void finish(const Rank& r) {
 
 // Delegates get their labels at their owners.
 __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) {
+    VERTEX ranks = VERTEX(w.rank_count);
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
-        u64 vertex = w.delegates[d];
-        if (vertex % w.rank_count != r.rank) continue;
-        u64 local = vertex / w.rank_count;
+        VERTEX vertex = w.delegates[d];
+        if (vertex % ranks != r.rank) continue;
+        u64 local = vertex / ranks;
         r.distance[local] = r.delegate_distance[d];
         if (!TREE) continue;
         u64 smallest = NO_KEY;
@@ -153,7 +154,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             receive(w, r, r.counts + ahead % SIDES * COUNTS);
             tally.finish(sums, r.counts + ahead % SIDES * COUNTS, true);
         }
-        if (!meet(m, false)) return;
+        // One rank alone has nothing to take in before its normal vertices settle.
+        if (rank_count > 1 && !meet(m, false)) return;
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
             Tally tally;

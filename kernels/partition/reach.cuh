@@ -4,8 +4,10 @@
 
 constexpr u32 TILE = 512;  // arcs of dd that a warp takes at once
 
+enum Reading : u32 { READ_NN, READ_ND, READ_DN };
+
 // The end of an nn arc that another rank owns: it goes to that rank's bin (section V-B). Whole warps call it.
-__device__ __forceinline__ void send(const Rank& r, bool live, u32 to, u32 id, u64 owner) {
+__device__ __forceinline__ void send(const Rank& r, bool live, u32 to, u32 id, u32 owner) {
     if (live && r.sent) {
         u32 bit = 1u << (id & 31);
         u32* word = r.sent + to * r.sent_words + (id >> 5);
@@ -18,13 +20,13 @@ __device__ __forceinline__ void send(const Rank& r, bool live, u32 to, u32 id, u
     if (lane_id() == leader) place = atomicAdd(&r.bin_tail[to], u64(__popc(same)));
     place = __shfl_sync(same, place, leader) + __popc(same & lanes_below());
     r.bin_ids[place] = id;
-    if (TREE) r.bin_tails[place] = u32(owner);
+    if (TREE) r.bin_tails[place] = owner;
 }
 
 // The ends of nn arcs: what is here is claimed, the rest sent. Whole warps call it.
 template <u32 N>
 __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, const bool (&live)[N], const VERTEX (&vertex)[N],
-                                              const u64 (&owner)[N]) {
+                                              const u32 (&owner)[N]) {
     u32 ranks = u32(w.rank_count), own = u32(r.rank);
     u32 to[N], id[N];
     bool here[N];
@@ -34,7 +36,7 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
         id[k] = u32(vertex[k] / ranks);
         here[k] = live[k] && to[k] == own;
     }
-    claim(r.seen, r.fresh, r.keys, here, id, [&](u32 k) { return NORMAL_CLASS | (owner[k] * ranks + own); });
+    claim(r.seen, r.fresh, r.keys, here, id, [&](u32 k) { return NORMAL_CLASS | (u64(owner[k]) * ranks + own); });
     if (ranks == 1) return;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) send(r, live[k] && to[k] != own, to[k], id[k], owner[k]);

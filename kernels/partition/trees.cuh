@@ -155,22 +155,22 @@ __device__ __forceinline__ void join_rows(const Parts& w, const Part& r, BlockRo
     u32 d = u32(w.delegate_count);
     join_delegates(w, r, r.dd_offsets, r.dd_columns, 0, giant);
     join_delegates(w, r, r.dn_offsets, r.dn_columns, d, giant);
-    auto rows = [&](const OFFSET* offsets, u64 i, u64& begin, u32& length, u64& owner) {
-        owner = d + i;
-        begin = offsets[i];
-        length = parent_of(r.parents, u32(owner)) == giant ? 0 : u32(offsets[i + 1] - begin);
+    auto row = [&](const OFFSET* offsets, u64 i) {
+        u32 owner = d + u32(i);
+        OFFSET begin = offsets[i];
+        return RowOf{begin, owner, parent_of(r.parents, owner) == giant ? 0 : u32(offsets[i + 1] - begin)};
     };
     visit_arcs_by_length(
         shared, r.local,
-        [&](u64 i, u64& begin, u32& length, u64& owner) { rows(r.nd_offsets, i, begin, length, owner); },
-        [&](bool live, u64 arc, u64 owner) {
-            if (live) link(r.parents, u32(owner), r.nd_columns[arc]);
+        [&](u64 i) { return row(r.nd_offsets, i); },
+        [&](bool live, u64 arc, u32 owner) {
+            if (live) link(r.parents, owner, r.nd_columns[arc]);
         });
     visit_arcs_by_length(
         shared, r.local,
-        [&](u64 i, u64& begin, u32& length, u64& owner) { rows(r.nn_offsets, i, begin, length, owner); },
-        [&](bool live, u64 arc, u64 owner) {
+        [&](u64 i) { return row(r.nn_offsets, i); },
+        [&](bool live, u64 arc, u32 owner) {
             VERTEX head = live ? r.nn_columns[arc] : VERTEX(0);
-            if (live && head % w.rank_count == r.rank) link(r.parents, u32(owner), u32(node_of(w, head)));
+            if (live && head % w.rank_count == r.rank) link(r.parents, owner, u32(node_of(w, head)));
         });
 }

@@ -52,7 +52,7 @@ FIELDS = (
 """The kernel's `Rank`, field by field, 8 bytes each."""
 
 COUNTS, SIDES = 16, 3
-CHUNK = 1024
+CHUNK = 256
 """Arcs of a dn row in one entry of its queue; the three are in `kernels/partition/rank.cuh` too."""
 
 MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
