@@ -72,7 +72,7 @@ class TraverseParameters(Parameters):
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, or `{vertices: [...]}`."""
     output: Literal["both", "distance", "predecessor", "checks"] = "both"
     """What a search labels each vertex with. `checks`, of a distributed graph, keeps no labels: the ranks
-    check theirs after each search, and only what they find is kept."""
+    check theirs after each search, and only what they find is kept; components take this alone."""
     max_depth: int | None = Field(default=None, ge=0)
     """Do not search beyond this distance."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
@@ -103,6 +103,8 @@ class TraverseParameters(Parameters):
         checked_strategy(self.algorithm, self.strategy)
         searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics", "sources_over"}
         searching |= self.model_fields_set & {"transport"}
+        if self.output == "checks":
+            searching -= {"output"}
         if self.algorithm == "components" and searching:
             raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
         check_placement(self)
@@ -153,6 +155,10 @@ def traverse(
                 "a distributed graph is searched by GPUs that read each other's memory, not over NCCL",
                 hint="leave the transport out, or search what `partition` makes",
             )
+        if parameters.algorithm == "components":
+            from stages.searching.distributed_components import find_distributed
+
+            return find_distributed(context, parameters, input)
         from stages.searching.distributed import search_distributed
 
         refuse_workers(parameters, "distributed")
@@ -160,7 +166,7 @@ def traverse(
     if parameters.output == "checks":
         raise StageError(
             "labels may be left out of a search of a distributed graph alone",
-            hint="ask for output: both, distance or predecessor, and verify that",
+            hint="ask for another output, and verify the labels",
         )
     workers, why = workers_for(context, parameters, input)
     if workers > 1 and not isinstance(input, Partition):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from stages.errors import StageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernels.partition.components import RankComponents
     from kernels.partition.program import RankLabels
     from stages.gang import RankContext
     from stages.partitioning.resident import Held
     from stages.searching.distributed_rank import RankTask
+
+Answer = TypeVar("Answer")
 
 
 def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
@@ -42,3 +49,45 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
     except RuntimeError as error:
         held.kept.clear()
         raise GangBroken(f"rank {gang.rank}: {error}") from error
+
+
+def find_on_gpu(
+    gang: RankContext, held: Held, runs: int, finish: Callable[[RankComponents, list[float]], Answer]
+) -> Answer:
+    """Find components as one rank, so many times; `finish` gets the last labels, on the GPU, and all times.
+
+    Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot read
+    each other's memory.
+    """
+    import cupy
+
+    from kernels.cuda.wake import wake
+    from kernels.partition.cuda.components import PeerComponents
+    from kernels.partition.cuda.mapping import why_no_peers
+    from stages.gang import GangBroken
+
+    problem = why_no_peers(gang)
+    if problem is not None:
+        raise StageError(
+            f"components over GPUs are found by GPUs that read each other's memory, and {problem}",
+            hint="find them with `backend: cpu`",
+        )
+    # What others map is allocated beside the pool, where earlier searches may have left theirs.
+    cupy.get_default_memory_pool().free_all_blocks()
+    share = held.share
+    try:
+        rank = PeerComponents(gang, share.part, share.delegates, share.vertex_count, symmetric=True)
+    except ValueError as error:
+        raise StageError(str(error), hint="distribute the graph over more ranks") from None
+    times = []
+    try:
+        for _ in range(runs):
+            wake()
+            gang.barrier()
+            found = rank.run(on_device=True)
+            times.append(found.milliseconds)
+    except RuntimeError as error:
+        raise GangBroken(f"rank {gang.rank}: {error}") from error
+    answer = finish(found, times)
+    rank.leave(gang)
+    return answer
