@@ -106,7 +106,9 @@ class TraverseParameters(Parameters):
         if self.output == "checks":
             searching -= {"output"}
         if self.algorithm == "components" and searching:
-            raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
+            named = {"output": "output other than checks"}
+            told = ", ".join(named.get(name, name) for name in sorted(searching))
+            raise ValueError(f"components take no {told}; only a bfs does")
         check_placement(self)
         if self.sources_over == "workers" and (batched(self) or self.statistics):
             told = "statistics are" if self.statistics else f"{self.strategy} is"

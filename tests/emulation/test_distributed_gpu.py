@@ -8,6 +8,7 @@ import sys
 import threading
 import types
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -17,6 +18,7 @@ from kernels.partition.distributor import wires
 from kernels.partition.distributor.cuda import RankBuilder
 from stages.context import PlainContext
 from stages.distribute import DistributeParameters, distribute
+from stages.errors import StageError, VerificationFailed
 from stages.partitioning import resident
 from stages.searching.distributed import MADE_ANEW
 from stages.stage import Machine
@@ -70,8 +72,9 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     resident.RESIDENT.clear()
     monkeypatch.setattr(fake_cupy.Array, "__module__", "cupy")
     monkeypatch.setitem(sys.modules, "cupy", _as_one(fake_cupy.module()))
-    monkeypatch.setattr("kernels.partition.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("kernels.partition.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    for launch in ("launch", "components_launch"):
+        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
     for module in ("csr.cuda", "partition.distributor.rows_cuda", "verify.ranks.cuda"):
         monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
@@ -118,3 +121,43 @@ def test_gpus_find_what_cpu_ranks_do(gpus: None, ranks: int) -> None:
     resident.RESIDENT.clear()
     again, _ = distribute(PlainContext(), parameters)
     assert again == graph
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_components_are_those_of_cpu_ranks(gpus: None, ranks: int) -> None:
+    source = {"uniform": {"vertices": 90, "edges": 60, "seed": 3}}
+    context = GpuContext(ranks)
+    graph, _ = distribute(context, DistributeParameters(source=source, ranks=ranks, threshold=3))
+    labels, measured = traverse(context, TraverseParameters(algorithm="components"), input=graph)
+    asked = TraverseParameters(algorithm="components", output="checks")
+    kept, told = traverse(context, asked, input=graph)
+    for run in (measured, told):
+        assert run.backend == "cuda"
+        assert MADE_ANEW not in run.notes
+        assert (run.searches[0]["exchange"]["rounds"] > 0) == (ranks > 1)
+    assert len(verify(context, VerifyParameters(), graph=graph, traversal=kept).checks) == 4
+    assert len(verify(context, VerifyParameters(), graph=graph, traversal=labels).checks) == 4
+    wrong = numpy.array(labels.component)
+    wrong[89] = 0 if wrong[89] else 89
+    with pytest.raises(VerificationFailed, match=r"edges_agree|connected"):
+        verify(context, VerifyParameters(), graph=graph, traversal=replace(labels, component=wrong))
+    assert {held.backend for held in resident.RESIDENT.values()} == {"cuda"}
+    asked = TraverseParameters(algorithm="components", backend="cpu")
+    on_cpu, expected = traverse(context, asked, input=graph)
+    assert numpy.array_equal(labels.component, on_cpu.component)
+    assert labels.component.dtype == on_cpu.component.dtype
+    assert next(note for note in told.notes if " components" in note) in expected.notes
+
+
+def test_gpus_that_are_no_peers_are_told(gpus: None) -> None:
+    class OneDevice(GpuContext):
+        def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+            if function.__name__ == "find_as_rank":
+                return PlainContext.gang(self, function, ranks)
+            return super().gang(function, ranks)
+
+    context = OneDevice(2)
+    source = {"path": {"vertices": 12}}
+    graph, _ = distribute(context, DistributeParameters(source=source, ranks=2, threshold=3))
+    with pytest.raises(StageError, match="several ranks share a GPU"):
+        traverse(context, TraverseParameters(algorithm="components"), input=graph)

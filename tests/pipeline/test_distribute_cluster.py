@@ -39,6 +39,8 @@ stages:
     keep: false
   bfs:   {{stage: traverse, input: split, sources: {{random: 3, seed: 3}}, output: checks}}
   check: {{stage: verify, graph: split, traversal: bfs}}
+  parts: {{stage: traverse, input: split, algorithm: components, output: checks}}
+  sound: {{stage: verify, graph: split, traversal: parts}}
 """
 
 
@@ -77,16 +79,15 @@ def run(tmp_path: Path, text: str, workers: int) -> Path:
     return root
 
 
-def searched(root: Path) -> tuple[Any, Any]:
+def found(root: Path, key: str) -> tuple[Any, ...]:
     _, record = find_run(root, None)
-    bfs = next(stage for stage in record["stages"] if stage["key"] == "bfs")
-    traversal, measurement = (Cache(root).open(name) for name in bfs["outputs"])
-    return traversal, measurement
+    stage = next(stage for stage in record["stages"] if stage["key"] == key)
+    return tuple(Cache(root).open(name) for name in stage["outputs"])
 
 
 def test_workers_make_search_and_check_what_none_keeps(tmp_path: Path) -> None:
     root = run(tmp_path, workflow(10, 8, 3), 3)
-    traversal, measurement = searched(root)
+    traversal, measurement = found(root, "bfs")
     assert "each of 3 ranks on its own worker" in measurement.reason
     assert MADE_ANEW not in measurement.notes
     assert [search["source"] for search in measurement.searches] == numpy.asarray(traversal.sources).tolist()
@@ -103,6 +104,14 @@ def test_workers_make_search_and_check_what_none_keeps(tmp_path: Path) -> None:
     for mine, theirs in zip(measurement.searches, told.searches, strict=True):
         assert mine["levels"]["vertices"] == theirs["levels"]["vertices"]
         assert mine["levels"]["arcs"] == theirs["levels"]["arcs"]
+    parts, measurement = found(root, "parts")
+    assert parts.component is None
+    assert "each of 3 ranks on its own worker" in measurement.reason
+    assert MADE_ANEW not in measurement.notes
+    labels, _ = traverse(PlainContext(), TraverseParameters(algorithm="components"), input=graph)
+    assert f"{len(numpy.unique(labels.component))} components" in measurement.notes
+    (checks,) = found(root, "sound")
+    assert [check["check"] for check in checks.checks] == ["ranges", "edges_agree", "smallest", "connected"]
 
 
 @pytest.mark.slow
@@ -113,14 +122,14 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv(PEAKS, str(peaks))
     monkeypatch.setitem(all_stages(), "distribute", dataclasses.replace(STAGE, run=distribute_measured))
     root = run(tmp_path, workflow(scale, edge_factor, ranks), ranks)
-    found = {path.name: int(path.read_text()) for path in peaks.iterdir()}
-    assert len(found) == len({name.split("-")[1] for name in found}) == ranks
+    taken = {path.name: int(path.read_text()) for path in peaks.iterdir()}
+    assert len(taken) == len({name.split("-")[1] for name in taken}) == ranks
     # Sources and targets at 4 bytes each, as `ingest` stores them; a worker's peak has the parcels of all
     # ranks, where the gang's hub is.
     edge_list = 8 * (edge_factor << scale)
-    assert max(found.values()) < 0.75 * edge_list
+    assert max(taken.values()) < 0.75 * edge_list
     # A rank keeps a quarter of the arcs at 4 bytes each: a smaller peak says that nothing was measured.
-    assert min(found.values()) > 0.8 * edge_list / ranks
+    assert min(taken.values()) > 0.8 * edge_list / ranks
     # Neither edges, nor rows, nor labels are on disk.
     assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) < edge_list / 50
 
@@ -162,7 +171,7 @@ def test_a_killed_maker_costs_a_retry(tmp_path: Path, monkeypatch: pytest.Monkey
     assert flag.exists()
     _, record = find_run(root, None)
     attempts = {stage["key"]: stage["attempts"] for stage in record["stages"]}
-    assert attempts == {"split": 2, "bfs": 1, "check": 1}
+    assert attempts == {"split": 2, "bfs": 1, "check": 1, "parts": 1, "sound": 1}
 
 
 def test_searches_without_labels_are_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,10 +179,11 @@ def test_searches_without_labels_are_not_exported(tmp_path: Path, capsys: pytest
     file.write_text(workflow(6, 8, 2).replace("keep: false", "keep: true"))
     common = ["--cache", str(root)]
     assert gravel("run", str(file), *common, "--cluster", "inline", "--backend", "cpu") == 0
-    assert gravel("export", str(file), "bfs", *common, "--to", str(tmp_path / "labels.csv")) == 2
-    assert "kept no labels" in capsys.readouterr().err
+    for stage in ("bfs", "parts"):
+        assert gravel("export", str(file), stage, *common, "--to", str(tmp_path / "labels.csv")) == 2
+        assert "kept no labels" in capsys.readouterr().err
     # Sources may be ids, which a generator counts from 0.
-    text = file.read_text().replace("output: checks", "output: both")
+    text = file.read_text().replace("output: checks", "output: both", 1)
     file.write_text(text.replace("{random: 3, seed: 3}", "[3, 5, 8]"))
     assert gravel("run", str(file), *common, "--cluster", "inline", "--backend", "cpu") == 0
     assert gravel("export", str(file), "bfs", *common, "--to", str(tmp_path / "labels.csv")) == 0
