@@ -152,11 +152,6 @@ def traverse(
 
         check_sources(parameters.sources.vertices, input.vertex_count)
     if isinstance(input, DistributedGraph):
-        if parameters.transport == "nccl":
-            raise StageError(
-                "a distributed graph is searched by GPUs that read each other's memory, not over NCCL",
-                hint="leave the transport out, or search what `partition` makes",
-            )
         if parameters.algorithm == "components":
             from stages.searching.distributed_components import find_distributed
 

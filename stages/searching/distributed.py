@@ -135,17 +135,19 @@ def _task_of(
 
     options = search_options(parameters.tuning)
     backend = backend_of_search(parameters, context.machine)
-    if options.groups and backend == "cuda":
+    if options.groups and backend == "cuda" and parameters.transport != "nccl":
         raise StageError(
             "groups are for ranks that send to each other; on GPUs every rank reads from the others",
-            hint="leave groups and local_all_to_all out, or search with backend: cpu",
+            hint="leave groups and local_all_to_all out, or take transport: nccl or backend: cpu",
         )
     if options.groups:
         try:
             Groups.of(0, graph.ranks, options.groups)
         except ValueError as error:
             raise StageError(str(error)) from None
-    notes: list[str] = []
+    notes = []
+    if parameters.transport != "auto" and backend == "cpu":
+        notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
     checks = parameters.output == "checks"
     task = RankTask(
         recipe=Recipe.of(graph),
@@ -154,6 +156,7 @@ def _task_of(
         options=options,
         max_depth=parameters.max_depth,
         tree=parameters.output != "distance",
+        transport=parameters.transport,
         check=checks,
         labels=not checks,
     )

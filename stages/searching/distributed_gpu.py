@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stages.errors import StageError
+from stages.searching.nccl_ranks import over_nccl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernels.partition.components import RankComponents
+    from kernels.partition.cuda.peer_rank import PeerRank
+    from kernels.partition.nccl import NcclRank
     from kernels.partition.program import RankLabels
     from stages.gang import RankContext
     from stages.partitioning.resident import Held
@@ -21,26 +24,17 @@ Answer = TypeVar("Answer")
 def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
     """Search from one vertex as one rank; labels stay on the GPU until the next search.
 
-    Raises `GangBroken` when the GPUs waited for each other in vain.
+    Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot reach
+    each other as was asked.
     """
     from kernels.cuda.wake import wake
-    from kernels.partition.cuda.peer_rank import PeerRank
     from stages.gang import GangBroken
 
-    share = held.share
     try:
         if "searcher" not in held.kept:
-            held.kept["searcher"] = PeerRank(
-                gang,
-                share.part,
-                share.delegates.get(),
-                share.vertex_count,
-                symmetric=True,
-                options=task.options,
-                tree=task.tree,
-                max_depth=task.max_depth,
-            )
-        rank: PeerRank = held.kept["searcher"]
+            sends = over_nccl(gang, task.transport)
+            held.kept["searcher"] = (_nccl_rank if sends else _peer_rank)(gang, held, task)
+        rank: PeerRank | NcclRank = held.kept["searcher"]
         rank.join(gang)
         # The ranks have checked the labels before, and an idle GPU lowers its clocks.
         wake()
@@ -49,6 +43,32 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
     except RuntimeError as error:
         held.kept.clear()
         raise GangBroken(f"rank {gang.rank}: {error}") from error
+
+
+def _peer_rank(gang: RankContext, held: Held, task: RankTask) -> PeerRank:
+    from kernels.partition.cuda.peer_rank import PeerRank
+
+    return PeerRank(gang, held.share.part, **_facts(held, task))
+
+
+def _nccl_rank(gang: RankContext, held: Held, task: RankTask) -> NcclRank:
+    from kernels.partition.nccl import NcclRank
+
+    try:
+        return NcclRank(gang, held.share.part, **_facts(held, task))
+    except ValueError as error:
+        raise StageError(f"rank {gang.rank}: {error}", hint="take transport: peer") from None
+
+
+def _facts(held: Held, task: RankTask) -> dict[str, Any]:
+    return {
+        "delegates": held.share.delegates.get(),
+        "vertex_count": held.share.vertex_count,
+        "symmetric": True,
+        "options": task.options,
+        "tree": task.tree,
+        "max_depth": task.max_depth,
+    }
 
 
 def find_on_gpu(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stages import distribute
 from stages.searching.gpu_components import BYTES_PER_NODE
 from stages.searching.gpu_ranks import BYTES_PER_DELEGATE, BYTES_PER_VERTEX, DELEGATE_SHARE
+from stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
 from stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def need(
         if components:
             held = (rows + (BYTES_PER_NODE + 4 * width) * n) // p + BYTES_PER_NODE * delegates + known * n
         else:
-            held = (rows + BYTES_PER_VERTEX * n + 12 * normal) // p
+            arriving = BYTES_PER_ARRIVAL if parameters.transport == "nccl" else 0
+            held = (rows + BYTES_PER_VERTEX * n + (12 + arriving) * normal) // p
             held += BYTES_PER_DELEGATE * delegates + known * n
         held = max(held, distribute.device_bytes(n, m, p))
         making = p * distribute.COMPILED

@@ -26,6 +26,7 @@ class RankTask:
     options: SearchOptions
     max_depth: int | None
     tree: bool
+    transport: str = "auto"
     check: bool = False
     labels: bool = True
     sources: tuple[int, ...] = ()

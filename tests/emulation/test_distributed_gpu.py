@@ -45,36 +45,33 @@ class GpuContext(PlainContext):
         return super().gang(on_own_device, ranks)
 
 
-def _as_one(fake: Any) -> Any:
-    """Add to the devices and their memory what callers use of NumPy."""
-    fake.empty = lambda shape, dtype=float: fake_cupy._array(numpy_as_cupy.module().empty(shape, dtype))
+def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
+    """Add to the devices and their memory what callers use of NumPy, with arrays of one kind."""
+
+    def turned(found: Any) -> Any:
+        return found.view(kind) if isinstance(found, numpy.ndarray) else found
+
+    fake.empty = lambda shape, dtype=float: turned(numpy_as_cupy.module().empty(shape, dtype))
     passed = numpy_as_cupy.module()
     for name, function in vars(passed).items():
         if isinstance(function, types.FunctionType) and name not in ("empty", "searchsorted"):
-            fake.__dict__[name] = lambda *given, _function=function, **named: _turned(
+            fake.__dict__[name] = lambda *given, _function=function, **named: turned(
                 _function(*given, **named)
             )
-    fake.searchsorted = lambda *given, **named: _turned(numpy.searchsorted(*given, **named))
-    fake.ascontiguousarray = lambda array: fake_cupy._array(array)
+    fake.searchsorted = lambda *given, **named: turned(numpy.searchsorted(*given, **named))
+    fake.ascontiguousarray = lambda array: turned(numpy.ascontiguousarray(array))
     fake.cuda.runtime.memcpy = lambda to, source, size, kind: ctypes.memmove(to, source, size)
     fake.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
     return fake
 
 
-def _turned(found: Any) -> Any:
-    return found.view(fake_cupy.Array) if isinstance(found, numpy.ndarray) else found
-
-
-@pytest.fixture
-def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
+    """Let ranks be made, searched and checked on emulated GPUs."""
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     resident.RESIDENT.clear()
     monkeypatch.setattr(fake_cupy.Array, "__module__", "cupy")
-    monkeypatch.setitem(sys.modules, "cupy", _as_one(fake_cupy.module()))
-    for launch in ("launch", "components_launch"):
-        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
     for module in ("csr.cuda", "partition.distributor.rows_cuda", "verify.ranks.cuda"):
         monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
@@ -92,6 +89,14 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
         "kernels.partition.distributor.wires.process_id",
     ):
         monkeypatch.setattr(module, threading.get_ident)
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    emulate(monkeypatch, as_one(fake_cupy.module()))
+    for launch in ("launch", "components_launch"):
+        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
