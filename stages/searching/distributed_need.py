@@ -19,6 +19,12 @@ SEARCH_BYTES_PER_ARC = 60
 LEVEL_BYTES = 4
 """Of each vertex of the graph on every rank that checks."""
 
+WIDE_BYTES_PER_NODE = 52
+"""As `BYTES_PER_NODE`, where vertices take 64 bits."""
+
+OFFSET_BYTES = 16
+"""Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
+
 LABEL_BYTES_PER_ARC = 44
 """Of the first round of components on the CPU, as in `stages.searching.need`."""
 
@@ -52,7 +58,8 @@ def need(
     making, held = distribute.host_bytes(n, m, p), 0
     if machine.backend == "cuda" and parameters.backend != "cpu":
         if components:
-            held = (rows + (BYTES_PER_NODE + 4 * width) * n) // p + BYTES_PER_NODE * delegates + known * n
+            node = BYTES_PER_NODE if width == 4 else WIDE_BYTES_PER_NODE
+            held = (rows + (node + OFFSET_BYTES + 4 * width) * n) // p + node * delegates + known * n
         else:
             arriving = BYTES_PER_ARRIVAL if parameters.transport == "nccl" else 0
             held = (rows + BYTES_PER_VERTEX * n + (12 + arriving) * normal) // p
