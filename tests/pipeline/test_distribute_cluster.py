@@ -21,8 +21,10 @@ from stages.distribute import STAGE, distribute, make_as_rank
 from stages.ingest import IngestParameters, ingest
 from stages.partitioning import resident
 from stages.searching.distributed import MADE_ANEW
+from stages.searching.distributed_components_rank import find_as_rank
 from stages.stage import all_stages
 from stages.symmetrize import SymmetrizeParameters, symmetrize
+from stages.traverse import STAGE as TRAVERSE
 from stages.traverse import TraverseParameters, traverse
 from tests.pipeline.test_cluster import children
 from tests.pipeline.test_partition_cluster import gravel
@@ -68,6 +70,26 @@ def distribute_measured(context: Any, parameters: Any) -> Any:
     gang = context.gang
     context.gang = lambda function, tasks: gang(functools.partial(make_and_measure, function), tasks)
     return distribute(context, parameters)
+
+
+def find_and_measure(function: Any, gang: Any, task: Any) -> Any:
+    """Find components once to compile all, and again to write down the peak of what that took."""
+    if function is not find_as_rank:
+        return function(gang, task)
+    function(gang, task)
+    gang.barrier()
+    tracemalloc.start()
+    answer = function(gang, task)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    (Path(os.environ[PEAKS]) / f"parts-{os.getpid()}").write_text(str(peak))
+    return answer
+
+
+def traverse_measured(context: Any, parameters: Any, **inputs: Any) -> Any:
+    gang = context.gang
+    context.gang = lambda function, tasks: gang(functools.partial(find_and_measure, function), tasks)
+    return traverse(context, parameters, **inputs)
 
 
 def run(tmp_path: Path, text: str, workers: int) -> Path:
@@ -121,8 +143,11 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     peaks.mkdir()
     monkeypatch.setenv(PEAKS, str(peaks))
     monkeypatch.setitem(all_stages(), "distribute", dataclasses.replace(STAGE, run=distribute_measured))
+    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(TRAVERSE, run=traverse_measured))
     root = run(tmp_path, workflow(scale, edge_factor, ranks), ranks)
-    taken = {path.name: int(path.read_text()) for path in peaks.iterdir()}
+    told = {path.name: int(path.read_text()) for path in peaks.iterdir()}
+    parts = {name: peak for name, peak in told.items() if name.startswith("parts")}
+    taken = {name: peak for name, peak in told.items() if name not in parts}
     assert len(taken) == len({name.split("-")[1] for name in taken}) == ranks
     # Sources and targets at 4 bytes each, as `ingest` stores them; a worker's peak has the parcels of all
     # ranks, where the gang's hub is.
@@ -130,6 +155,9 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     assert max(taken.values()) < 0.75 * edge_list
     # A rank keeps a quarter of the arcs at 4 bytes each: a smaller peak says that nothing was measured.
     assert min(taken.values()) > 0.8 * edge_list / ranks
+    # What finding components and checking them takes on a worker, beside its rows of a quarter of the arcs.
+    assert len(parts) == ranks
+    assert max(parts.values()) < edge_list / 5
     # Neither edges, nor rows, nor labels are on disk.
     assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) < edge_list / 50
 
