@@ -202,6 +202,33 @@ def test_a_killed_maker_costs_a_retry(tmp_path: Path, monkeypatch: pytest.Monkey
     assert attempts == {"split": 2, "bfs": 1, "check": 1, "parts": 1, "sound": 1}
 
 
+def find_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
+    return function(LosesAMaker(gang) if function is find_as_rank else gang, task)
+
+
+def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
+    gang = context.gang
+    context.gang = lambda function, tasks: gang(functools.partial(find_losing_a_rank, function), tasks)
+    return traverse(context, parameters, **inputs)
+
+
+@pytest.mark.slow
+def test_a_rank_killed_while_components_are_found_costs_a_retry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flag = tmp_path / "lost"
+    monkeypatch.setenv(LOST, str(flag))
+    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(TRAVERSE, run=traverse_losing_a_rank))
+    lines = workflow(9, 8, 3).replace("keep: false", "keep: true").splitlines()
+    root = run(tmp_path, "\n".join(line for line in lines if "bfs" not in line), 3)
+    assert flag.exists()
+    _, record = find_run(root, None)
+    attempts = {stage["key"]: stage["attempts"] for stage in record["stages"]}
+    assert attempts == {"split": 1, "parts": 2, "sound": 1}
+    _, measurement = found(root, "parts")
+    assert MADE_ANEW in measurement.notes
+
+
 def test_searches_without_labels_are_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, root = tmp_path / "fused.yaml", tmp_path / "cache"
     file.write_text(workflow(6, 8, 2).replace("keep: false", "keep: true"))
