@@ -80,8 +80,8 @@ class TraverseParameters(Parameters):
     backend: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to search: `auto` where the run does, or on the CPU with a strategy that has no other side."""
     transport: Literal["auto", "peer", "nccl"] = "auto"
-    """How ranks of a partition reach each other on GPUs: `peer` reads memory of GPUs of one host, `nccl`
-    sends between GPUs of any hosts; `auto` takes `peer` where all are on one."""
+    """How ranks of a partition or a distributed graph reach each other on GPUs: `peer` reads memory of GPUs
+    of one host, `nccl` sends between GPUs of any hosts; `auto` takes `peer` where all are on one."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads at most; all that the run may use by default."""
     placement: Literal["auto", "device", "split", "pinned", "streamed"] = "auto"
