@@ -179,9 +179,9 @@ class Traversal(Artifact):
     """Labels in `symmetrize`'s numbering, whatever order or layout was searched.
 
     BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. Components: `component[v]` is the
-    smallest vertex of v's component. A BFS over the ranks of a `DistributedGraph` may keep no labels but what
-    its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, records of `name`, `rule`,
-    `faults`, `vertices` and `arcs` (`kernels.verify.Check`).
+    smallest vertex of v's component. A traversal over the ranks of a `DistributedGraph` may keep no labels
+    but what its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, or `checks[0]` for
+    components, records of `name`, `rule`, `faults`, `vertices` and `arcs` (`kernels.verify.Check`).
     """
 
     algorithm: str  # "bfs" or "components"

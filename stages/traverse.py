@@ -72,7 +72,7 @@ class TraverseParameters(Parameters):
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, or `{vertices: [...]}`."""
     output: Literal["both", "distance", "predecessor", "checks"] = "both"
     """What a search labels each vertex with. `checks`, of a distributed graph, keeps no labels: the ranks
-    check theirs after each search, and only what they find is kept."""
+    check theirs after each search, and only what they find is kept; components take this alone."""
     max_depth: int | None = Field(default=None, ge=0)
     """Do not search beyond this distance."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
@@ -80,8 +80,8 @@ class TraverseParameters(Parameters):
     backend: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to search: `auto` where the run does, or on the CPU with a strategy that has no other side."""
     transport: Literal["auto", "peer", "nccl"] = "auto"
-    """How ranks of a partition reach each other on GPUs: `peer` reads memory of GPUs of one host, `nccl`
-    sends between GPUs of any hosts; `auto` takes `peer` where all are on one."""
+    """How ranks of a partition or a distributed graph reach each other on GPUs: `peer` reads memory of GPUs
+    of one host, `nccl` sends between GPUs of any hosts; `auto` takes `peer` where all are on one."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads at most; all that the run may use by default."""
     placement: Literal["auto", "device", "split", "pinned", "streamed"] = "auto"
@@ -103,8 +103,12 @@ class TraverseParameters(Parameters):
         checked_strategy(self.algorithm, self.strategy)
         searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics", "sources_over"}
         searching |= self.model_fields_set & {"transport"}
+        if self.output == "checks":
+            searching -= {"output"}
         if self.algorithm == "components" and searching:
-            raise ValueError(f"components take no {', '.join(sorted(searching))}; only a bfs does")
+            named = {"output": "output other than checks"}
+            told = ", ".join(named.get(name, name) for name in sorted(searching))
+            raise ValueError(f"components take no {told}; only a bfs does")
         check_placement(self)
         if self.sources_over == "workers" and (batched(self) or self.statistics):
             told = "statistics are" if self.statistics else f"{self.strategy} is"
@@ -148,11 +152,10 @@ def traverse(
 
         check_sources(parameters.sources.vertices, input.vertex_count)
     if isinstance(input, DistributedGraph):
-        if parameters.transport == "nccl":
-            raise StageError(
-                "a distributed graph is searched by GPUs that read each other's memory, not over NCCL",
-                hint="leave the transport out, or search what `partition` makes",
-            )
+        if parameters.algorithm == "components":
+            from stages.searching.distributed_components import find_distributed
+
+            return find_distributed(context, parameters, input)
         from stages.searching.distributed import search_distributed
 
         refuse_workers(parameters, "distributed")
@@ -160,7 +163,7 @@ def traverse(
     if parameters.output == "checks":
         raise StageError(
             "labels may be left out of a search of a distributed graph alone",
-            hint="ask for output: both, distance or predecessor, and verify that",
+            hint="ask for another output, and verify the labels",
         )
     workers, why = workers_for(context, parameters, input)
     if workers > 1 and not isinstance(input, Partition):

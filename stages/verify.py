@@ -27,7 +27,7 @@ def verify(
     """Check every search, or the components, against the graph that `symmetrize` made.
 
     The checks run on all threads of the CPU, on machines with a GPU too. One search is in memory at a time.
-    Searches of a distributed graph are checked by its ranks, each of which looks at its own arcs.
+    Results of a distributed graph are checked by its ranks, each of which looks at its own arcs.
     Raises `VerificationFailed` at the first result that breaks a rule, with the offending vertices, and
     `StageError` when the traversal is not of this graph.
     """
@@ -90,8 +90,12 @@ def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Tra
     from kernels.verify import skipped_checks
     from stages.searching.checked import checks_over_ranks
 
+    if traversal.algorithm == "components":
+        from stages.searching.distributed_components import checks_of_components
+
+        return _verified_components(checks_of_components(context, graph, traversal))
     if traversal.sources is None:
-        raise ValueError("components of a distributed graph are not checked")
+        raise ValueError("the traversal does not say its sources")
     kept = traversal.checks is not None
     total = len(traversal.sources)
     records: dict[str, dict[str, Any]] = {}
@@ -125,6 +129,10 @@ def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
         numpy.asarray(traversal.component),
         symmetric=graph.symmetric and graph.sorted,
     )
+    return _verified_components(checks)
+
+
+def _verified_components(checks: Iterable[Check]) -> Verification:
     _refuse(checks, "the components")
     records = [{"check": check.name, "passed": True, "searches": 1, "detail": check.rule} for check in checks]
     return Verification(algorithm="components", checks=records)

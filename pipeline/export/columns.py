@@ -54,6 +54,11 @@ def _slices(length: int) -> Iterator[tuple[int, int]]:
 
 
 def _traversal(one: Traversal, ids: FileIds) -> Columns:
+    if one.component is None and one.distance is None and one.predecessor is None:
+        raise RequestError(
+            "the searches were checked on their ranks and kept no labels (output: checks)",
+            hint="traverse with another output to export them",
+        )
     return _components(one, ids) if one.component is not None else _searches(one, ids)
 
 
@@ -72,11 +77,6 @@ def _searches(one: Traversal, ids: FileIds) -> Columns:
     import numpy
 
     assert one.sources is not None
-    if one.distance is None and one.predecessor is None:
-        raise RequestError(
-            "the searches were checked on their ranks and kept no labels (output: checks)",
-            hint="traverse with output: both, distance or predecessor to export them",
-        )
     sources = numpy.asarray(one.sources)
     dtypes = {"source": "int64", "vertex": "int64"}
     if one.distance is not None:

@@ -57,14 +57,12 @@ def checks_over_ranks(
     """
     import numpy
 
-    from kernels.verify import Check
-
     sources = numpy.asarray(traversal.sources).tolist()
     if traversal.distance is None and traversal.predecessor is None:
         if traversal.checks is None:
             raise ValueError("the traversal has neither labels nor checks")
         for source, records in zip(sources, traversal.checks, strict=True):
-            yield source, [_check(Check, record) for record in records]
+            yield source, [recorded(record) for record in records]
         return
     for search, source in enumerate(sources):
         task = CheckTask(
@@ -80,6 +78,9 @@ def checks_over_ranks(
         yield source, run_gang(context, check_as_rank, task, graph.ranks)[0]
 
 
-def _check(made: type[Check], record: dict[str, Any]) -> Check:
+def recorded(record: dict[str, Any]) -> Check:
+    """Read a check as a traversal keeps it."""
+    from kernels.verify import Check
+
     arcs = tuple((int(u), int(v)) for u, v in record["arcs"])
-    return made(record["name"], record["rule"], record["faults"], tuple(record["vertices"]), arcs)
+    return Check(record["name"], record["rule"], record["faults"], tuple(record["vertices"]), arcs)

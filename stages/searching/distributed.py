@@ -42,11 +42,14 @@ def search_distributed(
     from stages.artifacts import Measurement, Traversal
     from stages.searching.strategy import machine_name, refuse_choice
 
-    _refuse(parameters)
+    refuse_elsewhere(parameters)
+    if parameters.statistics:
+        raise StageError("the searches of a distributed graph do not count the arcs that they gather")
     refuse_choice(parameters.strategy)
     task, notes = _task_of(context, parameters, graph)
     ranks = graph.ranks
-    apart = context.reserved >= ranks > 1
+    where, more = whereabouts(context, graph, task.backend)
+    notes += more
     started = time.perf_counter()
     if any(run_gang(context, ready_as_rank, task, ranks)):
         notes.append(MADE_ANEW)
@@ -64,9 +67,6 @@ def search_distributed(
     finally:
         run_gang(context, work_as_rank, task, ranks)
     distance, predecessor = output.close()
-    where = (APART if apart else TOGETHER).format(ranks) if ranks > 1 else "one rank has all of it"
-    if not apart and ranks > 1:
-        notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
     if parameters.max_depth is not None:
         notes.append(
             f"arcs of vertices at distance {parameters.max_depth} are counted, and were not followed"
@@ -91,28 +91,39 @@ def search_distributed(
         prepare_milliseconds=preparing,
         searches=records,
         notes=notes,
-        graph={
-            "vertices": graph.vertex_count,
-            "arcs": graph.arc_count,
-            "symmetric": True,
-            "digest": hashlib.blake2b(task.recipe.key.encode(), digest_size=8).hexdigest(),
-            "partition": {"ranks": ranks, "threshold": graph.threshold, **graph.statistics},
-        },
+        graph=described(graph),
         asked=parameters.asked(),
     )
     return traversal, measurement
 
 
-def _refuse(parameters: TraverseParameters) -> None:
-    if parameters.algorithm != "bfs":
-        raise StageError(
-            "components of a distributed graph are not found",
-            hint="ingest, symmetrize and partition the graph, and traverse that",
-        )
-    if parameters.statistics:
-        raise StageError("the searches of a distributed graph do not count the arcs that they gather")
+def refuse_elsewhere(parameters: TraverseParameters) -> None:
+    """Raise `StageError` where rows are asked to lie anywhere but with the ranks."""
     if parameters.placement not in ("auto", "device") or parameters.device_memory or parameters.host_memory:
         raise StageError("the rows of a distributed graph lie in the memory of its ranks, and nowhere else")
+
+
+def whereabouts(context: Context, graph: DistributedGraph, backend: str) -> tuple[str, list[str]]:
+    """Say where the ranks are, and, in sentences, what is not as asked."""
+    ranks = graph.ranks
+    notes = ["searched on the CPU"] if backend != context.machine.backend else []
+    if context.reserved >= ranks > 1:
+        return APART.format(ranks), notes
+    if ranks == 1:
+        return "one rank has all of it", notes
+    notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
+    return TOGETHER.format(ranks), notes
+
+
+def described(graph: DistributedGraph) -> dict[str, Any]:
+    """Describe the graph as `Measurement.graph` does."""
+    return {
+        "vertices": graph.vertex_count,
+        "arcs": graph.arc_count,
+        "symmetric": True,
+        "digest": hashlib.blake2b(Recipe.of(graph).key.encode(), digest_size=8).hexdigest(),
+        "partition": {"ranks": graph.ranks, "threshold": graph.threshold, **graph.statistics},
+    }
 
 
 def _task_of(
@@ -124,10 +135,10 @@ def _task_of(
 
     options = search_options(parameters.tuning)
     backend = backend_of_search(parameters, context.machine)
-    if options.groups and backend == "cuda":
+    if options.groups and backend == "cuda" and parameters.transport != "nccl":
         raise StageError(
             "groups are for ranks that send to each other; on GPUs every rank reads from the others",
-            hint="leave groups and local_all_to_all out, or search with backend: cpu",
+            hint="leave groups and local_all_to_all out, or take transport: nccl or backend: cpu",
         )
     if options.groups:
         try:
@@ -135,8 +146,8 @@ def _task_of(
         except ValueError as error:
             raise StageError(str(error)) from None
     notes = []
-    if backend != context.machine.backend:
-        notes.append("searched on the CPU")
+    if parameters.transport != "auto" and backend == "cpu":
+        notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
     checks = parameters.output == "checks"
     task = RankTask(
         recipe=Recipe.of(graph),
@@ -145,6 +156,7 @@ def _task_of(
         options=options,
         max_depth=parameters.max_depth,
         tree=parameters.output != "distance",
+        transport=parameters.transport,
         check=checks,
         labels=not checks,
     )

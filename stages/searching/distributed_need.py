@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stages import distribute
+from stages.searching.gpu_components import BYTES_PER_NODE
 from stages.searching.gpu_ranks import BYTES_PER_DELEGATE, BYTES_PER_VERTEX, DELEGATE_SHARE
+from stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
 from stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
@@ -16,6 +18,18 @@ SEARCH_BYTES_PER_ARC = 60
 
 LEVEL_BYTES = 4
 """Of each vertex of the graph on every rank that checks."""
+
+WIDE_BYTES_PER_NODE = 52
+"""As `BYTES_PER_NODE`, where vertices take 64 bits."""
+
+OFFSET_BYTES = 16
+"""Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
+
+LABEL_BYTES_PER_ARC = 44
+"""Of the first round of components on the CPU, as in `stages.searching.need`."""
+
+LABEL_BYTES_PER_VERTEX = 64
+"""Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
 
 
 def need(
@@ -30,21 +44,40 @@ def need(
     from stages.searching.partitioned import LABEL_BYTES
 
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
-    width = 4 if n < 1 << 32 else 8
+    width = _width(n)
+    components = parameters.algorithm == "components"
     rows = width * m + 12 * n + int(8 * DELEGATE_SHARE * n) * p
     normal = m if graph.normal_arcs is None else graph.normal_arcs
     back = min(2 * LABEL_BYTES, 2 * label_bytes * n * searches) + label_bytes * n
+    if components:
+        # All labels come in one call.
+        back = 3 * label_bytes * n
+    delegates = int(DELEGATE_SHARE * n)
+    # Levels of all vertices, or labels and then a forest, on every rank that checks.
+    known = width if components else LEVEL_BYTES
     making, held = distribute.host_bytes(n, m, p), 0
     if machine.backend == "cuda" and parameters.backend != "cpu":
-        held = (rows + BYTES_PER_VERTEX * n + 12 * normal) // p
-        held += int(BYTES_PER_DELEGATE * DELEGATE_SHARE * n) + LEVEL_BYTES * n
+        if components:
+            node = BYTES_PER_NODE if width == 4 else WIDE_BYTES_PER_NODE
+            held = (rows + (node + OFFSET_BYTES + 4 * width) * n) // p + node * delegates + known * n
+        else:
+            arriving = BYTES_PER_ARRIVAL if parameters.transport == "nccl" else 0
+            held = (rows + BYTES_PER_VERTEX * n + (12 + arriving) * normal) // p
+            held += BYTES_PER_DELEGATE * delegates + known * n
         held = max(held, distribute.device_bytes(n, m, p))
         making = p * distribute.COMPILED
         searching = making
+    elif components:
+        searching = rows + LABEL_BYTES_PER_VERTEX * n + LABEL_BYTES_PER_ARC * normal
+        searching += p * (LABEL_BYTES_PER_VERTEX * delegates + distribute.COMPILED + (known + 2) * n)
     else:
         searching = rows + 40 * n + SEARCH_BYTES_PER_ARC * normal
-        searching += p * (distribute.COMPILED + (LEVEL_BYTES + 2) * n)
+        searching += p * (distribute.COMPILED + (known + 2) * n)
     return Need(max(making, searching) + back, held, outputs, gang=p if p > 1 else 0)
+
+
+def _width(vertices: int) -> int:
+    return 4 if vertices < 1 << 32 else 8
 
 
 def verifying(graph: Extent, traversal: Extent, machine: Machine, outputs: tuple[Extent, ...]) -> Need:
@@ -52,6 +85,11 @@ def verifying(graph: Extent, traversal: Extent, machine: Machine, outputs: tuple
     if traversal.bytes == 0:
         return Need(distribute.COMPILED, 0, outputs)
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
-    labels = 3 * (traversal.bytes // max(1, traversal.searches))
-    checking = p * (distribute.COMPILED + (LEVEL_BYTES + 2) * n) + labels
+    if traversal.searches == 0:
+        # Every rank reads all labels, some at a time, and keeps its own with what it compares them to.
+        width = _width(n)
+        checking = p * (distribute.COMPILED + (width + 2) * n) + 6 * width * n
+    else:
+        labels = 3 * (traversal.bytes // traversal.searches)
+        checking = p * (distribute.COMPILED + (LEVEL_BYTES + 2) * n) + labels
     return Need(distribute.host_bytes(n, m, p) + checking, 0, outputs, gang=p if p > 1 else 0)

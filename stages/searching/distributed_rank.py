@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kernels.verify import Check
     from kernels.verify.ranks import LevelSums
     from stages.gang import RankContext
+    from stages.searching.distributed_components_rank import ComponentsTask
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class RankTask:
     options: SearchOptions
     max_depth: int | None
     tree: bool
+    transport: str = "auto"
     check: bool = False
     labels: bool = True
     sources: tuple[int, ...] = ()
@@ -58,7 +60,7 @@ def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
     return [_search(named, held, task, source) for source in task.sources]
 
 
-def ready_as_rank(gang: RankContext, task: RankTask) -> bool:
+def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
     """Find or make the rank; returns whether it was made."""
     from kernels.jit import set_threads
 

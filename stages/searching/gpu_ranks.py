@@ -178,7 +178,8 @@ def search_on_gpu(gang: RankContext, task: RankTask) -> list[RankLabels]:
     """Search from each source in turn as one rank of a gang; see `search_resident`."""
 
     def make() -> PeerRank | NcclRank:
-        return nccl_rank(gang, task) if over_nccl(gang, task) else _peer_rank(gang, task)
+        sends = over_nccl(gang, task.backend, placed=task.placing is not None)
+        return nccl_rank(gang, task) if sends else _peer_rank(gang, task)
 
     return search_resident(RESIDENT, gang, task, make)
 

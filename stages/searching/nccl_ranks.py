@@ -89,16 +89,17 @@ class NcclOnGpu:
         return found
 
 
-def over_nccl(gang: RankContext, task: RankTask) -> bool:
+def over_nccl(gang: RankContext, asked: str, *, placed: bool = False) -> bool:
     """Choose as one rank of a gang; all choose alike. Peers are preferred where all ranks are on one host.
 
+    `asked` is "nccl" or "peer", or anything else to choose; `placed` tells of columns in host memory.
     Raises `StageError` for peers on several hosts, and where those have no NCCL.
     """
     import socket
 
     from kernels.partition.nccl import why_not
 
-    if task.backend == "nccl":
+    if asked == "nccl":
         return True
     hosts = sorted(set(gang.all_gather(socket.gethostname())))
     if len(hosts) == 1:
@@ -106,7 +107,7 @@ def over_nccl(gang: RankContext, task: RankTask) -> bool:
     where = (
         f"the ranks' GPUs are on {len(hosts)} hosts ({', '.join(hosts[:4])}{', ...' if hosts[4:] else ''})"
     )
-    if task.backend == "peer":
+    if asked == "peer":
         raise StageError(
             f"{where}, and transport peer is for one", hint="take transport: nccl, or GPUs of one host"
         )
@@ -116,7 +117,7 @@ def over_nccl(gang: RankContext, task: RankTask) -> bool:
                 f"{where}, which takes NCCL, and rank {rank} has none: {why}",
                 hint="install it on every host, or search with GPUs of one",
             )
-    if task.placing is not None:
+    if placed:
         raise StageError(
             f"{where}, and over NCCL all columns have to lie on the GPUs", hint="search with more GPUs"
         )

@@ -297,10 +297,10 @@ def _over_ranks(graph: Extent, bfs: bool) -> int:
 
 
 def _label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
-    if parameters.algorithm == "components":
-        return width
     if parameters.output == "checks":
         return 0
+    if parameters.algorithm == "components":
+        return width
     return (4 if parameters.output != "predecessor" else 0) + (tree if parameters.output != "distance" else 0)
 
 

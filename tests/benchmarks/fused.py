@@ -2,12 +2,13 @@
 
     python -m tests.benchmarks.fused --scale 26 --gpus 1
     python -m tests.benchmarks.fused --scale 31 --gpus 8 --sources 16
+    python -m tests.benchmarks.fused --scale 26 --gpus 2 --transport nccl --components
 
 Each GPU is a process of its own, without Dask. First a small graph goes through all of it and is compared
 with what CPU ranks find. Then, for the scale that is asked for, it prints the seconds that making took and
 what a GPU holds. Of every search it prints its GTEPS (edges of the component over the time, as Graph500
-counts), the milliseconds that counting and checking took after it, and whether every rule held. The last line
-is the harmonic mean.
+counts), the milliseconds that counting and checking took after it, and whether every rule held; then the
+harmonic mean. With `--components` the last line tells the same of these.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def main() -> int:
     parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--threshold", type=int, default=None, help="default: what the cost model chooses")
+    parser.add_argument("--transport", choices=("auto", "peer", "nccl"), default="auto", help="of searches")
+    parser.add_argument("--components", action="store_true", help="find and check components, too")
     parser.add_argument("--no-do", action="store_true", help="without direction optimization")
     asked = parser.parse_args()
     from pipeline.cluster.gang import Hub
@@ -94,7 +97,20 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
     _, held, _ = find_rank(gang, found, backend)
     known = replace(found, threshold=held.share.threshold)
     options = SearchOptions(direction_optimized=not asked.no_do)
-    return held, RankTask(known, backend, 2, options, None, tree=True, check=True, labels=False)
+    facts: dict[str, Any] = {"transport": asked.transport, "check": True, "labels": False}
+    return held, RankTask(known, backend, 2, options, None, tree=True, **facts)
+
+
+def components(gang: Any, task: Any) -> tuple[list[float], int, list[str]]:
+    """Find components, once to warm up and three times; give the times, how many, and the broken rules."""
+    from stages.searching.distributed_components_rank import ComponentsTask, find_as_rank
+
+    asked = ComponentsTask(task.recipe, task.backend, 2, runs=4, check=True, labels=False)
+    answer = find_as_rank(gang, asked)
+    told = gang.all_gather((answer.milliseconds, answer.named))
+    times = [max(each) for each in zip(*(times for times, _ in told), strict=True)]
+    broken = [check.name for check in answer.checks if not check.passed]
+    return times[1:], sum(named for _, named in told), broken
 
 
 def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
@@ -121,10 +137,13 @@ def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
             for answer in answers
         ]
         work_as_rank(gang, task)
+        if asked.components:
+            told[backend].append(components(gang, task)[1:])
         gang.barrier()
         RESIDENT.clear()
-    assert told["cuda"] == told["cpu"], "GPUs and CPU ranks reach different levels"
-    assert all(all(passed) for _, _, passed in told["cuda"])
+    assert told["cuda"] == told["cpu"], "GPUs and CPU ranks reach different levels, or find other components"
+    assert all(all(search[2]) for search in told["cuda"][: len(sources)])
+    assert not asked.components or not told["cuda"][-1][1]
     say(f"scale {SMALL} on {gang.size}: partition, levels and checks are those of CPU ranks")
 
 
@@ -170,6 +189,15 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
         assert not broken
     say(f"harmonic mean {len(rates) / sum(1 / rate for rate in rates):.1f} GTEPS over {len(rates)} searches")
     work_as_rank(gang, task)
+    if asked.components:
+        began = time.perf_counter()
+        times, count, broken = components(gang, task)
+        whole = (time.perf_counter() - began) * 1e3
+        say(
+            f"{count:,} components in {sorted(times)[1]:.3f} ms (median of 3); found four times and checked "
+            f"in {whole:.0f} ms: {' '.join(broken) or 'all rules held'}"
+        )
+        assert not broken
 
 
 if __name__ == "__main__":

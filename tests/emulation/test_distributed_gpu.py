@@ -8,6 +8,7 @@ import sys
 import threading
 import types
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -17,6 +18,7 @@ from kernels.partition.distributor import wires
 from kernels.partition.distributor.cuda import RankBuilder
 from stages.context import PlainContext
 from stages.distribute import DistributeParameters, distribute
+from stages.errors import StageError, VerificationFailed
 from stages.partitioning import resident
 from stages.searching.distributed import MADE_ANEW
 from stages.stage import Machine
@@ -43,35 +45,33 @@ class GpuContext(PlainContext):
         return super().gang(on_own_device, ranks)
 
 
-def _as_one(fake: Any) -> Any:
-    """Add to the devices and their memory what callers use of NumPy."""
-    fake.empty = lambda shape, dtype=float: fake_cupy._array(numpy_as_cupy.module().empty(shape, dtype))
+def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
+    """Add to the devices and their memory what callers use of NumPy, with arrays of one kind."""
+
+    def turned(found: Any) -> Any:
+        return found.view(kind) if isinstance(found, numpy.ndarray) else found
+
+    fake.empty = lambda shape, dtype=float: turned(numpy_as_cupy.module().empty(shape, dtype))
     passed = numpy_as_cupy.module()
     for name, function in vars(passed).items():
         if isinstance(function, types.FunctionType) and name not in ("empty", "searchsorted"):
-            fake.__dict__[name] = lambda *given, _function=function, **named: _turned(
+            fake.__dict__[name] = lambda *given, _function=function, **named: turned(
                 _function(*given, **named)
             )
-    fake.searchsorted = lambda *given, **named: _turned(numpy.searchsorted(*given, **named))
-    fake.ascontiguousarray = lambda array: fake_cupy._array(array)
+    fake.searchsorted = lambda *given, **named: turned(numpy.searchsorted(*given, **named))
+    fake.ascontiguousarray = lambda array: turned(numpy.ascontiguousarray(array))
     fake.cuda.runtime.memcpy = lambda to, source, size, kind: ctypes.memmove(to, source, size)
     fake.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
     return fake
 
 
-def _turned(found: Any) -> Any:
-    return found.view(fake_cupy.Array) if isinstance(found, numpy.ndarray) else found
-
-
-@pytest.fixture
-def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
+    """Let ranks be made, searched and checked on emulated GPUs."""
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     resident.RESIDENT.clear()
     monkeypatch.setattr(fake_cupy.Array, "__module__", "cupy")
-    monkeypatch.setitem(sys.modules, "cupy", _as_one(fake_cupy.module()))
-    monkeypatch.setattr("kernels.partition.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("kernels.partition.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
     for module in ("csr.cuda", "partition.distributor.rows_cuda", "verify.ranks.cuda"):
         monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
@@ -89,6 +89,14 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
         "kernels.partition.distributor.wires.process_id",
     ):
         monkeypatch.setattr(module, threading.get_ident)
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    emulate(monkeypatch, as_one(fake_cupy.module()))
+    for launch in ("launch", "components_launch"):
+        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -118,3 +126,43 @@ def test_gpus_find_what_cpu_ranks_do(gpus: None, ranks: int) -> None:
     resident.RESIDENT.clear()
     again, _ = distribute(PlainContext(), parameters)
     assert again == graph
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_components_are_those_of_cpu_ranks(gpus: None, ranks: int) -> None:
+    source = {"uniform": {"vertices": 90, "edges": 60, "seed": 3}}
+    context = GpuContext(ranks)
+    graph, _ = distribute(context, DistributeParameters(source=source, ranks=ranks, threshold=3))
+    labels, measured = traverse(context, TraverseParameters(algorithm="components"), input=graph)
+    asked = TraverseParameters(algorithm="components", output="checks")
+    kept, told = traverse(context, asked, input=graph)
+    for run in (measured, told):
+        assert run.backend == "cuda"
+        assert MADE_ANEW not in run.notes
+        assert (run.searches[0]["exchange"]["rounds"] > 0) == (ranks > 1)
+    assert len(verify(context, VerifyParameters(), graph=graph, traversal=kept).checks) == 4
+    assert len(verify(context, VerifyParameters(), graph=graph, traversal=labels).checks) == 4
+    wrong = numpy.array(labels.component)
+    wrong[89] = 0 if wrong[89] else 89
+    with pytest.raises(VerificationFailed, match=r"edges_agree|connected"):
+        verify(context, VerifyParameters(), graph=graph, traversal=replace(labels, component=wrong))
+    assert {held.backend for held in resident.RESIDENT.values()} == {"cuda"}
+    asked = TraverseParameters(algorithm="components", backend="cpu")
+    on_cpu, expected = traverse(context, asked, input=graph)
+    assert numpy.array_equal(labels.component, on_cpu.component)
+    assert labels.component.dtype == on_cpu.component.dtype
+    assert next(note for note in told.notes if " components" in note) in expected.notes
+
+
+def test_gpus_that_are_no_peers_are_told(gpus: None) -> None:
+    class OneDevice(GpuContext):
+        def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+            if function.__name__ == "find_as_rank":
+                return PlainContext.gang(self, function, ranks)
+            return super().gang(function, ranks)
+
+    context = OneDevice(2)
+    source = {"path": {"vertices": 12}}
+    graph, _ = distribute(context, DistributeParameters(source=source, ranks=2, threshold=3))
+    with pytest.raises(StageError, match="several ranks share a GPU"):
+        traverse(context, TraverseParameters(algorithm="components"), input=graph)

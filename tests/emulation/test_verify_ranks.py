@@ -35,12 +35,16 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernels.verify.ranks.cuda.load", grid_kernels.load)
 
 
-def checker(part: Any, delegates: Any, vertex_count: int, ranks: int) -> Any:
+def part_on_device(part: Any) -> Any:
     arrays: dict[str, Any] = {name: Subgraph(*map(on_device, part.subgraph(name))) for name in SUBGRAPHS}
     # Offsets of both widths: the rows of a rank may have either.
     wide = arrays["nd"].row_offsets.astype(numpy.int64)
     arrays["nd"] = arrays["nd"]._replace(row_offsets=on_device(wide))
-    return on_gpu.RankChecker(replace(part, **arrays), on_device(delegates), vertex_count, ranks)
+    return replace(part, **arrays)
+
+
+def checker(part: Any, delegates: Any, vertex_count: int, ranks: int) -> Any:
+    return on_gpu.RankChecker(part_on_device(part), on_device(delegates), vertex_count, ranks)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from kernels.exchange import run_in_lock_step
 from kernels.partition import choose_threshold, partition, take_census
 from kernels.partition.distributor import EdgeSource, distribute_program
 from kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, to_arrays
-from kernels.verify import check_bfs
+from kernels.verify import check_bfs, check_components
+from tests.kernels import test_verify_ranks_components as components
+from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_distributor import RMAT, SOURCES, whole_rows
 from tests.kernels.test_verify import search
 from tests.kernels.test_verify_ranks import (
@@ -22,6 +24,8 @@ from tests.kernels.test_verify_ranks import (
     outputs,
     plant,
 )
+from tests.kernels.test_verify_ranks_components import PARTS
+from tests.zoo import scipy_components
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
@@ -66,15 +70,25 @@ def test_the_census_is_the_cpus() -> None:
             assert numpy.array_equal(getattr(share.census, name), getattr(expected, name))
 
 
-def checker(part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> Any:
+def on_device(part: RankGraph) -> RankGraph:
     from dataclasses import replace
-
-    from kernels.verify.ranks.cuda import RankChecker
 
     arrays: dict[str, Any] = {
         name: Subgraph(*(cupy.asarray(each) for each in part.subgraph(name))) for name in SUBGRAPHS
     }
-    return RankChecker(replace(part, **arrays), cupy.asarray(delegates), vertex_count, ranks)
+    return replace(part, **arrays)
+
+
+def checker(part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> Any:
+    from kernels.verify.ranks.cuda import RankChecker
+
+    return RankChecker(on_device(part), cupy.asarray(delegates), vertex_count, ranks)
+
+
+def label_checker(part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> Any:
+    from kernels.verify.ranks.components_cuda import RankLabelChecker
+
+    return RankLabelChecker(on_device(part), cupy.asarray(delegates), vertex_count, ranks)
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -90,6 +104,22 @@ def test_findings_are_those_of_the_whole_graph(ranks: int) -> None:
                 given = tuple(None if each is None else cupy.asarray(each) for each in some)
                 found = check_over_ranks(graphs[turn % 3], source, given, checker=checker)
                 assert found == check_bfs(*csr, source, *some, symmetric=True)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_findings_on_components_are_those_of_the_whole_graph(ranks: int) -> None:
+    random = numpy.random.default_rng(ranks)
+    for csr in (PARTS.csr(), SKEWED.csr(), fast_csr(rmat(14, edge_factor=1), symmetric=True)):
+        right = scipy_components(*csr).astype(numpy.uint32)
+        wide = csr[0], csr[1].astype(numpy.uint64)
+        graphs = [partition(*csr, ranks=ranks, threshold=threshold) for threshold in (0, 4, 10**6)]
+        graphs.append(partition(*wide, ranks=ranks, threshold=4))
+        for turn in range(20):
+            labels = components.plant(right, random) if turn else right
+            expected = check_components(*csr, labels, symmetric=True)
+            given = cupy.asarray(labels)
+            found = components.check_over_ranks(graphs[turn % 4], given, label_checker, piece=1000)
+            assert found == expected
 
 
 def test_levels_are_summed() -> None:
@@ -117,3 +147,28 @@ def test_one_gpu_makes_searches_and_checks() -> None:
     assert numpy.array_equal(labels.predecessor, on_cpu.predecessor)
     for mine, theirs in zip(told.searches, expected.searches, strict=True):
         assert mine["levels"]["arcs"] == theirs["levels"]["arcs"]
+
+
+@pytest.mark.parametrize("edge_factor", [1, 16])
+def test_one_gpu_finds_components_and_checks_them(edge_factor: int) -> None:
+    from stages.context import PlainContext
+    from stages.distribute import DistributeParameters, distribute
+    from stages.stage import Machine
+    from stages.traverse import TraverseParameters, traverse
+    from stages.verify import VerifyParameters, verify
+
+    gpu = Machine(backend="cuda", threads=2, host_memory=1 << 33, device_memory=1 << 33)
+    source = {"rmat": {"scale": 14, "edge_factor": edge_factor, "seed": 3}}
+    graph, _ = distribute(PlainContext(gpu), DistributeParameters(source=source))
+    asked = TraverseParameters(algorithm="components")
+    labels, told = traverse(PlainContext(gpu), asked, input=graph)
+    assert told.backend == "cuda"
+    kept = TraverseParameters(algorithm="components", output="checks")
+    checked, _ = traverse(PlainContext(gpu), kept, input=graph)
+    for each in (labels, checked):
+        assert len(verify(PlainContext(gpu), VerifyParameters(), graph=graph, traversal=each).checks) == 4
+    on_cpu, expected = traverse(
+        PlainContext(), TraverseParameters(algorithm="components", backend="cpu"), input=graph
+    )
+    assert numpy.array_equal(labels.component, on_cpu.component)
+    assert next(note for note in told.notes if " components" in note) in expected.notes

@@ -13,6 +13,7 @@ from kernels.partition import prepare as prepare_on_cpu
 from kernels.partition.nccl import NcclMissing, NcclRank, prepare, why_not
 from stages.gang import GangBroken, run_in_threads
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
+from tests.kernels.test_cuda_distributor import on_device
 from tests.kernels.test_partition_search import GROUPED, OPTIONS
 
 pytestmark = pytest.mark.gpu
@@ -104,6 +105,39 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
                     assert numpy.array_equal(labels.predecessor, wanted.predecessor[rank::2])
                 backward = [level.backward for level in on_cpu.labels[rank].levels]
                 assert [level.backward for level in labels.levels] == backward
+
+
+def search_on_device(gang: Any, _: Any, whole: Any, sources: list[int]) -> list[Any]:
+    """Search a part that lies on the GPU, and take each search's labels from there before the next."""
+    with cupy.cuda.Device(gang.rank):
+        part, facts = on_device(whole.parts[gang.rank]), {"symmetric": True, "options": SearchOptions()}
+        rank = NcclRank(gang, part, whole.delegates, whole.vertex_count, tree=True, time_limit=5.0, **facts)
+        answers = []
+        for source in sources:
+            gang.all_gather(None)
+            found = rank.run(source, on_device=True)
+            assert isinstance(found.distance, cupy.ndarray)
+            answers.append((found.distance.get(), found.predecessor.get()))
+        rank.leave(gang)
+        return answers
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_labels_may_stay_on_the_gpus(ranks: int) -> None:
+    if cupy.cuda.runtime.getDeviceCount() < ranks:
+        pytest.skip("two ranks take two GPUs")
+    offsets, columns = fast_csr(rmat(14), symmetric=True)
+    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    whole = partition(offsets, columns, ranks=ranks, threshold=40)
+    run = functools.partial(search_on_device, whole=whole, sources=sources)
+    answers = run_in_threads(run, [None] * ranks)
+    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    for place, source in enumerate(sources):
+        wanted: Any = on_cpu.run(source)
+        for rank in range(ranks):
+            distance, predecessor = answers[rank][place]
+            assert numpy.array_equal(distance, wanted.distance[rank::ranks])
+            assert numpy.array_equal(predecessor, wanted.predecessor[rank::ranks])
 
 
 def test_two_ranks_of_one_gpu_are_refused() -> None:

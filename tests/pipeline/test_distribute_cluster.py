@@ -21,8 +21,10 @@ from stages.distribute import STAGE, distribute, make_as_rank
 from stages.ingest import IngestParameters, ingest
 from stages.partitioning import resident
 from stages.searching.distributed import MADE_ANEW
+from stages.searching.distributed_components_rank import find_as_rank
 from stages.stage import all_stages
 from stages.symmetrize import SymmetrizeParameters, symmetrize
+from stages.traverse import STAGE as TRAVERSE
 from stages.traverse import TraverseParameters, traverse
 from tests.pipeline.test_cluster import children
 from tests.pipeline.test_partition_cluster import gravel
@@ -39,6 +41,8 @@ stages:
     keep: false
   bfs:   {{stage: traverse, input: split, sources: {{random: 3, seed: 3}}, output: checks}}
   check: {{stage: verify, graph: split, traversal: bfs}}
+  parts: {{stage: traverse, input: split, algorithm: components, output: checks}}
+  sound: {{stage: verify, graph: split, traversal: parts}}
 """
 
 
@@ -68,6 +72,26 @@ def distribute_measured(context: Any, parameters: Any) -> Any:
     return distribute(context, parameters)
 
 
+def find_and_measure(function: Any, gang: Any, task: Any) -> Any:
+    """Find components once to compile all, and again to write down the peak of what that took."""
+    if function is not find_as_rank:
+        return function(gang, task)
+    function(gang, task)
+    gang.barrier()
+    tracemalloc.start()
+    answer = function(gang, task)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    (Path(os.environ[PEAKS]) / f"parts-{os.getpid()}").write_text(str(peak))
+    return answer
+
+
+def traverse_measured(context: Any, parameters: Any, **inputs: Any) -> Any:
+    gang = context.gang
+    context.gang = lambda function, tasks: gang(functools.partial(find_and_measure, function), tasks)
+    return traverse(context, parameters, **inputs)
+
+
 def run(tmp_path: Path, text: str, workers: int) -> Path:
     file, root = tmp_path / "fused.yaml", tmp_path / "cache"
     file.write_text(text)
@@ -77,16 +101,15 @@ def run(tmp_path: Path, text: str, workers: int) -> Path:
     return root
 
 
-def searched(root: Path) -> tuple[Any, Any]:
+def found(root: Path, key: str) -> tuple[Any, ...]:
     _, record = find_run(root, None)
-    bfs = next(stage for stage in record["stages"] if stage["key"] == "bfs")
-    traversal, measurement = (Cache(root).open(name) for name in bfs["outputs"])
-    return traversal, measurement
+    stage = next(stage for stage in record["stages"] if stage["key"] == key)
+    return tuple(Cache(root).open(name) for name in stage["outputs"])
 
 
 def test_workers_make_search_and_check_what_none_keeps(tmp_path: Path) -> None:
     root = run(tmp_path, workflow(10, 8, 3), 3)
-    traversal, measurement = searched(root)
+    traversal, measurement = found(root, "bfs")
     assert "each of 3 ranks on its own worker" in measurement.reason
     assert MADE_ANEW not in measurement.notes
     assert [search["source"] for search in measurement.searches] == numpy.asarray(traversal.sources).tolist()
@@ -103,6 +126,14 @@ def test_workers_make_search_and_check_what_none_keeps(tmp_path: Path) -> None:
     for mine, theirs in zip(measurement.searches, told.searches, strict=True):
         assert mine["levels"]["vertices"] == theirs["levels"]["vertices"]
         assert mine["levels"]["arcs"] == theirs["levels"]["arcs"]
+    parts, measurement = found(root, "parts")
+    assert parts.component is None
+    assert "each of 3 ranks on its own worker" in measurement.reason
+    assert MADE_ANEW not in measurement.notes
+    labels, _ = traverse(PlainContext(), TraverseParameters(algorithm="components"), input=graph)
+    assert f"{len(numpy.unique(labels.component))} components" in measurement.notes
+    (checks,) = found(root, "sound")
+    assert [check["check"] for check in checks.checks] == ["ranges", "edges_agree", "smallest", "connected"]
 
 
 @pytest.mark.slow
@@ -112,15 +143,21 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     peaks.mkdir()
     monkeypatch.setenv(PEAKS, str(peaks))
     monkeypatch.setitem(all_stages(), "distribute", dataclasses.replace(STAGE, run=distribute_measured))
+    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(TRAVERSE, run=traverse_measured))
     root = run(tmp_path, workflow(scale, edge_factor, ranks), ranks)
-    found = {path.name: int(path.read_text()) for path in peaks.iterdir()}
-    assert len(found) == len({name.split("-")[1] for name in found}) == ranks
+    told = {path.name: int(path.read_text()) for path in peaks.iterdir()}
+    parts = {name: peak for name, peak in told.items() if name.startswith("parts")}
+    taken = {name: peak for name, peak in told.items() if name not in parts}
+    assert len(taken) == len({name.split("-")[1] for name in taken}) == ranks
     # Sources and targets at 4 bytes each, as `ingest` stores them; a worker's peak has the parcels of all
     # ranks, where the gang's hub is.
     edge_list = 8 * (edge_factor << scale)
-    assert max(found.values()) < 0.75 * edge_list
+    assert max(taken.values()) < 0.75 * edge_list
     # A rank keeps a quarter of the arcs at 4 bytes each: a smaller peak says that nothing was measured.
-    assert min(found.values()) > 0.8 * edge_list / ranks
+    assert min(taken.values()) > 0.8 * edge_list / ranks
+    # What finding components and checking them takes on a worker, beside its rows of a quarter of the arcs.
+    assert len(parts) == ranks
+    assert max(parts.values()) < edge_list / 5
     # Neither edges, nor rows, nor labels are on disk.
     assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) < edge_list / 50
 
@@ -162,7 +199,34 @@ def test_a_killed_maker_costs_a_retry(tmp_path: Path, monkeypatch: pytest.Monkey
     assert flag.exists()
     _, record = find_run(root, None)
     attempts = {stage["key"]: stage["attempts"] for stage in record["stages"]}
-    assert attempts == {"split": 2, "bfs": 1, "check": 1}
+    assert attempts == {"split": 2, "bfs": 1, "check": 1, "parts": 1, "sound": 1}
+
+
+def find_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
+    return function(LosesAMaker(gang) if function is find_as_rank else gang, task)
+
+
+def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
+    gang = context.gang
+    context.gang = lambda function, tasks: gang(functools.partial(find_losing_a_rank, function), tasks)
+    return traverse(context, parameters, **inputs)
+
+
+@pytest.mark.slow
+def test_a_rank_killed_while_components_are_found_costs_a_retry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flag = tmp_path / "lost"
+    monkeypatch.setenv(LOST, str(flag))
+    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(TRAVERSE, run=traverse_losing_a_rank))
+    lines = workflow(9, 8, 3).replace("keep: false", "keep: true").splitlines()
+    root = run(tmp_path, "\n".join(line for line in lines if "bfs" not in line), 3)
+    assert flag.exists()
+    _, record = find_run(root, None)
+    attempts = {stage["key"]: stage["attempts"] for stage in record["stages"]}
+    assert attempts == {"split": 1, "parts": 2, "sound": 1}
+    _, measurement = found(root, "parts")
+    assert MADE_ANEW in measurement.notes
 
 
 def test_searches_without_labels_are_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,10 +234,11 @@ def test_searches_without_labels_are_not_exported(tmp_path: Path, capsys: pytest
     file.write_text(workflow(6, 8, 2).replace("keep: false", "keep: true"))
     common = ["--cache", str(root)]
     assert gravel("run", str(file), *common, "--cluster", "inline", "--backend", "cpu") == 0
-    assert gravel("export", str(file), "bfs", *common, "--to", str(tmp_path / "labels.csv")) == 2
-    assert "kept no labels" in capsys.readouterr().err
+    for stage in ("bfs", "parts"):
+        assert gravel("export", str(file), stage, *common, "--to", str(tmp_path / "labels.csv")) == 2
+        assert "kept no labels" in capsys.readouterr().err
     # Sources may be ids, which a generator counts from 0.
-    text = file.read_text().replace("output: checks", "output: both")
+    text = file.read_text().replace("output: checks", "output: both", 1)
     file.write_text(text.replace("{random: 3, seed: 3}", "[3, 5, 8]"))
     assert gravel("run", str(file), *common, "--cluster", "inline", "--backend", "cpu") == 0
     assert gravel("export", str(file), "bfs", *common, "--to", str(tmp_path / "labels.csv")) == 0

@@ -227,8 +227,6 @@ def test_what_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(StageError, match=words):
             search(graph, **asked)
-    with pytest.raises(StageError, match="components of a distributed graph"):
-        traverse(PlainContext(), TraverseParameters(algorithm="components"), input=graph)
     with pytest.raises(StageError, match="no such source: 512"):
         traverse(PlainContext(), TraverseParameters(sources={"vertices": [512]}), input=graph)
     on_gpus = PlainContext(Machine(backend="cuda", threads=1, host_memory=1 << 30, device_memory=1 << 30))

@@ -171,8 +171,8 @@ class PeerComponents:
             time_limit=time_limit,
         )
 
-    def run(self) -> RankComponents:
-        """Find the components together with all ranks; the labels come to the host.
+    def run(self, *, on_device: bool = False) -> RankComponents:
+        """Find the components together with all ranks; the labels may stay here until the next run.
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
@@ -190,7 +190,8 @@ class PeerComponents:
         # Ranks read every other rank's labels of delegates, one each, in every round.
         word = self._memory.arrays["values"].dtype.itemsize
         read = told.rounds * (self._gang.size - 1) * self._memory.delegate_count * word
-        return RankComponents(self._memory.component().get(), taken, told.rounds, read, 0)
+        component = self._memory.component()
+        return RankComponents(component if on_device else component.get(), taken, told.rounds, read, 0)
 
     def leave(self, gang: Gathering) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""

@@ -116,8 +116,8 @@ class NcclRank:
         self._clock = Clock()
         cupy.cuda.Device().synchronize()
 
-    def run(self, source: int) -> RankLabels:
-        """Search from one vertex together with all ranks.
+    def run(self, source: int, *, on_device: bool = False) -> RankLabels:
+        """Search from one vertex together with all ranks; labels may stay here until the next search.
 
         Raises RuntimeError when another rank is gone, or waited for longer than the time limit.
         """
@@ -131,13 +131,14 @@ class NcclRank:
             self._communicator.close()
             raise
         taken = self._clock.whole()
-        predecessor = self._arrays["keys"].get().view(numpy.int64) if self._tree else None
+        distance, keys = self._arrays["distance"], self._arrays["keys"]
+        predecessor = (keys if on_device else keys.get()).view(numpy.int64) if self._tree else None
         blocking = self._options.reduction == "blocking"
         levels = tuple(
             LevelRecord(*counts, *self._clock.split(level, blocking=blocking), masks, vertices)
             for level, (counts, masks, vertices) in enumerate(records)
         )
-        return RankLabels(self._arrays["distance"].get(), predecessor, taken, answered, levels)
+        return RankLabels(distance if on_device else distance.get(), predecessor, taken, answered, levels)
 
     def _search(self, source: int) -> tuple[list[Record], int]:
         visits, exchange, reduction = self._visits, self._exchange, self._reduction

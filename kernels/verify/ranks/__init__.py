@@ -10,7 +10,8 @@ out to be none do all tell all predecessors, to walk it.
 
     checks = drive(check_program(Endpoint(wire), RankChecker(part, delegates, n, p), source, d, q), wire)
 
-with `kernels.verify.ranks.cpu.RankChecker` or `...cuda.RankChecker`.
+with `kernels.verify.ranks.cpu.RankChecker` or `...cuda.RankChecker`; `kernels.verify.ranks.components` is for
+components.
 """
 
 from __future__ import annotations

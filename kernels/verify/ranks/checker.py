@@ -9,8 +9,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.layout import RankGraph, local_count
+from kernels.partition.layout import RankGraph
 from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
+from kernels.verify.ranks.rows import RankRows
 from kernels.verify.result import NAMED
 
 JUMPS, LEAVES, FOUND = 1, 2, 4
@@ -22,25 +23,12 @@ RULES = (1, 2, 4, 8)
 """Bits of `kernels.verify.tree` and of `kernels.verify.arcs`."""
 
 
-class Checker(ABC):
-    """One rank's part of the checks; subclasses have the loops over vertices and arcs.
-
-    Parameters
-    ----------
-    part : of a symmetric graph, with delegates ascending; NumPy or CuPy arrays as the subclass takes them.
-
-    """
-
-    xp: Any
-    """The module of the arrays, numpy or cupy."""
+class Checker(RankRows, ABC):
+    """One rank's part of the checks of a search; subclasses have the loops over vertices and arcs."""
 
     def __init__(self, part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> None:
-        self.part, self.delegates = part, delegates
-        self.vertex_count, self.ranks, self.rank = vertex_count, ranks, part.rank
-        self.local = local_count(vertex_count, ranks, part.rank)
+        super().__init__(part, delegates, vertex_count, ranks)
         xp = self.xp
-        own = delegates % ranks == part.rank
-        self._places = (delegates[own] // ranks).astype(numpy.int64)
         self.is_delegate = xp.zeros(self.local, numpy.bool_)
         self.is_delegate[self._places] = True
         self.levels = xp.empty(vertex_count, numpy.int32)
@@ -60,14 +48,6 @@ class Checker(ABC):
     def delegate_flags(self, delegate_parents: Any) -> Any:
         """Give what is seen in this rank's part of each delegate's row, uint8 (delegates,)."""
 
-    def host(self, array: Any) -> NDArray[Any]:
-        """Bring an array to the host."""
-        return numpy.asarray(array)
-
-    def own_delegates(self, values: Any) -> Any:
-        """Pick the values of the delegates that this rank owns, ascending."""
-        return values[self._places]
-
     def learn_levels(self, rank: int, first: int, levels: Any) -> None:
         """Take in levels of a rank's vertices from its local index `first` on."""
         self.levels[rank + first * self.ranks :: self.ranks][: len(levels)] = levels
@@ -75,14 +55,6 @@ class Checker(ABC):
     def learn_all_levels(self, levels: NDArray[numpy.int32]) -> None:
         """Take in the levels of all vertices, from the host."""
         self.levels[:] = self.xp.asarray(levels)
-
-    def of_delegates(self, by_rank: Sequence[Any], dtype: Any) -> Any:
-        """Put together what all ranks told of the delegates that they own."""
-        values = self.xp.empty(len(self.delegates), dtype)
-        owners = self.delegates % self.ranks
-        for rank, told in enumerate(by_rank):
-            values[self.xp.flatnonzero(owners == rank)] = told
-        return values
 
     def count_vertex_faults(self, parents: Any, source: int, limit: int) -> list[int]:
         """Count own vertices that break each rule of `kernels.verify.tree`, in the order of its bits."""
@@ -171,35 +143,8 @@ class Checker(ABC):
             arcs.append(self.host(xp.bincount(levels[reached], weights=weights, minlength=1)))
         return self.host(vertices).astype(numpy.int64), padded_sum(arcs).astype(numpy.int64)
 
-    def _position(self, vertex: int) -> int:
-        if not len(self.delegates):
-            return -1
-        place = int(self.xp.searchsorted(self.delegates, self.xp.asarray([vertex], self.delegates.dtype))[0])
-        there = place < len(self.delegates) and int(self.delegates[place]) == vertex
-        return place if there else -1
-
-    def _neighbours(self, vertex: int) -> list[Any]:
-        """Give the vertices along arcs of a vertex that are held here, ascending in each array."""
-        place, own = self._position(vertex), vertex % self.ranks == self.rank
-        if place < 0 and not own:
-            return []
-        to_normal, to_delegate = ("dn", "dd") if place >= 0 else ("nn", "nd")
-        row = place if place >= 0 else vertex // self.ranks
-        rows = []
-        for name in (to_normal, to_delegate):
-            offsets, columns = self.part.subgraph(name)
-            rows.append(columns[int(offsets[row]) : int(offsets[row + 1])].astype(numpy.int64))
-        if place >= 0:
-            rows[0] = rows[0] * self.ranks + self.rank
-        rows[1] = self.delegates[rows[1]].astype(numpy.int64)
-        return rows
-
     def _counts(self, bits: Any) -> list[int]:
         return [int(self.xp.count_nonzero(bits & numpy.uint8(rule))) for rule in RULES]
-
-    def _first(self, bits: Any, rule: int) -> list[int]:
-        places = self.host(self.xp.flatnonzero(bits & numpy.uint8(rule))[:NAMED])
-        return [int(place) * self.ranks + self.rank for place in places]
 
 
 def padded_sum(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:

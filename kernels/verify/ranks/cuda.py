@@ -13,35 +13,43 @@ from kernels.verify.ranks.checker import Checker, padded_sum
 BLOCK = 256
 
 
-def _is_wide(rows: Subgraph) -> int:
+def is_wide(rows: Subgraph) -> int:
+    """Tell whether row offsets are of 64 bits, 1 or 0."""
     return int(rows.row_offsets.dtype.itemsize == 8)
 
 
-class RankChecker(Checker):
-    """A rank's checks with CuPy arrays, which `part` and `delegates` have, too."""
+class OnDevice:
+    """The kernels of a file on the current device, and the way of arrays to the host."""
 
-    def __init__(self, part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> None:
-        import cupy
+    def __init__(self, path: str, delegates: Any) -> None:
+        self._module = load(path, VERTEX=vertex_macro(delegates.dtype))
 
-        self.xp = cupy
-        super().__init__(part, delegates, vertex_count, ranks)
-        self._module = load("kernels/verify/ranks/ranks.cu", VERTEX=vertex_macro(delegates.dtype))
-        self._none = cupy.empty(0, numpy.int64)
+    def host(self, array: Any) -> Any:
+        """Bring an array to the host."""
+        return array if isinstance(array, numpy.ndarray) and not hasattr(array, "get") else array.get()
 
     def _run(self, name: str, threads: int, *arguments: Any) -> None:
         if threads:
             grid = blocks_for(threads, BLOCK, most=1 << 14)
             self._module.get_function(name)((grid,), (BLOCK,), arguments)
 
+
+class RankChecker(OnDevice, Checker):
+    """A rank's checks with CuPy arrays, which `part` and `delegates` have, too."""
+
+    def __init__(self, part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> None:
+        import cupy
+
+        self.xp = cupy
+        OnDevice.__init__(self, "kernels/verify/ranks/ranks.cu", delegates)
+        Checker.__init__(self, part, delegates, vertex_count, ranks)
+        self._none = cupy.empty(0, numpy.int64)
+
     def _parents(self, parents: Any) -> tuple[Any, numpy.uint32]:
         """Give parents as the kernels take them, and whether there are any."""
         if parents is None:
             return self._none, numpy.uint32(0)
         return parents.astype(numpy.int64, copy=False), numpy.uint32(1)
-
-    def host(self, array: Any) -> Any:
-        """Bring an array to the host."""
-        return array if isinstance(array, numpy.ndarray) and not hasattr(array, "get") else array.get()
 
     def fault_bits(self, parents: Any, source: int, limit: int) -> Any:
         """Give the rules that each own vertex breaks."""
@@ -58,7 +66,7 @@ class RankChecker(Checker):
         part = self.part
         bits = self.xp.empty(self.local, numpy.uint8)
         given, tree = self._parents(parents)
-        wide = numpy.uint32(_is_wide(part.nn) | 2 * _is_wide(part.nd))
+        wide = numpy.uint32(is_wide(part.nn) | 2 * is_wide(part.nd))
         known = self.delegates, self.is_delegate, self.levels, given
         here = numpy.uint64(self.local), numpy.uint32(self.rank), numpy.uint32(self.ranks)
         asked = numpy.int64(deepest), tree
@@ -72,7 +80,7 @@ class RankChecker(Checker):
         given, tree = self._parents(delegate_parents)
         here = numpy.uint32(self.rank), numpy.uint32(self.ranks), tree
         for rows, of_delegates in ((self.part.dn, 0), (self.part.dd, 1)):
-            kind = numpy.uint32(_is_wide(rows)), numpy.uint32(of_delegates)
+            kind = numpy.uint32(is_wide(rows)), numpy.uint32(of_delegates)
             known = self.delegates, numpy.uint64(count), self.levels, given
             self._run("see_rows", 32 * count, *rows, *kind, *known, *here, flags)
         return flags
@@ -87,7 +95,7 @@ class RankChecker(Checker):
         ):
             depth = int(levels.max()) + 1 if len(levels) else 0
             sums = self.xp.zeros(2 * max(1, depth), numpy.uint64)
-            wide = numpy.uint32(_is_wide(one) | 2 * _is_wide(other))
+            wide = numpy.uint32(is_wide(one) | 2 * is_wide(other))
             sizes = numpy.uint64(len(levels)), numpy.uint64(max(1, depth))
             offsets = one.row_offsets, other.row_offsets
             self._run("sum_levels", len(levels), levels, *offsets, wide, *sizes, sums)
