@@ -77,7 +77,7 @@ __device__ __forceinline__ void look_further(const Lookers& of, u32* list, u32& 
 
 // The rows of this warp that wait.
 __device__ __forceinline__ u32* waiting_rows() {
-    __shared__ u32 rows[MOST_WARPS][WAITING + BATCH * WARP];
+    __shared__ u32 rows[MOST_WARPS][WAITING + WORDS_AT_ONCE * WARP];
     return rows[warp_id()];
 }
 
@@ -92,23 +92,23 @@ __device__ __forceinline__ void look(const Lookers& of, const OFFSET* offsets, C
         u32 bits = lane_id() < width && word < of.words ? of.mask[word] & ~of.own[word] : 0;
         // A tree takes the smallest parent of all subgraphs, distances any.
         if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&of.fresh[word]);
-        each_bit(first, bits, [&](const u64(&row)[BATCH], const bool(&looks)[BATCH]) {
-            u32 head[BATCH];
-            bool hit[BATCH];
+        each_bit(first, bits, [&](const u32(&row)[WORDS_AT_ONCE], const bool(&looks)[WORDS_AT_ONCE]) {
+            u32 head[WORDS_AT_ONCE];
+            bool hit[WORDS_AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) head[k] = !ENCODED && looks[k] ? heads[row[k]] : NONE;
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) head[k] = !ENCODED && looks[k] ? heads[row[k]] : NONE;
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) hit[k] = !ENCODED && looks[k] && test_bit(seen, head[k]);
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) hit[k] = !ENCODED && looks[k] && test_bit(seen, head[k]);
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) {
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
                 u32 hits = __ballot_sync(ALL_LANES, hit[k]), rest = __ballot_sync(ALL_LANES, looks[k] && !hit[k]);
                 if (hits && lane_id() == 0) atomicOr(&of.fresh[row[k] / 32], hits);
-                if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = u32(row[k]);
+                if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[k];
                 held += __popc(rest);
             }
             if (TREE) {
 #pragma unroll
-                for (u32 k = 0; k < BATCH; ++k)
+                for (u32 k = 0; k < WORDS_AT_ONCE; ++k)
                     if (hit[k]) lower_key(&of.keys[row[k]], u64(vertex(head[k])));
             }
             while (held >= WAITING) look_further(of, list, held, offsets, columns, seen, vertex);

@@ -39,7 +39,7 @@ __device__ __noinline__ void visit_queue(const World& w, const Rank& r, u32 read
             first = unit_at(units, from, length);
             last = unit_at(units, upto, length);
         } else if (i < count) {
-            v = r.queue[i];
+            v = reading == READ_NN ? r.nn_queue[i] : r.nd_queue[i];
             last = row_units(rows, v);
         }
         visit_units(rows, v, first, last == first + 1, [&](u32 lane, VERTEX neighbour, bool valid) {

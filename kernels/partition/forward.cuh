@@ -13,7 +13,7 @@ __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow
     visit_by_length<BATCH>(
         shared, count, start_of(READ_NN),
         [&](u64 i) {
-            u32 owner = r.queue[i];
+            u32 owner = r.nn_queue[i];
             OFFSET begin = r.nn_offsets[owner];
             return RowOf{begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
         },
@@ -39,7 +39,7 @@ __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow
     visit_by_length<BATCH>(
         shared, count, start_of(READ_ND),
         [&](u64 i) {
-            u32 owner = r.queue[i];
+            u32 owner = r.nd_queue[i];
             OFFSET begin = r.nd_offsets[owner];
             return RowOf{begin, owner, u32(r.nd_offsets[owner + 1] - begin)};
         },

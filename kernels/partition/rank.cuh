@@ -19,12 +19,14 @@ constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
 enum Count : u32 {
     N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
-    N_TAIL, DN_TAIL, DD_TAIL,  // of the queues, which are filled when directions are known
+    NN_TAIL,                   // of the queue of rows of nn, which is filled with the counts, since nn is forward always,
+    ND_TAIL, DN_TAIL, DD_TAIL,  // and of those that are filled when directions are known
     COUNTS = 16
 };
 constexpr u32 SIDES = 3;
 
-constexpr u32 BATCH = 4;  // arcs or rows of a lane under way at once: a visit is chains of loads, not arithmetic
+// Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic.
+constexpr u32 BATCH = 4, WORDS_AT_ONCE = 8;
 
 // Lengths of a normal vertex's nd and nn rows, a byte each; those from LONG_ROW on are in the offsets.
 constexpr u32 LENGTH_BITS = 8, LONG_ROW = (1u << LENGTH_BITS) - 1;
@@ -49,7 +51,7 @@ struct Rank {
     i32 *distance, *delegate_distance;
     u64* keys;            // (local), if TREE
     u32 *seen, *fresh, *front, *delegates_seen, *delegates_front;
-    u32* queue;           // (local) the frontier's normal vertices whose arcs are visited forward
+    u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
     u64* dn_queue;        // delegate << 32 | chunk
     u32* dd_queue;
     u64* dd_starts;       // first arcs of the rows in dd_queue, counted over all of them
@@ -120,18 +122,18 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
     return width;
 }
 
-// Call `act(place, mine)` for the bits of a warp's words, which begin at word `first` with that of lane 0: BATCH words
-// at once, a bit of each for every lane.
+// Call `act(place, mine)` for the bits of a warp's words, which begin at word `first` with that of lane 0: WORDS_AT_ONCE of them at
+// a time, a bit of each for every lane.
 template <class Act>
 __device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
     for (u32 some = __ballot_sync(ALL_LANES, word != 0); some;) {
-        u64 place[BATCH];
-        bool mine[BATCH];
+        u32 place[WORDS_AT_ONCE];
+        bool mine[WORDS_AT_ONCE];
 #pragma unroll
-        for (u32 k = 0; k < BATCH; ++k) {
+        for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
             u32 from = some ? __ffs(some) - 1 : 0, bits = __shfl_sync(ALL_LANES, word, from);
             mine[k] = some && bits >> lane_id() & 1;
-            place[k] = (first + from) * 32 + lane_id();
+            place[k] = u32(first + from) * 32 + lane_id();
             some &= some - 1;
         }
         act(place, mine);

@@ -3,8 +3,8 @@
 //
 // A device holds one rank or several, which its grid goes through one after the other. A level is: visit the four
 // subgraphs; meet everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
-// here; label and count; meet everywhere. Where a visit is forward its queue is made first, beside the backward
-// visits, and all meet here in between. The source enters as what a level -1 found.
+// here; label and count; meet everywhere. Where a visit of delegates' arcs is forward its queue is made first, beside
+// the others, and all meet here in between. The source enters as what a level -1 found.
 //
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
@@ -57,23 +57,23 @@ struct Ahead {
     u64 counts[COUNTS];
 };
 
-// Make the queues of forward visits, and go through with the backward ones.
-__device__ __forceinline__ void visit_backward(const World& w, const Rank& r, const Ahead& a, u64 level) {
+// Make the queues of forward visits, and go through with those that need none.
+__device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
     u64* counts = r.counts + level % SIDES * COUNTS;
     u32* found = r.found + (level & 1) * w.words;
-    if (a.forward.normals()) list_normals(r, counts, a.forward.nd);
-    if (a.forward.delegates()) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
+    if (a.forward.nd) list_normals(r, counts);
+    if (a.forward.dn || a.forward.dd) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
     if (a.counts[DD_ROWS] && !a.forward.dd) look_along_dd(w, r, found);
     if (a.counts[ND_ROWS] && !a.forward.nd) look_along_nd(w, r, found);
     if (a.counts[DN_ROWS] && !a.forward.dn) look_along_dn(w, r);
+    if (a.forward.nn) visit_nn(w, r, row, a.counts[NN_TAIL]);
 }
 
-__device__ __forceinline__ void visit_forward(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
+__device__ __forceinline__ void visit_queued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
     u32* found = r.found + (level & 1) * w.words;
     if (a.forward.dd) visit_dd(w, r, a.counts[DD_TAIL], found);
-    if (a.forward.nd) visit_nd(w, r, row, a.counts[N_TAIL], found);
+    if (a.forward.nd) visit_nd(w, r, row, a.counts[ND_TAIL], found);
     if (a.forward.dn) visit_dn(w, r, row, a.counts[DN_TAIL]);
-    if (a.forward.nn) visit_nn(w, r, row, a.counts[N_TAIL]);
 }
 
 // A block reads the counts of the ranks here, in one go.
@@ -160,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             Tally tally;
             mark_received(w, r);
-            settle_normals(r, i32(ahead), tally);
+            settle_normals(r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally);
             tally.finish(sums, r.counts + ahead % SIDES * COUNTS, false);
         }
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
@@ -210,14 +210,14 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             // Those of the level before, which nobody reads any more.
             if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
-            queues |= known[k].forward.normals() || known[k].forward.delegates();
-            visit_backward(w, r, known[k], level);
+            queues |= known[k].forward.queued();
+            visit_unqueued(w, r, known[k], row, level);
         }
         if (queues) {
             if (!meet(m, false)) return;
             read_counts(w, known, level);
             __syncthreads();
-            for (u32 k = 0; k < here_count; ++k) visit_forward(w, ranks[here[k]], known[k], row, level);
+            for (u32 k = 0; k < here_count; ++k) visit_queued(w, ranks[here[k]], known[k], row, level);
         }
         if (logs) record[4] = nanoseconds();
         if (!meet(m, true)) return;

@@ -62,15 +62,15 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
             if (fresh) r.delegates_seen[own] = seen | fresh;
         }
         tally.fresh += __popc(fresh);
-        each_bit(first, fresh, [&](const u64(&d)[BATCH], const bool(&mine)[BATCH]) {
-            u64 dn[BATCH], dd[BATCH];
+        each_bit(first, fresh, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+            OFFSET dn[WORDS_AT_ONCE], dd[WORDS_AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) {
-                dn[k] = mine[k] ? u64(r.dn_offsets[d[k] + 1] - r.dn_offsets[d[k]]) : 0;
-                dd[k] = mine[k] ? u64(r.dd_offsets[d[k] + 1] - r.dd_offsets[d[k]]) : 0;
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
+                dn[k] = mine[k] ? r.dn_offsets[d[k] + 1] - r.dn_offsets[d[k]] : 0;
+                dd[k] = mine[k] ? r.dd_offsets[d[k] + 1] - r.dd_offsets[d[k]] : 0;
             }
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) {
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
                 if (mine[k]) r.delegate_distance[d[k]] = depth;
                 tally.rows[0] += dn[k] != 0;
                 tally.arcs[0] += dn[k];
@@ -105,8 +105,22 @@ __device__ __forceinline__ void mark_received(const World& w, const Rank& r) {
         r.came[global_thread()] = __ldcv(&w.ranks[global_thread()].bin_tail[r.rank]);
 }
 
+// Bits that lanes hold, of words that begin with number `first`, are listed; `tail` counts what the queue has.
+__device__ __forceinline__ void enqueue(u32* queue, u64* tail, u64 first, u32 bits) {
+    u32 upto = warp_inclusive_sum(u32(__popc(bits))), all = __shfl_sync(ALL_LANES, upto, WARP - 1);
+    if (!all) return;
+    u64 base = 0;
+    if (lane_id() == 0) base = atomicAdd(tail, u64(all));
+    base = __shfl_sync(ALL_LANES, base, 0);
+    for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some; some &= some - 1) {
+        u32 from = __ffs(some) - 1, word = __shfl_sync(ALL_LANES, bits, from);
+        u32 before = __shfl_sync(ALL_LANES, upto, from) - __popc(word);
+        if (word >> lane_id() & 1) queue[base + before + __popc(word & lanes_below())] = u32(first + from) * 32 + lane_id();
+    }
+}
+
 // Label the fresh normal vertices and make them the frontier.
-__device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, Tally& tally) {
+__device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* counts, Tally& tally) {
     u32 width = words_at_once(r.local_words);
     for (u64 first = global_thread() / WARP * width; first < r.local_words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();
@@ -118,12 +132,13 @@ __device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, Tally& 
             r.fresh[own] = 0;
         }
         tally.fresh += __popc(fresh);
-        each_bit(first, fresh, [&](const u64(&local)[BATCH], const bool(&mine)[BATCH]) {
-            u32 lengths[BATCH];
+        u32 with_nn = 0;
+        each_bit(first, fresh, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+            u32 lengths[WORDS_AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) lengths[k] = mine[k] ? r.normal_lengths[local[k]] : 0;
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? r.normal_lengths[local[k]] : 0;
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) {
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
                 u64 nd = lengths[k] & LONG_ROW, nn = lengths[k] >> LENGTH_BITS;
                 if (nd == LONG_ROW) nd = r.nd_offsets[local[k] + 1] - r.nd_offsets[local[k]];
                 if (nn == LONG_ROW) nn = r.nn_offsets[local[k] + 1] - r.nn_offsets[local[k]];
@@ -131,7 +146,10 @@ __device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, Tally& 
                 tally.rows[0] += nd != 0;
                 tally.arcs[0] += nd;
                 tally.arcs[1] += nn;
+                u32 bits = __ballot_sync(ALL_LANES, nn != 0);
+                if (bits && own == local[k] / 32) with_nn = bits;
             }
         });
+        enqueue(r.nn_queue, &counts[NN_TAIL], first, with_nn);
     }
 }

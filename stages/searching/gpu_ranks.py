@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from stages.stage import Extent
     from stages.traverse import TraverseParameters
 
-BYTES_PER_VERTEX = 36
-"""Of a rank: distance, key, queue and bitmaps, as much again for the labels put together, and what
+BYTES_PER_VERTEX = 40
+"""Of a rank: distance, key, queues and bitmaps, as much again for the labels put together, and what
 `kernels.partition.cuda.lookers` adds."""
 
 BYTES_PER_DELEGATE = 48

@@ -71,8 +71,9 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     __syncthreads();
     const Rank& r = world->ranks[0];
     Tally tally;
-    settle_normals(r, i32(level), tally);
-    tally.finish(sums, r.counts + level % SIDES * COUNTS, false);
+    u64* counts = r.counts + level % SIDES * COUNTS;
+    settle_normals(r, i32(level), counts, tally);
+    tally.finish(sums, counts, false);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const World* world, u32* mask, u64 level) {
@@ -112,14 +113,13 @@ struct Ahead {
 
 extern "C" __global__ void __launch_bounds__(512, 2) queue_normals(const World* world, const Local* state, u64 level) {
     const Rank& r = world->ranks[0];
-    Forward forward = Ahead(r, *state, level).forward;
-    if (forward.normals()) list_normals(r, r.counts + level % SIDES * COUNTS, forward.nd);
+    if (Ahead(r, *state, level).forward.nd) list_normals(r, r.counts + level % SIDES * COUNTS);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) queue_delegates(const World* world, const Local* state, u64 level) {
     const Rank& r = world->ranks[0];
     Forward forward = Ahead(r, *state, level).forward;
-    if (forward.delegates()) list_delegates(*world, r, r.counts + level % SIDES * COUNTS, forward.dn, forward.dd);
+    if (forward.dn || forward.dd) list_delegates(*world, r, r.counts + level % SIDES * COUNTS, forward.dn, forward.dd);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_dd(const World* world, const Local* state, u64 level) {
@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* worl
     const Rank& r = world->ranks[0];
     Ahead ahead(r, *state, level);
     if (ahead.forward.nd)
-        visit_nd(*world, r, row, ahead.counts[N_TAIL], r.found);
+        visit_nd(*world, r, row, ahead.counts[ND_TAIL], r.found);
     else if (ahead.counts[ND_ROWS])
         look_along_nd(*world, r, r.found);
 }
@@ -155,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* worl
     __shared__ BlockRow row;
     const Rank& r = world->ranks[0];
     const u64* counts = r.counts + level % SIDES * COUNTS;
-    if (counts[NN_ARCS]) visit_nn(*world, r, row, counts[N_TAIL]);
+    if (counts[NN_ARCS]) visit_nn(*world, r, row, counts[NN_TAIL]);
 }
 
 // One block: this rank's row, and how far what came in the level before was taken in.
