@@ -170,6 +170,8 @@ struct Pull {
                 neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
                 if (open_here) head(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
             }
+            // All heads are asked for before one is awaited: else the compiler saves registers by a wait for each.
+            __syncwarp();
             u32 fresh = 0, seen = visited(neighbour);
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) {
