@@ -128,6 +128,6 @@ __device__ __forceinline__ void look_along_nd(const World& w, const Rank& r, u32
 }
 
 __device__ __forceinline__ void look_along_dn(const World& w, const Rank& r) {
-    look({r.nd_mask, r.seen, r.fresh, r.keys, r.local_words}, r.nd_offsets, r.nd_columns, r.nd_heads, r.delegates_seen,
+    look({r.nd_mask, r.seen, r.reached, r.keys, r.local_words}, r.nd_offsets, r.nd_columns, r.nd_heads, r.delegates_seen,
          [&](u32 d) { return w.delegates[d]; });
 }

@@ -26,13 +26,13 @@ __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow
 }
 
 // Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.
-template <class Key>
+template <bool FRESH_HAS_SEEN, class Key>
 __device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* fresh, u64* keys,
                                               const Key& key) {
     u32 place[BATCH];
 #pragma unroll
     for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? columns[a.arc[k]] : 0;
-    claim(seen, fresh, keys, a.live, place, key);
+    claim<FRESH_HAS_SEEN>(seen, fresh, keys, a.live, place, key);
 }
 
 __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
@@ -44,7 +44,7 @@ __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow
             return RowOf{begin, owner, u32(r.nd_offsets[owner + 1] - begin)};
         },
         [&](const Arcs<BATCH>& a) {
-            reach_columns(a, r.nd_columns, r.delegates_seen, found, r.delegate_keys,
+            reach_columns<false>(a, r.nd_columns, r.delegates_seen, found, r.delegate_keys,
                           [&](u32 k) { return u64(a.owner[k]) * w.rank_count + r.rank; });
         });
 }
@@ -60,7 +60,7 @@ __device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow
             return RowOf{begin, owner, left < ROW_CHUNK ? u32(left) : ROW_CHUNK};
         },
         [&](const Arcs<BATCH>& a) {
-            reach_columns(a, r.dn_columns, r.seen, r.fresh, r.keys, [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
+            reach_columns<true>(a, r.dn_columns, r.seen, r.reached, r.keys, [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
         });
 }
 
@@ -91,7 +91,7 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
             a.arc[k] = OFFSET(row + (arc - begin));
             a.owner[k] = d;
         }
-        reach_columns(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys,
+        reach_columns<false>(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys,
                       [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
     }
 }

@@ -14,9 +14,9 @@ class SearchOptions:
     """Options by the names of the paper's section VI, and the direction-switching factors.
 
     A visit turns backward when its counted forward work is above `*_backward` times the estimated backward
-    work, and forward again when it is below `*_forward` times that. The defaults lie amid the wide range of
-    factors that the paper finds near-optimal; a turn back takes a tenth of what a turn there takes, so that
-    no visit swings to and fro.
+    work, and forward again when it is below `*_forward` times that. The defaults are those that one H200
+    was fastest with (Kronecker 22 and 24, `tests.benchmarks.rank_factors`: 3 to 13 % under the paper's 0.5); a
+    turn back takes a tenth of what a turn there takes, so that no visit swings to and fro.
 
     Raises ValueError for what cannot be.
     """
@@ -33,12 +33,12 @@ class SearchOptions:
     """Send only those words of a mask that changed, and nothing where none did."""
     groups: int = 0
     """Hosts that the ranks are taken to be on, for L and a reduction in two phases; 0 for neither."""
-    nd_backward: float = 0.5
-    dn_backward: float = 0.5
-    dd_backward: float = 0.5
-    nd_forward: float = 0.05
-    dn_forward: float = 0.05
-    dd_forward: float = 0.05
+    nd_backward: float = 0.1
+    dn_backward: float = 0.1
+    dd_backward: float = 0.1
+    nd_forward: float = 0.01
+    dn_forward: float = 0.01
+    dd_forward: float = 0.01
 
     def __post_init__(self) -> None:
         if self.reduction not in ("blocking", "overlapped"):

@@ -1,7 +1,7 @@
 // One rank of a partition in device memory, and how its vertices and delegates are claimed.
 //
-// `seen` is frozen while a level is visited: what is found goes to `fresh` (normal vertices here) and `found`
-// (delegates, reduced over all ranks), and becomes the frontier, `front`, between two meetings.
+// `seen` is frozen while a level is visited: what is found goes to `reached` (normal vertices here, with those that
+// are seen) and `found` (delegates, reduced over all ranks), and becomes the frontier, `front`, between two meetings.
 //
 // A key is a candidate for a predecessor: a delegate's vertex, or a normal one with NORMAL_CLASS, so that the
 // smallest key is the smallest delegate where there is one (see kernels/partition/rank_search.py). Delegates
@@ -50,7 +50,7 @@ struct Rank {
     const unsigned short* normal_lengths;        // (local) of nd and nn
     i32 *distance, *delegate_distance;
     u64* keys;            // (local), if TREE
-    u32 *seen, *fresh, *front, *delegates_seen, *delegates_front;
+    u32 *seen, *reached, *front, *delegates_seen, *delegates_front;
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
     u64* dn_queue;        // delegate << 32 | chunk
     u32* dd_queue;
@@ -81,14 +81,15 @@ __device__ __forceinline__ void lower_key(u64* key, u64 value) {
     if (*reinterpret_cast<volatile u64*>(key) > value) atomicMin(key, value);
 }
 
-// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and `keys` lowered to `key(k)`.
-template <u32 N, class Key>
+// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and `keys` lowered to `key(k)`. Where
+// `fresh` has the seen ones too, only a tree asks for `seen`, since it is another access to a large bitmap.
+template <bool FRESH_HAS_SEEN, u32 N, class Key>
 __device__ __forceinline__ void claim(const u32* seen, u32* fresh, u64* keys, const bool (&live)[N], const u32 (&place)[N],
                                       const Key& key) {
     bool open[N];
     u32 word[N];
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) open[k] = live[k] && !test_bit(seen, place[k]);
+    for (u32 k = 0; k < N; ++k) open[k] = live[k] && ((FRESH_HAS_SEEN && !TREE) || !test_bit(seen, place[k]));
 #pragma unroll
     for (u32 k = 0; k < N; ++k) word[k] = open[k] ? *reinterpret_cast<volatile u32*>(&fresh[place[k] >> 5]) : ~0u;
     // Mostly others were here before, and a load is cheaper than an atomic.
@@ -106,13 +107,13 @@ __device__ __forceinline__ void claim(const u32* seen, u32* fresh, u64* keys, co
 __device__ __forceinline__ void claim_normal(const Rank& r, u32 local, u64 key) {
     const bool live[1] = {true};
     const u32 place[1] = {local};
-    claim<1>(r.seen, r.fresh, r.keys, live, place, [&](u32) { return key; });
+    claim<true>(r.seen, r.reached, r.keys, live, place, [&](u32) { return key; });
 }
 
 __device__ __forceinline__ void claim_delegate(const Rank& r, u32* found, u32 d, u64 vertex) {
     const bool live[1] = {true};
     const u32 place[1] = {d};
-    claim<1>(r.delegates_seen, found, r.delegate_keys, live, place, [&](u32) { return vertex; });
+    claim<false>(r.delegates_seen, found, r.delegate_keys, live, place, [&](u32) { return vertex; });
 }
 
 // Words of a bitmap that a warp takes at once: as many as leave every warp of the grid some.

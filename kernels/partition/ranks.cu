@@ -38,7 +38,7 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
     bool normal = place == ~0ull && source % w.rank_count == r.rank;
     u64 local = source / w.rank_count;
     for (u64 i = global_thread(); i < r.local_words; i += global_threads())
-        r.fresh[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
+        r.reached[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
     fill(r.delegates_seen, w.words, 0u);
     for (u64 i = global_thread(); i < 2 * w.words; i += global_threads())
         r.found[i] = r.rank == 0 && place != ~0ull && i == w.words + place / 32 ? 1u << (place & 31) : 0;

@@ -36,7 +36,7 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
         id[k] = u32(vertex[k] / ranks);
         here[k] = live[k] && to[k] == own;
     }
-    claim(r.seen, r.fresh, r.keys, here, id, [&](u32 k) { return NORMAL_CLASS | (u64(owner[k]) * ranks + own); });
+    claim<true>(r.seen, r.reached, r.keys, here, id, [&](u32 k) { return NORMAL_CLASS | (u64(owner[k]) * ranks + own); });
     if (ranks == 1) return;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) send(r, live[k] && to[k] != own, to[k], id[k], owner[k]);

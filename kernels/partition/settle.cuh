@@ -91,7 +91,7 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
         for (u64 i = r.came[from] + global_thread(); i < last; i += global_threads()) {
             u32 local = __ldcv(&sender.bin_ids[i]);
             if (test_bit(r.seen, local)) continue;
-            set_bit(r.fresh, local);
+            set_bit(r.reached, local);
             // Delegates found theirs already, and come first; only for the others is the tail asked for.
             if (TREE && __ldcv(&r.keys[local]) >= NORMAL_CLASS)
                 atomicMin(&r.keys[local], NORMAL_CLASS | (u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from));
@@ -125,12 +125,9 @@ __device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* co
     for (u64 first = global_thread() / WARP * width; first < r.local_words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();
         bool live = lane_id() < width && own < r.local_words;
-        u32 fresh = live ? r.fresh[own] : 0;
+        u32 reached = live ? r.reached[own] : 0, fresh = live ? reached & ~r.seen[own] : 0;
         if (live) r.front[own] = fresh;
-        if (fresh) {
-            r.seen[own] |= fresh;
-            r.fresh[own] = 0;
-        }
+        if (fresh) r.seen[own] = reached;
         tally.fresh += __popc(fresh);
         u32 with_nn = 0;
         each_bit(first, fresh, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {

@@ -28,6 +28,7 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 GRAPHS = ("one_loop", "two_parts", "star_300", "many_duplicates", "lattice_9x6x5", "tail_on_clique")
 GRID = 8
 MARK = "## strategy "
+CUPY = "cupy_"  # before the name of a kernel that CuPy brings
 LAYOUT = "layout:"  # before the name of a layout, in the place of a strategy
 REPORT = re.compile(r"^========= +(Error|Warning|Invalid|Uninitialized|Barrier error|Program hit)\b")
 PLACE = re.compile(r"\bat (\w+)[(+](?:.*\.cu:(\d+))?")
@@ -99,6 +100,8 @@ class Report:
 
     def reason(self) -> str | None:
         """Why this report is no fault, if it is none."""
+        if self.places and all(name.startswith(CUPY) for name, _ in self.places):
+            return "a kernel of CuPy's own"
         reasons = [
             next((BENIGN[tool, piece] for tool, piece in BENIGN if tool == self.tool and piece in text), None)
             for text in self.lines()

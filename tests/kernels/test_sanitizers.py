@@ -4,7 +4,7 @@ import pytest
 
 from kernels.layouts import LAYOUTS
 from kernels.strategy import strategies_in
-from tests.drills.sanitizers import BENIGN, LAYOUT, TOOLS, run, sanitizer
+from tests.drills.sanitizers import BENIGN, LAYOUT, TOOLS, Report, run, sanitizer
 
 STRATEGIES = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
 STRATEGIES += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
@@ -33,3 +33,9 @@ def test_a_fault_is_found(tool) -> None:
 
 def test_what_is_explained_names_a_tool() -> None:
     assert {tool for tool, _ in BENIGN} <= set(TOOLS)
+
+
+def test_what_a_kernel_of_cupy_does_is_explained() -> None:
+    ours, theirs = ("search", "12"), ("cupy_nonzero_kernel", "")
+    assert Report("racecheck", "layout:varint", "Warning", (theirs,)).reason()
+    assert Report("racecheck", "layout:varint", "Warning", (theirs, ours)).reason() is None

@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     bool normal = place == ~0ull && source % w.rank_count == r.rank;
     u64 local = source / w.rank_count;
     for (u64 i = global_thread(); i < r.local_words; i += global_threads())
-        r.fresh[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
+        r.reached[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
     fill(r.delegates_seen, w.words, 0u);
     fill(r.found, w.words, 0u);
     for (u64 i = global_thread(); i < w.words; i += global_threads())
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) arrive(const World* world, 
         for (u64 i = r.came[from] + global_thread(); i < last; i += global_threads()) {
             u32 local = a.ids[a.starts[from] + i];
             if (test_bit(r.seen, local)) continue;
-            set_bit(r.fresh, local);
+            set_bit(r.reached, local);
             if (TREE) atomicOr(&a.bits[a.first_words[from] + i / 32], 1u << (i & 31));
         }
     }
