@@ -64,14 +64,15 @@ class Sizes:
     """What decides where a graph fits, in bytes.
 
     `rows` are the columns, or the stream of encoded rows; `on_device` is what a search of rows on the device
-    takes, rows included; `beside` what a search of rows elsewhere takes on the device, and `head` what one
-    first neighbour of every vertex takes there.
+    takes, rows included; `beside` what a search of rows elsewhere takes on the device, `head` what one
+    first neighbour of every vertex takes there, and `link` what pinned rows are copied into to be read.
     """
 
     rows: int
     on_device: int
     beside: int
     head: int
+    link: int = 0
 
 
 @dataclass(frozen=True)
@@ -161,10 +162,10 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
         return Plan(name, sizes.on_device, 0, "all fits the device")
     if name == "pinned":
         reason = "the device has no room for more than offsets, labels and bitmaps"
-        return Plan(name, sizes.beside, sizes.rows, reason)
+        return Plan(name, sizes.beside + sizes.link, sizes.rows, reason)
     if name == "split":
         heads, keep = _shares(sizes, limits)
-        device = sizes.beside + heads * sizes.head + keep
+        device = sizes.beside + sizes.link + heads * sizes.head + keep
         return Plan(name, device, sizes.rows, "the rows do not fit the device", heads, keep)
     buffer = BUFFER_BYTES
     if limits.host is not None:
@@ -181,7 +182,7 @@ def _shares(sizes: Sizes, limits: Limits) -> tuple[int, int]:
     """First neighbours and bytes of rows that go on the device with the rest pinned."""
     if limits.device is None:
         return HEADS[0], sizes.rows
-    free = max(0, limits.device - sizes.beside)
+    free = max(0, limits.device - sizes.beside - sizes.link)
     heads = next((count for count in HEADS if count * sizes.head <= free * HEAD_SHARE), HEADS[-1])
     return heads, min(sizes.rows, max(0, free - heads * sizes.head))
 

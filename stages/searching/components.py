@@ -138,10 +138,11 @@ def _prepared(
         if graph.rows is not None:
             from kernels.components.rows import prepare
 
+            given: dict[str, Any] = {"symmetric": graph.symmetric, "strategy": name, **planned, **constants}
             # What compiles while rows are made ready must not count as their preparation.
-            prepare(graph.rows, symmetric=graph.symmetric, **constants)
-            search = prepare(graph.rows, symmetric=graph.symmetric, **constants)
-            return search.run, search.prepare_milliseconds, notes
+            prepare(graph.rows, **given)
+            search = prepare(graph.rows, **given)
+            return search.run, search.prepare_milliseconds, notes + getattr(search, "notes", [])
     except ValueError as error:
         raise StageError(str(error)) from None
     return partial(_run, graph, name, planned | constants), 0.0, notes
