@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernels.bfs.rows.parts import ROOM
 from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
@@ -44,6 +44,13 @@ LOOK_UP_BYTES_PER_ARC = 56
 
 MOST_SEARCHES = 64
 """Of one batch of `kernels.bfs.multi_source`, each with its labels."""
+
+COMPONENT_HEADS, ENCODED_COMPONENT_HEADS = (2,), (4, 2)
+"""First neighbours of every vertex that components of `split` rows join before any other: of columns those of
+Sutton et al., and further ones as they fit; of encoded rows as many as the kernel takes, or those."""
+
+HUB_ARCS = 7 * 32
+"""Arcs that a row has at least which all warps share (kernels.components.rows.cuda)."""
 
 STATISTICS_BYTES = 24
 """Per vertex of `stages.searching.counts`: distances, their order and its workspace, latest levels."""
@@ -171,12 +178,22 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
     width = _width(n)
     # Encoded rows that are pinned come over the link into two buffers.
     link = 2 * min(ROOM, whole.columns) if _searched_encoded(parameters, graph) else 0
+    split: dict[str, Any] = {}
+    beside = row_search_bytes(n, m, width, _device_labels(parameters, width)) + whole.relabelling
+    if parameters.algorithm == "components":
+        # Roots of an eighth of the vertices, long rows to share, and which are longer than what is kept.
+        beside += width * (n // 8 + m // HUB_ARCS) + n // 8
+        split = {"heads": COMPONENT_HEADS, "hottest": "further ones"}
+        if graph.kind == "CompressedGraph":
+            # Its codec is not known before it is made: if it is `csr`, further ones are kept as well.
+            split["heads"] = ENCODED_COMPONENT_HEADS
     return Sizes(
         rows=whole.columns,
         on_device=whole.offsets + whole.columns + whole.decoding + whole.on_device + whole.relabelling,
-        beside=row_search_bytes(n, m, width, _device_labels(parameters, width)) + whole.relabelling,
+        beside=beside,
         head=width * n,
-        link=link,
+        link=0 if parameters.algorithm == "components" else link,
+        **split,
     )
 
 

@@ -125,6 +125,7 @@ def cupy() -> types.ModuleType:
     for name in ("int32", "int64", "uint8", "uint32", "uint64"):
         fake.__dict__[name] = getattr(numpy, name)
     fake.asnumpy = numpy.array
+    fake.cumsum = numpy.cumsum
     device = types.SimpleNamespace(
         synchronize=lambda: None, attributes={"ClockRate": 1, "MultiProcessorCount": BLOCKS}
     )

@@ -1,6 +1,7 @@
 """Where traverse has the rows of a graph: what it states, refuses, and does."""
 
 import json
+import re
 
 import numpy
 import pytest
@@ -16,7 +17,7 @@ from stages.compress import CompressParameters
 from stages.context import PlainContext
 from stages.errors import StageError
 from stages.searching.need import estimate
-from stages.searching.placing import plan_for
+from stages.searching.placing import extent_of, plan_for
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.traverse_case import as_graph, compressed, partitioned, plain, renumbered
@@ -26,6 +27,7 @@ GRAPHS = {graph.name: graph for graph in zoo()}
 GB = 10**9
 N, M = 65_608_366, 3_612_134_270  # Friendster
 FRIENDSTER = Extent(kind="Graph", vertices=N, arcs=M, bytes=8 * N + 4 * M)
+PACKED = Extent(kind="CompressedGraph", vertices=N, arcs=M, bytes=8 * N + M)
 GPU = Machine(backend="cuda", threads=16, host_memory=110 * GB, device_memory=140 * GB)
 CPU = Machine(backend="cpu", threads=2, host_memory=110 * GB)
 
@@ -105,9 +107,43 @@ def test_a_cpu_streams_what_exceeds_host_memory():
     assert "streaming needs" in need(CPU, host_memory="1kB").refusal
 
 
+def test_components_split_rows_up_to_the_cap():
+    components = {"algorithm": "components", "device_memory": "5.8GB"}
+    for graph in (FRIENDSTER, PACKED):
+        split = need(GPU, graph, placement="split", **components)
+        assert not split.refusal
+        assert 5 * GB < split.device_bytes <= 5.8 * GB
+    assert need(GPU, **components).device_bytes == need(GPU, placement="split", **components).device_bytes
+    # Another strategy reads all rows over the link.
+    tiles = need(GPU, strategy="afforest_tiles", **components)
+    assert tiles.device_bytes < 3 * GB
+    least = need(GPU, algorithm="components", placement="split", device_memory="1GB")
+    assert "placement 'split' needs" in least.refusal
+
+
+def test_what_components_keep_is_told():
+    parameters = TraverseParameters(algorithm="components", placement="split", device_memory="4MB")
+    graph = symmetric_graph(4)
+    for given, told in (
+        (graph, r"with 2 first neighbours of every vertex and up to .* of further ones on the device"),
+        (
+            packed(graph, "csr"),
+            r"with 4 first neighbours of every vertex and up to .* of further ones on the",
+        ),
+        (packed(graph, "blocks"), "with 4 first neighbours of every vertex on the device: asked for"),
+    ):
+        plan = plan_for(parameters, given, GPU).plan
+        assert re.search(told, plan.described())
+        assert plan.device_bytes <= 4e6
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        (
+            {"placement": "split", "algorithm": "components", "strategy": "afforest_tiles"},
+            "components of placement split are found by afforest alone, not by afforest_tiles",
+        ),
         ({"placement": "split", "strategy": "two_phase"}, "placement split is searched by host_rows alone"),
         (
             {"placement": "streamed", "strategy": "hybrid"},
@@ -244,9 +280,6 @@ def test_partitions_and_compressed_graphs_have_plans_of_their_own():
     assert plan_for(TraverseParameters(), partitioned(graph), CPU) is None
     plan = plan_for(TraverseParameters(), compressed(graph), CPU)
     assert plan.plan.placement == "host"
-
-
-PACKED = Extent(kind="CompressedGraph", vertices=N, arcs=M, bytes=8 * N + M)
 
 
 def test_compressed_rows_are_placed_as_they_are():
@@ -472,24 +505,45 @@ def test_encoded_rows_are_streamed_where_pinned_memory_is_refused(monkeypatch, a
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("placement", ["split", "pinned", "streamed"])
-def test_components_of_pinned_rows(placement):
+def test_components_of_rows_elsewhere(placement):
     graph = symmetric_graph(4)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     usual, _, _ = run(graph, algorithm="components")
     traversal, measurement, _ = run(graph, machine, algorithm="components", placement=placement)
     assert numpy.array_equal(traversal.component, usual.component)
-    assert measurement.asked["placement"] == ("streamed" if placement == "streamed" else "pinned")
+    assert measurement.asked["placement"] == placement
     assert measurement.strategy == ("streamed" if placement == "streamed" else "afforest")
+    if placement == "split":
+        assert any("2 first neighbours of every vertex and up to" in note for note in measurement.notes)
 
 
 @pytest.mark.gpu
-def test_components_of_pinned_compressed_rows():
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("placement", ["split", "pinned"])
+def test_components_of_compressed_rows_elsewhere(placement, codec):
     graph = symmetric_graph(4)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     usual, _, _ = run(graph, algorithm="components")
-    traversal, measurement, _ = run(compressed(graph), machine, algorithm="components", placement="pinned")
+    given = packed(renumbered(graph), codec)
+    traversal, measurement, _ = run(given, machine, algorithm="components", placement=placement)
     assert numpy.array_equal(traversal.component, usual.component)
-    assert measurement.asked["placement"] == "pinned"
+    assert measurement.asked["placement"] == placement
+    if placement == "split":
+        assert measurement.prepare_milliseconds > 0
+        told = [note for note in measurement.notes if note.startswith("placement split: ")]
+        assert ("of further ones" in told[0]) == (codec == "csr")
+
+
+@pytest.mark.gpu
+def test_split_components_under_a_cap():
+    graph = symmetric_graph(5, 200_000)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    usual, _, _ = run(graph, algorithm="components")
+    for cap in ("7MB", "8.7MB"):
+        assert need(machine, extent_of(graph), algorithm="components", device_memory=cap).refusal == ""
+        traversal, measurement, _ = run(graph, machine, algorithm="components", device_memory=cap)
+        assert numpy.array_equal(traversal.component, usual.component)
+        assert measurement.asked["placement"] == "split"
 
 
 @pytest.mark.gpu
