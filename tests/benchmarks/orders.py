@@ -5,9 +5,9 @@
 A graph is a name or a file as `tests.benchmarks.deep` takes it. Times are those of finding the order on
 arrays in device memory, the clock read when the device is idle, after the device was woken; applying it is
 timed once. `--pinned` times `rcm` once more with the columns in mapped host memory, in so many bytes a second
-of the columns read once for each search and once for the numbering; and the community orders with the graphs of
-clusters there too, but for `--room` MB at a time, and says how much of the device they took. `--check` compares with the CPU's order,
-`--scipy` with SciPy's time and bandwidth.
+of the columns read once for each search and once for the numbering; and the community orders, with the graphs
+of clusters there too, but for `--room` MB at a time, and tells what they took of the device. `--check`
+compares with the CPU's order, `--scipy` with SciPy's time and bandwidth.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ def under_a_cap(method: str, arrays: Any, expected: Any, room: int) -> None:
     before = pool.total_bytes()
     taken = []
     for _ in range(2):
-        # Freed blocks stay in the pool, which so has the most that was taken at a time, and what did not fit.
         taken.append(milliseconds(lambda: permutation(method, arrays[0], there, room=room)))
+    # Blocks stay in the pool when they are freed, so that it has no less than the most that was taken.
     took = pool.total_bytes() - before
     found = permutation(method, arrays[0], there, room=room)
     assert bool((found == expected).all()), "the order of pinned columns differs"
     print(
-        f"    pinned columns, {room >> 20} MB for rows: {min(taken):.1f} ms, {took / 1e6:.0f} MB of the device, "
-        f"{took / max(1, len(expected)):.0f} bytes per vertex",
+        f"    pinned columns, {room >> 20} MB for rows: {min(taken):.1f} ms, {took / 1e6:.0f} MB of the "
+        f"device, {took / max(1, len(expected)):.0f} bytes per vertex",
         flush=True,
     )
 
