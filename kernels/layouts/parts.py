@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
 
-from kernels.layouts import EncodedRows
-from kernels.layouts.streams import check_offsets
+    from kernels.layouts import EncodedRows
 
 LINE = 128
 """Bytes that parts are read in whole multiples of: a kernel loads aligned words of a copy."""
@@ -42,6 +43,10 @@ def host_offsets(rows: EncodedRows) -> NDArray[numpy.int64]:
 
     They must ascend from 0, be one more than the rows, and end within the stream.
     """
+    import numpy
+
+    from kernels.layouts.streams import check_offsets
+
     offsets = rows.arrays["byte_offsets"]
     if rows.first_row:
         raise ValueError(f"the rows begin with row {rows.first_row}; all of a graph's are streamed")
@@ -69,6 +74,8 @@ def cut_stream(
     fits none.
 
     """
+    import numpy
+
     if buffers < 2:
         raise ValueError(f"buffers is {buffers}; it must be 2 or more")
     room = buffer_bytes // LINE * LINE
