@@ -77,6 +77,11 @@ class RangeReader:
         return out
 
 
+def even_ranges(total: int, length: int) -> list[tuple[int, int]]:
+    """Cut `total` elements into ranges of `length`, the last one shorter."""
+    return [(first, min(first + length, total)) for first in range(0, total, length)]
+
+
 class PartReader(RangeReader):
     """Parts of `length` elements of an array that is only read in slices, the last one shorter.
 
@@ -84,11 +89,5 @@ class PartReader(RangeReader):
     """
 
     def __init__(self, array: Any, length: int, buffers: Sequence[NDArray[Any]]) -> None:
-        super().__init__(array, (), buffers)
-        self._total = len(array)
+        super().__init__(array, even_ranges(len(array), length), buffers)
         self.length = length
-        self.count = -(-self._total // length)
-
-    def bounds(self, part: int) -> tuple[int, int]:
-        """Give the first element of a part and one more than its last."""
-        return part * self.length, min((part + 1) * self.length, self._total)
