@@ -73,6 +73,9 @@ def refine(
             kernel("exchange")(*grid, (keys, count, level, width, place, sides))
         kernel("split")(*of_pieces, (*pieces, sides, level, place))
         result = place[result]
+    if room is not None:
+        # Pinned memory goes when this returns, and must not while a kernel works on it.
+        cupy.cuda.get_current_stream().synchronize()
     return result
 
 

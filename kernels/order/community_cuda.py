@@ -38,7 +38,12 @@ def community_rcm(
     cluster = communities(tree, row_offsets, size)
     start = first_places(cluster, number(tree, row_offsets))
     del tree
-    inner = permutation("rcm", *within(row_offsets, column_indices, cluster, room=room))
+    arcs = within(row_offsets, column_indices, cluster, room=room)
+    inner = permutation("rcm", *arcs)
+    if room is not None:
+        # They may be in pinned memory, which must not go while a kernel reads it.
+        cupy.cuda.get_current_stream().synchronize()
+    del arcs
     # Sorted by their numbers within, then by where their communities start, vertices are in order.
     by_inner = cupy.argsort(inner)
     order = cupy.empty_like(inner)

@@ -76,10 +76,12 @@ def _with_pinned(
     if name in COMMUNITY:
         tuning = {"room": community_room(name, context.machine, len(row_offsets) - 1)}
     try:
-        found = permutation(name, cupy.asarray(row_offsets), pin(columns).view(), **tuning)
+        # Kept until the order has come: memory must not go while a kernel reads it.
+        there = pin(columns).view()
+        found = cupy.asnumpy(permutation(name, cupy.asarray(row_offsets), there, **tuning))
     except PinnedRefused as error:
         return None, f"pinned memory was refused ({error})"
-    return numpy.asarray(cupy.asnumpy(found)), ""
+    return numpy.asarray(found), ""
 
 
 def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:

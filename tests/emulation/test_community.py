@@ -11,6 +11,7 @@ import pytest
 
 from kernels.csr import Rows
 from kernels.order.community import community
+from kernels.order.community import within as on_cpu_within
 from kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
 from kernels.order.community_tree import aggregate, contracted
 from tests.emulation import grid_kernels, numpy_as_cupy
@@ -143,6 +144,18 @@ def test_the_order_is_the_same(name: str) -> None:
     numpy.testing.assert_array_equal(found, community(*graph))
     # The graph of the first clusters, and the copy that is refined.
     assert Pinned.bytes > graph[1].nbytes
+
+
+@pytest.mark.parametrize("room", [1000, 1 << 30])
+def test_arcs_within_communities_may_be_on_the_host(room: int) -> None:
+    from kernels.order.community_tree_cuda import within
+
+    offsets, columns, group = planted(60, 30, 200, 400)
+    cluster = group.astype(numpy.uint32)
+    found = within(*on_device((offsets, columns)), grid_kernels.on_device(cluster), room=room)
+    for one, other in zip(found, on_cpu_within(offsets, columns, cluster), strict=True):
+        numpy.testing.assert_array_equal(one, other)
+    assert (Pinned.bytes > 0) == (room == 1000)
 
 
 def test_columns_of_another_type_are_refused() -> None:
