@@ -12,7 +12,9 @@ from stages.advice import BYTES_PER_VERTEX, SAMPLE_BYTES, OrderAdviceParameters,
 from stages.artifacts import Graph, Ordering
 from stages.errors import StageError
 from stages.ordering.placing import (
+    COMMUNITY,
     COMMUNITY_BYTES_PER_ROW,
+    COMMUNITY_PINNED_WORDS_PER_ARC,
     COMMUNITY_WORDS_PER_ARC,
     ON_DEVICE,
     device_bytes,
@@ -184,8 +186,10 @@ def _estimate(
         if graph.directed:
             ordering = (16 + 2 * width + 1) * n + 2 * width * m
         host = max(host, ordering)
-    if parameters.method in ("community", "community_rcm"):
-        host = max(host, COMMUNITY_BYTES_PER_ROW * n + COMMUNITY_WORDS_PER_ARC * width * m)
+    if parameters.method in COMMUNITY:
+        pinned = place_of(parameters.method, machine, n, read) == "pinned"
+        words = COMMUNITY_PINNED_WORDS_PER_ARC if pinned else COMMUNITY_WORDS_PER_ARC
+        host = max(host, COMMUNITY_BYTES_PER_ROW * n + words * width * m)
     if parameters.method == "auto":
         host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + SAMPLE_BYTES
     finding = max((order_bytes(method, machine, n, read) for method in methods), default=0)

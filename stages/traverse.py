@@ -198,7 +198,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=4,
+    version=5,
     about="Searches breadth-first from several sources, or finds connected components, and measures it.",
     parameters=TraverseParameters,
     inputs={

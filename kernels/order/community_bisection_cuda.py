@@ -1,7 +1,8 @@
 """Recursive bisection on the GPU, with the results of `kernels.order.community_bisection`.
 
 The kernels are `community_bisection.cu`, the sorts CuPy's. Beside the graph it holds a second copy, 16 bytes
-for each row with more than one neighbour and 40 bytes per vertex.
+for each row with more than one neighbour and 40 bytes per vertex. With `room` that copy is in pinned memory,
+and every exchange reads it over the link.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import numpy
 
 from kernels.cuda import blocks_for, load, vertex_macro
 from kernels.order.community_bisection import ROUNDS, SMALLEST, bits_of, gain_bits, gain_table
+from kernels.order.community_ranges_cuda import on_host
 from kernels.order.cuda import apply
 
 SOURCE = "kernels/order/community_bisection.cu"
 PIECE_BLOCK = 128  # the kernel file's WARPS
 MOST_BLOCKS = 1 << 16
+SORT_BYTES_PER_ARC = 24
+"""Of a row that is renumbered: a 64-bit key, sorted out of place, and what the sort works in."""
 
 
 def refine(
@@ -27,14 +31,25 @@ def refine(
     rounds: int = ROUNDS,
     smallest: int = SMALLEST,
     block: int = 256,
+    room: int | None = None,
 ) -> Any:
-    """Improve an order of a symmetric graph; see `kernels.order.community_bisection.refine`."""
+    """Improve an order of a symmetric graph; see `kernels.order.community_bisection.refine`.
+
+    With `room`, the bytes of the device that sorting rows may take, `column_indices` may be a view of pinned
+    memory, and the copy that is made of the graph is one. Raises
+    `kernels.placement.pinned.PinnedRefused` where the system pins no memory.
+    """
     import cupy
 
     vertices = len(permutation)
     if rounds == 0 or bits_of(vertices) < smallest or len(column_indices) == 0:
         return permutation
-    offsets, columns = apply(row_offsets, column_indices, permutation)
+    if room is None:
+        offsets, columns = apply(row_offsets, column_indices, permutation)
+    else:
+        copy = on_host(column_indices, len(column_indices))
+        at_once = max(1, room // SORT_BYTES_PER_ARC)
+        offsets, columns = apply(row_offsets, column_indices, permutation, arcs_at_once=at_once, out=copy)
     columns = columns.astype(permutation.dtype, copy=False)
     kernel = load(SOURCE, VERTEX=vertex_macro(columns.dtype)).get_function
     grid = (blocks_for(vertices, block, most=MOST_BLOCKS),), (block,)
@@ -58,6 +73,9 @@ def refine(
             kernel("exchange")(*grid, (keys, count, level, width, place, sides))
         kernel("split")(*of_pieces, (*pieces, sides, level, place))
         result = place[result]
+    if room is not None:
+        # Pinned memory goes when this returns, and must not while a kernel works on it.
+        cupy.cuda.get_current_stream().synchronize()
     return result
 
 

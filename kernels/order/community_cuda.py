@@ -1,4 +1,8 @@
-"""Community orders on the GPU, the same numbers as on the CPU (`kernels.order.community`)."""
+"""Community orders on the GPU, the same numbers as on the CPU (`kernels.order.community`).
+
+With `room`, the columns may be a view of pinned host memory: of what grows with the arcs no more than so many
+bytes are then on the device at a time, and the rest is in pinned memory as well.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,36 @@ from kernels.order.community_bisection_cuda import refine
 from kernels.order.community_tree_cuda import aggregate, communities, first_places, number, within
 
 
-def community(row_offsets: Any, column_indices: Any, *, rounds: int = ROUNDS) -> Any:
-    """Order a symmetric graph by its communities; see `kernels.order.community.community`."""
-    walk = number(aggregate(row_offsets, column_indices), row_offsets)
-    return refine(row_offsets, column_indices, walk, rounds=rounds)
+def community(row_offsets: Any, column_indices: Any, *, rounds: int = ROUNDS, room: int | None = None) -> Any:
+    """Order a symmetric graph by its communities; see `kernels.order.community.community`.
+
+    Raises `kernels.placement.pinned.PinnedRefused` where `room` is given and the system pins no memory.
+    """
+    walk = number(aggregate(row_offsets, column_indices, room=room), row_offsets)
+    return refine(row_offsets, column_indices, walk, rounds=rounds, room=room)
 
 
-def community_rcm(row_offsets: Any, column_indices: Any, *, size: int = COMMUNITY_SIZE) -> Any:
-    """Order by communities, each by reverse Cuthill-McKee; see `kernels.order.community.community_rcm`."""
+def community_rcm(
+    row_offsets: Any, column_indices: Any, *, size: int = COMMUNITY_SIZE, room: int | None = None
+) -> Any:
+    """Order by communities, each by reverse Cuthill-McKee; see `kernels.order.community.community_rcm`.
+
+    Raises as `community` does.
+    """
     import cupy
 
     from kernels.order import permutation
 
-    tree = aggregate(row_offsets, column_indices)
+    tree = aggregate(row_offsets, column_indices, room=room)
     cluster = communities(tree, row_offsets, size)
     start = first_places(cluster, number(tree, row_offsets))
-    inner = permutation("rcm", *within(row_offsets, column_indices, cluster))
+    del tree
+    arcs = within(row_offsets, column_indices, cluster, room=room)
+    inner = permutation("rcm", *arcs)
+    if room is not None:
+        # They may be in pinned memory, which must not go while a kernel reads it.
+        cupy.cuda.get_current_stream().synchronize()
+    del arcs
     # Sorted by their numbers within, then by where their communities start, vertices are in order.
     by_inner = cupy.argsort(inner)
     order = cupy.empty_like(inner)

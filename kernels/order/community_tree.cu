@@ -112,11 +112,13 @@ extern "C" __global__ void add_up(const i64* values, const VERTEX* cluster, u64 
         atomicAdd(&sums[cluster[member]], u64(values[member]));
 }
 
+// Below, `own` has the cluster of each row, which is `cluster` itself where rows are those of all members.
+
 // Arcs of each row that lead to another cluster (`within` 0) or stay in it (1).
-extern "C" __global__ void count_arcs(const i64* row_offsets, const VERTEX* columns, const VERTEX* cluster,
-                                      u64 members, u32 within, i64* counts) {
+extern "C" __global__ void count_arcs(const i64* row_offsets, const VERTEX* columns, const VERTEX* own,
+                                      const VERTEX* cluster, u64 members, u32 within, i64* counts) {
     for (u64 member = global_thread() / WARP; member < members; member += global_threads() / WARP) {
-        VERTEX mine = cluster[member];
+        VERTEX mine = own[member];
         i64 count = 0;
         for (i64 i = row_offsets[member] + lane_id(); i < row_offsets[member + 1]; i += WARP)
             count += (cluster[columns[i]] == mine) == within;
@@ -125,13 +127,13 @@ extern "C" __global__ void count_arcs(const i64* row_offsets, const VERTEX* colu
     }
 }
 
-// The arcs that were counted, in their order, from places[row] on: as keys (cluster << bits | cluster), or
+// The arcs that were counted, in their order, from places[row] on: as keys (cluster - first << bits | cluster), or
 // as columns.
 template <class Write>
-__device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* columns, const VERTEX* cluster,
-                                         u64 members, u32 within, const i64* places, Write write) {
+__device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* columns, const VERTEX* own,
+                                         const VERTEX* cluster, u64 members, u32 within, const i64* places, Write write) {
     for (u64 member = global_thread() / WARP; member < members; member += global_threads() / WARP) {
-        VERTEX mine = cluster[member];
+        VERTEX mine = own[member];
         i64 place = places[member];
         for (i64 tile = row_offsets[member]; tile < row_offsets[member + 1]; tile += WARP) {
             i64 i = tile + lane_id();
@@ -146,26 +148,27 @@ __device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* c
     }
 }
 
-extern "C" __global__ void cluster_keys(const i64* row_offsets, const VERTEX* columns, const VERTEX* cluster,
-                                        u64 members, const i64* places, u32 bits, u64* keys) {
-    each_arc(row_offsets, columns, cluster, members, 0, places,
-             [&](i64 place, VERTEX mine, VERTEX other, VERTEX) { keys[place] = u64(mine) << bits | other; });
+extern "C" __global__ void cluster_keys(const i64* row_offsets, const VERTEX* columns, const VERTEX* own,
+                                        const VERTEX* cluster, u64 members, u64 first, const i64* places, u32 bits,
+                                        u64* keys) {
+    each_arc(row_offsets, columns, own, cluster, members, 0, places,
+             [&](i64 place, VERTEX mine, VERTEX other, VERTEX) { keys[place] = (u64(mine) - first) << bits | other; });
 }
 
-extern "C" __global__ void arcs_within(const i64* row_offsets, const VERTEX* columns, const VERTEX* cluster,
-                                       u64 members, const i64* places, VERTEX* kept) {
-    each_arc(row_offsets, columns, cluster, members, 1, places,
+extern "C" __global__ void arcs_within(const i64* row_offsets, const VERTEX* columns, const VERTEX* own,
+                                       const VERTEX* cluster, u64 members, const i64* places, VERTEX* kept) {
+    each_arc(row_offsets, columns, own, cluster, members, 1, places,
              [&](i64 place, VERTEX, VERTEX, VERTEX column) { kept[place] = column; });
 }
 
-// Add the weight of each arc to that of its clusters, found by bisection in their sorted row. new_weights start
-// at zero.
+// Add the weight of each arc to that of its clusters, found by bisection in their sorted row, of which the first is
+// that of cluster `base`. new_weights start at zero.
 extern "C" __global__ void add_weights(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights,
-                                       const VERTEX* cluster, u64 members, const i64* new_offsets,
-                                       const VERTEX* new_columns, WEIGHT* new_weights) {
+                                       const VERTEX* own, const VERTEX* cluster, u64 members, u64 base,
+                                       const i64* new_offsets, const VERTEX* new_columns, WEIGHT* new_weights) {
     for (u64 member = global_thread() / WARP; member < members; member += global_threads() / WARP) {
-        VERTEX mine = cluster[member];
-        i64 first = new_offsets[mine], last = new_offsets[mine + 1] - 1;
+        VERTEX mine = own[member];
+        i64 first = new_offsets[mine - base], last = new_offsets[mine - base + 1] - 1;
         for (i64 i = row_offsets[member] + lane_id(); i < row_offsets[member + 1]; i += WARP) {
             VERTEX other = cluster[columns[i]];
             if (other == mine) continue;

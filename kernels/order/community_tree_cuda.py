@@ -2,6 +2,8 @@
 
 The kernels are `community_tree.cu`, the sorts and sums CuPy's. A round's sort is the height: 16 bytes for
 each arc between clusters, beside the graph and, from the second round on, that of the clusters before it.
+With `room` all that grows with the arcs takes no more than so many bytes of the device: columns are read from
+pinned memory, and so are graphs of clusters that do not fit (`kernels.order.community_ranges_cuda`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import numpy
 from kernels.csr.cuda import sorted_rows
 from kernels.cuda import blocks_for, load, vertex_macro
 from kernels.index import index_dtype
+from kernels.order.community_ranges_cuda import contracted as ranges
+from kernels.order.community_ranges_cuda import on_host, range_bytes_per_arc
 from kernels.order.community_tree import LEAST_MERGED, MOST_ROUNDS, salt
 
 SOURCE = "kernels/order/community_tree.cu"
@@ -32,18 +36,27 @@ class _Launcher:
         grid = (blocks_for(items, self.block, most=MOST_BLOCKS),)
         self.module.get_function(name)(grid, (self.block,), arguments)
 
+    def sums(self, values: Any, cluster: Any, clusters: int) -> Any:
+        """Add up values by cluster, int64 (clusters,)."""
+        return _summed(self, values, cluster, clusters)
 
-def aggregate(row_offsets: Any, column_indices: Any, *, long_row: int = LONG_ROW) -> list[Any]:
+
+def aggregate(
+    row_offsets: Any, column_indices: Any, *, long_row: int = LONG_ROW, room: int | None = None
+) -> list[Any]:
     """Merge the vertices of a symmetric graph; see `kernels.order.community_tree.aggregate`.
 
-    Raises ValueError for 2^32 vertices or more, whose pairs do not fit a sort key.
+    `room` is the device memory, in bytes, that graphs of clusters may take while they are built; without it
+    all that there is. Raises ValueError for 2^32 vertices or more, whose pairs do not fit a sort key, and
+    with `room` for columns of another type than so many vertices have; `PinnedRefused` where the system pins
+    no memory and `room` is not enough.
     """
     import cupy
 
     vertices = len(row_offsets) - 1
     if vertices >= 1 << 32:
         raise ValueError(f"communities on the GPU need fewer than 2^32 vertices; there are {vertices}")
-    columns = column_indices.astype(index_dtype(vertices), copy=False)
+    columns = _columns(column_indices, vertices, room)
     launch = _Launcher(columns.dtype, index_dtype(len(columns) + 1))
     offsets, weights = row_offsets, NOTHING
     volumes = cupy.diff(row_offsets)
@@ -74,8 +87,27 @@ def aggregate(row_offsets: Any, column_indices: Any, *, long_row: int = LONG_ROW
             break
         tree.append(cluster)
         volumes = _summed(launch, volumes, cluster, clusters)
-        offsets, columns, weights = _contracted(launch, offsets, columns, weights, cluster, clusters)
+        # Named nowhere else, so that the graph goes when the next one is there.
+        offsets, columns, weights = (
+            _contracted(launch, offsets, columns, weights, cluster, clusters)
+            if room is None or _fits(launch, columns, room)
+            else ranges(launch, offsets, columns, weights, cluster, clusters, room)
+        )
     return tree
+
+
+def _columns(column_indices: Any, vertices: int, room: int | None) -> Any:
+    """Bring columns to the type of so many vertices; those in host memory must have it."""
+    dtype = numpy.dtype(index_dtype(vertices))
+    if room is not None and column_indices.dtype != dtype:
+        raise ValueError(f"columns in host memory are {column_indices.dtype}; {dtype} was expected")
+    return column_indices.astype(dtype, copy=False)
+
+
+def _fits(launch: _Launcher, columns: Any, room: int) -> bool:
+    """Whether a graph and that of its clusters can be on the device together, with the sort between them."""
+    item, weight = columns.dtype.itemsize, numpy.dtype(launch.weight).itemsize
+    return len(columns) * range_bytes_per_arc(item, weight) <= room
 
 
 def _merged(launch: _Launcher, parent: Any) -> tuple[Any, int]:
@@ -109,7 +141,7 @@ def _places(launch: _Launcher, offsets: Any, columns: Any, cluster: Any, within:
     launch(
         "count_arcs",
         members * 32,
-        *(offsets, columns, cluster, numpy.uint64(members), numpy.uint32(within), places[1:]),
+        *(offsets, columns, cluster, cluster, numpy.uint64(members), numpy.uint32(within), places[1:]),
     )
     cupy.cumsum(places, out=places)
     return places
@@ -127,7 +159,17 @@ def _contracted(
     launch(
         "cluster_keys",
         members * 32,
-        *(offsets, columns, cluster, numpy.uint64(members), places, numpy.uint32(bits), keys),
+        *(
+            offsets,
+            columns,
+            cluster,
+            cluster,
+            numpy.uint64(members),
+            NOTHING,
+            places,
+            numpy.uint32(bits),
+            keys,
+        ),
     )
     del places
     rows = sorted_rows(keys, clusters, bits, columns.dtype, keep_duplicates=False)
@@ -136,7 +178,7 @@ def _contracted(
     launch(
         "add_weights",
         members * 32,
-        *(offsets, columns, weights, cluster, numpy.uint64(members)),
+        *(offsets, columns, weights, cluster, cluster, numpy.uint64(members), NOTHING),
         *(rows.row_offsets, rows.column_indices, new_weights),
     )
     return rows.row_offsets, rows.column_indices, new_weights
@@ -187,16 +229,24 @@ def communities(tree: list[Any], row_offsets: Any, size: int) -> Any:
     return cluster
 
 
-def within(row_offsets: Any, column_indices: Any, cluster: Any) -> tuple[Any, Any]:
-    """Keep the arcs whose ends are in the same cluster, as sorted as they were."""
+def within(
+    row_offsets: Any, column_indices: Any, cluster: Any, *, room: int | None = None
+) -> tuple[Any, Any]:
+    """Keep the arcs whose ends are in the same cluster, as sorted as they were.
+
+    With `room` they are in pinned memory where they take more bytes than that.
+    """
     import cupy
 
-    columns = column_indices.astype(cluster.dtype, copy=False)
+    members = len(row_offsets) - 1
+    columns = _columns(column_indices, members, room)
     launch = _Launcher(columns.dtype)
     places = _places(launch, row_offsets, columns, cluster, 1)
-    kept = cupy.empty(int(places[-1]), columns.dtype)
-    members = len(row_offsets) - 1
-    launch("arcs_within", members * 32, row_offsets, columns, cluster, numpy.uint64(members), places, kept)
+    count = int(places[-1])
+    far = room is not None and count * columns.dtype.itemsize > room
+    kept = on_host(columns, count) if far else cupy.empty(count, columns.dtype)
+    span = row_offsets, columns, cluster, cluster, numpy.uint64(members)
+    launch("arcs_within", members * 32, *span, places, kept)
     return places, kept
 
 

@@ -49,11 +49,13 @@ def apply(
     block: int = 256,
     arcs_at_once: int = ARCS_AT_ONCE,
     long_row: int = LONG_ROW,
+    out: Any = None,
 ) -> tuple[Any, Any]:
     """Renumber a graph; see `kernels.order.apply`.
 
     Rows are made `arcs_at_once` arcs at a time (more only for one longer row), which need 16 bytes each
-    beside the two graphs. Raises ValueError if `permutation` is none.
+    beside the two graphs. `out` takes the columns; it and `column_indices` may be views of pinned memory.
+    Raises ValueError if `permutation` is none.
     """
     import cupy
 
@@ -61,7 +63,7 @@ def apply(
     if len(permutation) != vertices:
         raise ValueError(f"the permutation has {len(permutation)} entries; there are {vertices} vertices")
     new_offsets = cupy.zeros(vertices + 1, cupy.int64)
-    columns = cupy.empty_like(column_indices)
+    columns = cupy.empty_like(column_indices) if out is None else out
     if vertices == 0:
         return new_offsets, columns
     module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype))

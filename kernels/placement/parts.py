@@ -20,26 +20,28 @@ def _at_once(slot: int) -> None:
     """Wait for nothing: whoever got the part is done with it when the next one is asked for."""
 
 
-class PartReader:
-    """Parts of `length` elements of an array that is only read in slices, the last one shorter.
+class RangeReader:
+    """Parts of an array that is only read in slices, each of a length of its own.
 
     Parameters
     ----------
     array : what `kernels.placement.pinned.fill` takes, with `dtype` and a length; slices read what they need.
-    buffers : NumPy arrays of at least `length` elements each, two or more so that reading goes on meanwhile.
+    ranges : of each part the first element and one more than its last.
+    buffers : NumPy arrays with room for the longest part, two or more so that reading goes on meanwhile.
 
     """
 
-    def __init__(self, array: Any, length: int, buffers: Sequence[NDArray[Any]]) -> None:
+    def __init__(
+        self, array: Any, ranges: Sequence[tuple[int, int]], buffers: Sequence[NDArray[Any]]
+    ) -> None:
         self._array = array
-        self._total = len(array)
-        self.length = length
-        self.count = -(-self._total // length)
+        self._ranges = ranges
+        self.count = len(ranges)
         self._buffers = buffers
 
     def bounds(self, part: int) -> tuple[int, int]:
         """Give the first element of a part and one more than its last."""
-        return part * self.length, min((part + 1) * self.length, self._total)
+        return self._ranges[part]
 
     def read(
         self, parts: Sequence[int], wait: Callable[[int], None] = _at_once
@@ -73,3 +75,19 @@ class PartReader:
         out = self._buffers[slot][: last - first]
         fill(out, self._array, first)
         return out
+
+
+def even_ranges(total: int, length: int) -> list[tuple[int, int]]:
+    """Cut `total` elements into ranges of `length`, the last one shorter."""
+    return [(first, min(first + length, total)) for first in range(0, total, length)]
+
+
+class PartReader(RangeReader):
+    """Parts of `length` elements of an array that is only read in slices, the last one shorter.
+
+    `array` and `buffers` are as for `RangeReader`.
+    """
+
+    def __init__(self, array: Any, length: int, buffers: Sequence[NDArray[Any]]) -> None:
+        super().__init__(array, even_ranges(len(array), length), buffers)
+        self.length = length

@@ -3,7 +3,7 @@
 | placement | rows | beside them on the device |
 |---|---|---|
 | `device` | device memory | all that the search makes |
-| `split` | pinned host memory; the longest rows also on the device | first neighbours of every vertex |
+| `split` | pinned host memory; the hottest also on the device | first neighbours of every vertex |
 | `pinned` | pinned host memory | offsets, labels and bitmaps |
 | `streamed` | where they are stored; a few buffers in pinned memory | the same, and as many buffers |
 | `host` | host memory of a CPU search | - |
@@ -64,14 +64,20 @@ class Sizes:
     """What decides where a graph fits, in bytes.
 
     `rows` are the columns, or the stream of encoded rows; `on_device` is what a search of rows on the device
-    takes, rows included; `beside` what a search of rows elsewhere takes on the device, and `head` what one
-    first neighbour of every vertex takes there.
+    takes, rows included; `beside` what a search of rows elsewhere takes on the device, `head` what one
+    first neighbour of every vertex takes there, and `link` what pinned rows are copied into to be read. Of
+    `split`, `heads` are the numbers of first neighbours to try, `kept` is the most bytes of others that the
+    device can use, None for all rows, and `hottest` says which.
     """
 
     rows: int
     on_device: int
     beside: int
     head: int
+    link: int = 0
+    heads: Sequence[int] = HEADS
+    kept: int | None = None
+    hottest: str = "the longest rows"
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """A placement with what it takes; `heads` and `keep` (bytes of the longest rows) are those of `split`."""
+    """A placement with what it takes; `heads` and `keep` (bytes of `hottest`) are those of `split`."""
 
     placement: str
     device_bytes: int
@@ -93,13 +99,15 @@ class Plan:
     heads: int = 0
     keep: int = 0
     buffer_bytes: int = 0
+    hottest: str = "the longest rows"  # what `keep` is of
 
     def described(self) -> str:
         """Say where the rows lie and why."""
         more = ""
         if self.placement == "split":
-            kept = f"{self.heads} first neighbours of every vertex and up to {size_text(self.keep)}"
-            more = f", with {kept} of the longest rows on the device"
+            more = f", with {self.heads} first neighbours of every vertex"
+            more += f" and up to {size_text(self.keep)} of {self.hottest}" if self.keep else ""
+            more += " on the device"
         elif self.placement == "streamed":
             more = f", {size_text(self.buffer_bytes)} at a time"
         return f"rows {WORDS[self.placement]}{more}: {self.reason}"
@@ -161,11 +169,12 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
         return Plan(name, sizes.on_device, 0, "all fits the device")
     if name == "pinned":
         reason = "the device has no room for more than offsets, labels and bitmaps"
-        return Plan(name, sizes.beside, sizes.rows, reason)
+        return Plan(name, sizes.beside + sizes.link, sizes.rows, reason)
     if name == "split":
         heads, keep = _shares(sizes, limits)
-        device = sizes.beside + heads * sizes.head + keep
-        return Plan(name, device, sizes.rows, "the rows do not fit the device", heads, keep)
+        device = sizes.beside + sizes.link + heads * sizes.head + keep
+        reason = "the rows do not fit the device"
+        return Plan(name, device, sizes.rows, reason, heads, keep, hottest=sizes.hottest)
     buffer = BUFFER_BYTES
     if limits.host is not None:
         buffer = min(buffer, limits.host // BUFFERS)
@@ -179,11 +188,13 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
 
 def _shares(sizes: Sizes, limits: Limits) -> tuple[int, int]:
     """First neighbours and bytes of rows that go on the device with the rest pinned."""
+    most = sizes.rows if sizes.kept is None else sizes.kept
     if limits.device is None:
-        return HEADS[0], sizes.rows
-    free = max(0, limits.device - sizes.beside)
-    heads = next((count for count in HEADS if count * sizes.head <= free * HEAD_SHARE), HEADS[-1])
-    return heads, min(sizes.rows, max(0, free - heads * sizes.head))
+        return sizes.heads[0], most
+    free = max(0, limits.device - sizes.beside - sizes.link)
+    fitting = (count for count in sizes.heads if count * sizes.head <= free * HEAD_SHARE)
+    heads = next(fitting, sizes.heads[-1])
+    return heads, min(most, max(0, free - heads * sizes.head))
 
 
 def _fits(plan: Plan, limits: Limits) -> bool:

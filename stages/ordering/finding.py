@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from stages.artifacts import Graph
-from stages.ordering.placing import place_of, uses_device
+from stages.ordering.placing import COMMUNITY, community_room, place_of, uses_device
 from stages.ordering.rows import row_ranges, uploaded
 
 if TYPE_CHECKING:
@@ -34,10 +34,12 @@ def find_order(
     if method.cuda is not None:
         place = place_of(method.name, context.machine, graph.vertex_count, int(row_offsets[-1]))
     if place == "pinned":
-        columns, refusal = _pinned(columns)
-        if refusal:
-            context.log(f"{method.name} is found on the host: {refusal}")
-            place = "host"
+        columns = _in_pages(columns)
+        on_device, refusal = _with_pinned(context, name, row_offsets, columns)
+        if on_device is not None:
+            return on_device, None, "on the device, columns in pinned memory"
+        context.log(f"{method.name} is found on the host: {refusal}")
+        place = "host"
     if place == "host":
         columns = None if columns is None else numpy.asarray(columns)
         found = permutation(method.name, row_offsets, columns, seed=seed)
@@ -47,22 +49,39 @@ def find_order(
     if place == "device" and columns is not None:
         columns = uploaded(columns)
     found = cupy.asnumpy(permutation(method.name, cupy.asarray(row_offsets), columns, seed=seed))
-    if place == "pinned":
-        return numpy.asarray(found), None, "on the device, columns in pinned memory"
     shared = graph.symmetric and uses_device(context.machine, graph.vertex_count, graph.arc_count)
     return numpy.asarray(found), columns if shared else None, "on the device"
 
 
-def _pinned(columns: Any) -> tuple[Any, str]:
-    """Return columns in pinned memory as a device array, or in plain memory with what the system said."""
-    from kernels.placement.pinned import PinnedRefused, buffer, fill, pin
+def _in_pages(columns: Any) -> NDArray[Any]:
+    """Return columns in memory that can be pinned."""
+    from kernels.placement.pinned import buffer, fill
 
     held = buffer(len(columns), columns.dtype)
     fill(held, columns)
+    return held
+
+
+def _with_pinned(
+    context: Context, name: str, row_offsets: NDArray[numpy.int64], columns: NDArray[Any]
+) -> tuple[NDArray[Any] | None, str]:
+    """Find an order on the device with columns in pinned memory; None and what the system said instead."""
+    import cupy
+    import numpy
+
+    from kernels.order import permutation
+    from kernels.placement.pinned import PinnedRefused, pin
+
+    tuning: dict[str, Any] = {}
+    if name in COMMUNITY:
+        tuning = {"room": community_room(name, context.machine, len(row_offsets) - 1)}
     try:
-        return pin(held).view(), ""
+        # Kept until the order has come: memory must not go while a kernel reads it.
+        there = pin(columns).view()
+        found = cupy.asnumpy(permutation(name, cupy.asarray(row_offsets), there, **tuning))
     except PinnedRefused as error:
-        return held, f"pinned memory was refused ({error})"
+        return None, f"pinned memory was refused ({error})"
+    return numpy.asarray(found), ""
 
 
 def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:

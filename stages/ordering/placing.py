@@ -20,10 +20,22 @@ ON_DEVICE = {"degree", "hub_sort", "hub_cluster", "degree_groups", "rcm", "rcm_b
 ON_DEVICE |= {"community", "community_rcm"}
 """Orders with a CUDA implementation: what `kernels.order.METHODS` says, which plans do not import."""
 
+COMMUNITY = ("community", "community_rcm")
+
 COMMUNITY_BYTES_PER_ROW = 80
 COMMUNITY_WORDS_PER_ARC = 7
 """Of the community orders, at most: the graph, one of clusters with its weights, and 64-bit keys of the next
 one, sorted out of place; on the host that next one in blocks and joined. Most graphs need less."""
+
+COMMUNITY_RCM_BYTES_PER_ROW = 120
+"""Of `community_rcm` with columns in pinned memory: that of `rcm`, communities and places beside."""
+
+COMMUNITY_PINNED_WORDS_PER_ARC = 5
+"""Of host memory: the graph, one of clusters with its weights, and the next one, which has fewer arcs; then
+the graph and a copy of it."""
+
+LEAST_ROOM = 256 << 20
+"""Bytes of the device that sorting ranges of rows takes at least: those of a row of 8 million arcs."""
 
 
 def device_bytes(vertices: int, arcs: int) -> int:
@@ -51,10 +63,18 @@ def place_of(method: str, machine: Machine, vertices: int, arcs: int) -> str:
         if beside + width * arcs <= machine.device_memory:
             return "device"
         return "pinned" if beside <= machine.device_memory else "host"
-    if method in ("community", "community_rcm"):
+    if method in COMMUNITY:
         needed = COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs
-        return "device" if needed <= machine.device_memory else "host"
+        if needed <= machine.device_memory:
+            return "device"
+        return "pinned" if community_room(method, machine, vertices) >= LEAST_ROOM else "host"
     return "device" if uses_device(machine, vertices, arcs) else "host"
+
+
+def community_room(method: str, machine: Machine, vertices: int) -> int:
+    """Device memory that is left for rows where columns are in pinned memory, beside what vertices take."""
+    beside = COMMUNITY_BYTES_PER_ROW if method == "community" else COMMUNITY_RCM_BYTES_PER_ROW
+    return machine.device_memory - beside * vertices
 
 
 def order_bytes(method: str, machine: Machine, vertices: int, arcs: int) -> int:
@@ -66,6 +86,8 @@ def order_bytes(method: str, machine: Machine, vertices: int, arcs: int) -> int:
     if method in ("rcm", "rcm_by_degree"):
         columns = width * arcs if place == "device" else 0
         return (8 + RCM_WORDS_PER_ROW * width) * vertices + columns
-    if method in ("community", "community_rcm"):
+    if method in COMMUNITY:
+        if place == "pinned":
+            return machine.device_memory
         return COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs
     return DEVICE_BYTES_PER_ROW * vertices

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
 from stages.searching.encoded import encoded_record
-from stages.searching.placed import NO_HEADS, placement_record
+from stages.searching.placed import placement_record
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
     from kernels.components import ComponentsResult
+    from kernels.layouts import EncodedRows
     from stages.artifacts import Measurement, Traversal
     from stages.context import Context
     from stages.searching.graph import SearchedGraph
@@ -34,8 +35,6 @@ def find_components(
     from stages.artifacts import Measurement, Traversal
 
     strategy, tuning = parameters.strategy, parameters.tuning
-    if parameters.placement == "split" and graph.placement == "pinned":
-        graph.notes.append(NO_HEADS)
     times = []
     told: dict[str, Any] = {}
     backend, reason = graph.backend, "asked for" if strategy != "auto" else "it is the default"
@@ -131,20 +130,41 @@ def _prepared(
             f"strategy {name!r} does not search rows of placement streamed",
             hint="leave strategy out, or ask for streamed",
         )
-    planned = {"buffer_bytes": graph.placed.plan.buffer_bytes} if in_parts and graph.placed else {}
-    package = "kernels.components" if graph.rows is None else "kernels.components.rows"
+    rows, planned = graph.rows, {}
+    if in_parts and graph.placed:
+        planned = {"buffer_bytes": graph.placed.plan.buffer_bytes}
+    elif graph.placement == "split" and graph.placed:
+        rows, planned = (
+            _split_rows(graph),
+            {"rounds": graph.placed.plan.heads, "keep": graph.placed.plan.keep},
+        )
+    package = "kernels.components" if rows is None else "kernels.components.rows"
     try:
         constants, notes = checked_tuning(package, name, graph.backend, tuning)
-        if graph.rows is not None:
+        if rows is not None:
             from kernels.components.rows import prepare
 
+            given: dict[str, Any] = {"symmetric": graph.symmetric, "strategy": name, **planned, **constants}
             # What compiles while rows are made ready must not count as their preparation.
-            prepare(graph.rows, symmetric=graph.symmetric, **constants)
-            search = prepare(graph.rows, symmetric=graph.symmetric, **constants)
-            return search.run, search.prepare_milliseconds, notes
+            prepare(rows, **given)
+            search = prepare(rows, **given)
+            return search.run, search.prepare_milliseconds, notes + getattr(search, "notes", [])
     except ValueError as error:
         raise StageError(str(error)) from None
     return partial(_run, graph, name, planned | constants), 0.0, notes
+
+
+def _split_rows(graph: SearchedGraph) -> EncodedRows:
+    """Columns as rows, of which the device keeps first neighbours; encoded rows are themselves."""
+    import numpy
+
+    from kernels.layouts import EncodedRows
+
+    if graph.rows is not None:
+        return graph.rows
+    arrays = {"row_offsets": graph.row_offsets, "column_indices": graph.columns}
+    dtype = numpy.dtype(graph.columns.dtype)
+    return EncodedRows("csr", graph.vertex_count, graph.arc_count, dtype, arrays)
 
 
 def _default(graph: SearchedGraph, in_parts: bool) -> str:
@@ -152,6 +172,8 @@ def _default(graph: SearchedGraph, in_parts: bool) -> str:
 
     if in_parts:
         return "streamed"
+    if graph.placement == "split":
+        return "afforest"
     return default_on(graph.backend, graph.vertex_count) if graph.rows is None else "afforest"
 
 

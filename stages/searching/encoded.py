@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kernels.bfs import Search
+    from kernels.bfs.choice import Choice
     from kernels.layouts import EncodedRows
     from kernels.placement import Placed
     from stages.artifacts import CompressedGraph
@@ -23,6 +24,9 @@ PART_BYTES = 64 << 20
 WHOLE = ("device", "host")
 """Placements of rows that lie whole where the search runs."""
 
+STREAMED = "streamed"
+"""The placement of rows that are read part by part while they are searched."""
+
 STREAM = "stream"
 """The array of encoded rows that grows with the arcs, and is placed."""
 
@@ -30,12 +34,11 @@ STREAM = "stream"
 def searched_encoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> bool:
     """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says.
 
-    Strategies that read columns alone and reading in parts decode them first.
-    Rows of codec `csr` are columns.
+    Strategies that read columns alone decode them first. Rows of codec `csr` are columns.
     """
-    if codec == "csr" or placement == "streamed":
+    if codec == "csr":
         return False
-    if parameters.strategy == "auto":
+    if parameters.strategy == "auto" or placement == STREAMED:
         return True
     from kernels.strategy import strategies_in
 
@@ -43,12 +46,10 @@ def searched_encoded(parameters: TraverseParameters, placement: str, codec: str 
     return parameters.strategy in strategies_in(package)
 
 
-def why_decoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> str:
+def why_decoded(parameters: TraverseParameters, codec: str | None = None) -> str:
     """Say that rows are decoded before the search, and why."""
     if codec == "csr":
         return COLUMNS
-    if placement == "streamed":
-        return f"{DECODED}, to be {placement}"
     return f"{DECODED}: strategy {parameters.strategy} reads columns"
 
 
@@ -80,6 +81,24 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     return EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
 
 
+def streamed_rows(stored: CompressedGraph) -> EncodedRows:
+    """Leave the rows of a compressed graph where they are stored, and read where each begins.
+
+    Raises ValueError for offsets that do not ascend within the stream.
+    """
+    import numpy
+
+    from kernels.index import index_dtype
+    from kernels.layouts import EncodedRows
+    from kernels.layouts.parts import host_offsets
+
+    arrays = {"byte_offsets": numpy.asarray(stored.byte_offsets), STREAM: stored.stream}
+    dtype = numpy.dtype(index_dtype(stored.vertex_count))
+    rows = EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
+    host_offsets(rows)
+    return rows
+
+
 def decoded_columns(stored: CompressedGraph) -> NDArray[Any]:
     """Decode a compressed graph's columns on the host."""
     from kernels.layouts import decode
@@ -89,38 +108,45 @@ def decoded_columns(stored: CompressedGraph) -> NDArray[Any]:
 
 
 def on_device(rows: EncodedRows, placing: Placing | None = None) -> tuple[EncodedRows, Placed | None]:
-    """Copy rows to the device, or leave their stream in pinned memory where `placing` has it there.
+    """Copy rows to the device, or leave their stream where `placing` has it: in pinned memory, or stored.
 
-    Raises `StageError` where the system does not pin it and it does not fit the device.
+    Where the system does not pin it and it does not fit the device, it is streamed from ordinary memory.
     """
     from dataclasses import replace
 
     import cupy
 
     from kernels.placement import place
-    from stages.errors import StageError
 
     placed, arrays = None, dict(rows.arrays)
     if placing is not None and placing.plan.placement not in WHOLE:
         stream = {STREAM: arrays.pop(STREAM)}
         placed = place(stream, placing.plan, placing.sizes, placing.limits)
-        if placed.plan.placement == "streamed":
-            raise StageError(
-                f"{placed.notes[0]}, and encoded rows are not read so",
-                hint="traverse the graph that was compressed, or allow more device_memory",
-            )
     moved = {name: cupy.asarray(array) for name, array in arrays.items()}
     return replace(rows, arrays=moved | (placed.arrays if placed else {})), placed
 
 
-def row_offsets_of(rows: EncodedRows) -> NDArray[Any]:
+def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> NDArray[Any]:
     """Count the neighbours of each row without decoding them, summed up: int64 (rows + 1,).
 
-    Raises ValueError for bytes that are no rows, or not as many neighbours as the graph has arcs.
+    A stream that is stored is read `in_parts`, once, a range of rows at a time. Raises ValueError for bytes
+    that are no rows, or not as many neighbours as the graph has arcs.
     """
-    from kernels.bfs.rows.cpu.readers import count_neighbours
+    import numpy
 
-    offsets = count_neighbours(rows)
+    from kernels.bfs.rows.cpu.readers import count_neighbours
+    from stages.compress import row_ranges
+
+    if not in_parts:
+        offsets = count_neighbours(rows)
+    else:
+        offsets = numpy.zeros(rows.vertex_count + 1, numpy.int64)
+        for first, part in row_ranges(rows.arrays["byte_offsets"]):
+            try:
+                counted = count_neighbours(_several(rows, first, part))
+            except ValueError as error:
+                raise ValueError(f"of rows from {first} on, {error}") from None
+            offsets[first + 1 : first + len(part)] = counted[1:] + offsets[first]
     if int(offsets[-1]) != rows.arc_count:
         raise ValueError(f"the rows hold {int(offsets[-1])} arcs; the graph has {rows.arc_count}")
     return offsets
@@ -143,10 +169,19 @@ def edge_ends_of(rows: EncodedRows) -> NDArray[Any]:
 
 
 def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
-    """Rows from `first` on, whose offsets are these."""
+    """Rows from `first` on, whose offsets are these, with their number of arcs."""
     from dataclasses import replace
 
     from kernels.bfs.rows.cpu.readers import count_neighbours
+
+    some = _several(rows, first, offsets)
+    return replace(some, arc_count=int(count_neighbours(some)[-1]))
+
+
+def _several(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
+    """Rows from `first` on, whose offsets are these, in memory; how many arcs they have is not known."""
+    from dataclasses import replace
+
     from kernels.layouts.alignment import pad
 
     begin, end = int(offsets[0]), int(offsets[-1])
@@ -154,9 +189,8 @@ def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
         columns = rows.arrays["column_indices"][begin:end]
         arrays: dict[str, Any] = {"row_offsets": offsets - begin, "column_indices": columns}
     else:
-        arrays = {"byte_offsets": offsets - begin, "stream": pad(rows.arrays["stream"][begin:end])}
-    some = replace(rows, arrays=arrays, vertex_count=len(offsets) - 1, first_row=first)
-    return replace(some, arc_count=int(count_neighbours(some)[-1]))
+        arrays = {"byte_offsets": offsets - begin, STREAM: pad(rows.arrays[STREAM][begin:end])}
+    return replace(rows, arrays=arrays, vertex_count=len(offsets) - 1, first_row=first)
 
 
 def encoded_record(graph: SearchedGraph) -> dict[str, Any]:
@@ -184,7 +218,10 @@ def prepare_encoded(
     planned: dict[str, Any] = {}
     if graph.placed is not None:
         plan = graph.placed.plan
-        if parameters.strategy == "auto":
+        if plan.placement == STREAMED:
+            planned = {"buffer_bytes": plan.buffer_bytes}
+            choice = streamed_choice(parameters, plan.reason)
+        elif parameters.strategy == "auto":
             choice = Choice("host_rows", plan.reason, 0.0)
         if plan.placement == "split":
             planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
@@ -198,3 +235,15 @@ def prepare_encoded(
         **(planned | constants),
     )
     return search, notes
+
+
+def streamed_choice(parameters: TraverseParameters, reason: str) -> Choice:
+    """Name the strategy of streamed rows; raises ValueError for one that needs them whole.
+
+    Rows that were to be pinned, for `host_rows`, are streamed where the system pins no memory.
+    """
+    from kernels.bfs.choice import Choice
+
+    if parameters.strategy not in ("auto", "host_rows", "streamed"):
+        raise ValueError(f"strategy {parameters.strategy!r} does not search rows of placement streamed")
+    return Choice("streamed", reason if parameters.strategy != "streamed" else "asked for", 0.0)

@@ -108,7 +108,12 @@ def read_graph(
     if isinstance(stored, CompressedGraph) and encoded_ranks:
         notes.append(f"rows of layout {stored.codec} were searched as they are, by each rank its own")
         return _read_partition(stored, permutation, machine, notes)
-    if isinstance(stored, CompressedGraph):
+    if isinstance(stored, CompressedGraph) and stored.codec == "csr" and _in_parts(stored, placing):
+        from stages.searching.byte_columns import columns_as_stored
+
+        notes.append(decoded)
+        plain = columns_as_stored(stored)
+    elif isinstance(stored, CompressedGraph):
         from stages.compress import decompress
 
         notes.append(decoded)
@@ -122,19 +127,35 @@ def read_graph(
     return _read_csr(plain, permutation, machine, notes, placing)
 
 
+def _in_parts(stored: CompressedGraph, placing: Placing | None) -> bool:
+    return stored.subgraphs is None and placing is not None and placing.plan.placement == "streamed"
+
+
 def _read_encoded(
     stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine, placing: Placing | None
 ) -> SearchedGraph:
-    from stages.searching.encoded import edge_ends_of, on_device, read_rows, row_offsets_of
+    from kernels.placement import Placed
+    from stages.searching.encoded import (
+        STREAM,
+        STREAMED,
+        edge_ends_of,
+        on_device,
+        read_rows,
+        row_offsets_of,
+        streamed_rows,
+    )
 
     if not stored.sorted:
         raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
-    rows = read_rows(stored)
-    offsets = row_offsets_of(rows)
+    in_parts = placing is not None and placing.plan.placement == STREAMED
+    rows = streamed_rows(stored) if in_parts else read_rows(stored)
+    offsets = row_offsets_of(rows, in_parts=in_parts)
     ends = edge_ends_of(rows) if _has_loops_or_duplicates(stored) else None
     notes, placed = [f"rows of layout {rows.layout} were searched as they are"], None
     if machine.backend == "cuda":
         rows, placed = on_device(rows, placing)
+    elif in_parts and placing is not None:
+        placed = Placed(placing.plan, {STREAM: rows.arrays[STREAM]})
     if placed is not None:
         notes += [*placed.notes] or [placed.described()]
         placed = None if placed.plan.placement == "device" else placed

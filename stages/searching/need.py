@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernels.bfs.rows.parts import ROOM
 from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
@@ -45,6 +45,13 @@ LOOK_UP_BYTES_PER_ARC = 56
 MOST_SEARCHES = 64
 """Of one batch of `kernels.bfs.multi_source`, each with its labels."""
 
+COMPONENT_HEADS, ENCODED_COMPONENT_HEADS = (2,), (4, 2)
+"""First neighbours of every vertex that components of `split` rows join before any other: of columns those of
+Sutton et al., and further ones as they fit; of encoded rows as many as the kernel takes, or those."""
+
+HUB_ARCS = 7 * 32
+"""Arcs that a row has at least which all warps share (kernels.components.rows.cuda)."""
+
 STATISTICS_BYTES = 24
 """Per vertex of `stages.searching.counts`: distances, their order and its workspace, latest levels."""
 
@@ -62,9 +69,11 @@ class _Parts:
     relabelling: int
     after: int  # on the host when a search is over: its labels, mapped back
     counting: int  # statistics of a search, on the host
+    counting_in_parts: int  # the same where rows are streamed, of which no arcs are counted
     ordering: int  # statistics of an order, on the side where the search runs
     compiled: int
     backend: str
+    encoded: bool
 
 
 def estimate(
@@ -78,7 +87,6 @@ def estimate(
 
         labels = _label_bytes(parameters, _width(graph.vertices), 4 if graph.vertices < 1 << 31 else 8)
         return distributed_need.need(parameters, graph, machine, outputs, _search_count(parameters), labels)
-    parts = _parts(parameters, graph, machine)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     if _is_split(graph):
         bfs = parameters.algorithm == "bfs"
@@ -87,7 +95,7 @@ def estimate(
         ranked = graph.kind == "Partition" or bfs
         gang = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
         twice = graph.bytes + min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
-        host = _over_ranks(graph, bfs) + parts.after + (twice if gang else 0)
+        host = _over_ranks(graph, bfs) + whole.after + (twice if gang else 0)
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
         if on_gpus and bfs and not graph.striped:
             return _over_gpus(parameters, graph, machine, Need(host, 0, outputs, gang=gang))
@@ -97,11 +105,11 @@ def estimate(
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:
         # Without limits it is stated what the placement that is asked for would take.
-        plan = plan_rows(parameters, _sizes(parameters, graph, parts, whole), Limits(), parts.backend)
-        need = _need(parts if plan.placement == "streamed" else whole, plan, outputs)
+        plan = plan_rows(parameters, _sizes(parameters, graph, whole), Limits(), whole.backend)
+        need = _need(whole, plan, outputs)
         named = parameters.device_memory is not None or parameters.host_memory is not None
         return replace(need, refusal=f"{error}; {error.hint}") if named else need
-    need = _need(parts if plan.placement == "streamed" else whole, plan, outputs)
+    need = _need(whole, plan, outputs)
     spreading = _spreading(parameters, graph, machine, whole, plan)
     if spreading.most < 2:
         return need
@@ -155,36 +163,46 @@ def _searched_encoded(parameters: TraverseParameters, graph: Extent) -> bool:
 
 def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Placing:
     """Plan where the rows of a graph lie; raises `kernels.placement.DoesNotFit`."""
-    parts = _parts(parameters, graph, machine)
-    base = _need(parts, Plan("streamed", 0, 0, ""), ()).host_bytes
+    whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
+    base = _need(whole, Plan("streamed", 0, 0, ""), ()).host_bytes
     limits = limits_of(parameters, machine, base)
     if placement_asked(parameters) == "device" and parameters.device_memory is None:
         # What does not fit the machine is refused with what the machine has, as for any stage.
         limits = Limits()
-    whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
-    sizes = _sizes(parameters, graph, parts, whole)
-    return Placing(plan_rows(parameters, sizes, limits, parts.backend), sizes, limits)
+    sizes = _sizes(parameters, graph, whole)
+    return Placing(plan_rows(parameters, sizes, limits, whole.backend), sizes, limits)
 
 
-def _sizes(parameters: TraverseParameters, graph: Extent, parts: _Parts, whole: _Parts) -> Sizes:
-    """Count `whole` where rows lie as they are stored, `parts` where they are streamed."""
+def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Sizes:
     n, m = graph.vertices, graph.arcs
     width = _width(n)
-    # Encoded rows come over the link into two buffers.
-    buffers = 2 * min(ROOM, whole.columns) if _searched_encoded(parameters, graph) else 0
+    # Encoded rows that are pinned come over the link into two buffers.
+    link = 2 * min(ROOM, whole.columns) if _searched_encoded(parameters, graph) else 0
+    split: dict[str, Any] = {}
+    beside = row_search_bytes(n, m, width, _device_labels(parameters, width)) + whole.relabelling
+    if parameters.algorithm == "components":
+        # Roots of an eighth of the vertices, long rows to share, and which are longer than what is kept.
+        beside += width * (n // 8 + m // HUB_ARCS) + n // 8
+        split = {"heads": COMPONENT_HEADS, "hottest": "further ones"}
+        if graph.kind == "CompressedGraph":
+            # Its codec is not known before it is made: if it is `csr`, further ones are kept as well.
+            split["heads"] = ENCODED_COMPONENT_HEADS
     return Sizes(
         rows=whole.columns,
         on_device=whole.offsets + whole.columns + whole.decoding + whole.on_device + whole.relabelling,
-        beside=row_search_bytes(n, m, width, _device_labels(parameters, width)) + parts.relabelling + buffers,
+        beside=beside,
         head=width * n,
+        link=0 if parameters.algorithm == "components" else link,
+        **split,
     )
 
 
 def _need(parts: _Parts, plan: Plan, outputs: tuple[Extent, ...]) -> Need:
     if parts.backend == "cpu":
         if plan.placement == "streamed":
-            # Three bitmaps, and labels before they are mapped back.
-            workspace = parts.offsets // 16 + parts.after + parts.counting
+            # Three bitmaps, labels before they are mapped back, and what encoded rows are counted with.
+            workspace = parts.offsets // 16 + parts.after + parts.counting_in_parts
+            workspace += parts.decoding if parts.encoded else 0
             return Need(parts.compiled + parts.offsets + plan.host_bytes + workspace, 0, outputs)
         working = max(parts.decoding, parts.workspace + parts.after + max(parts.counting, parts.ordering))
         return Need(parts.compiled + parts.offsets + parts.columns + working, 0, outputs)
@@ -193,9 +211,8 @@ def _need(parts: _Parts, plan: Plan, outputs: tuple[Extent, ...]) -> Need:
         later = parts.after + max(parts.counting, 2 * csr if parts.ordering else 0)
         host = parts.compiled + max(csr + parts.decoding, parts.offsets + later)
         return Need(host, plan.device_bytes, outputs)
-    host = (
-        parts.compiled + 2 * parts.offsets + plan.host_bytes + parts.decoding + parts.after + parts.counting
-    )
+    counting = parts.counting_in_parts if plan.placement == "streamed" else parts.counting
+    host = parts.compiled + 2 * parts.offsets + plan.host_bytes + parts.decoding + parts.after + counting
     return Need(host, plan.device_bytes, outputs)
 
 
@@ -248,9 +265,11 @@ def _parts(
         relabelling=relabelling,
         after=2 * labels + back,
         counting=counting,
+        counting_in_parts=STATISTICS_BYTES * n if parameters.statistics else 0,
         ordering=ordering,
         compiled=COMPILED_ROWS if encoded else COMPILED_BFS if bfs else COMPILED_COMPONENTS,
         backend=backend,
+        encoded=encoded,
     )
 
 

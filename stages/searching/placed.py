@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stages.searching.graph import SearchedGraph
     from stages.traverse import TraverseParameters
 
-NO_HEADS = "components keep no rows on the device beside pinned ones, so split is pinned here"
-
 
 def placement_record(graph: SearchedGraph) -> dict[str, Any]:
     """Return the placement for a measurement, unless rows lay in host memory for a search on the CPU."""

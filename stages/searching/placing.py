@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 HOST_STRATEGIES = ("auto", "host_rows", "streamed")
 """Strategies that search rows wherever they lie; the others want them where the search runs, or pinned."""
 
+SPLIT_COMPONENTS = ("auto", "afforest")
+"""Strategies that find components of rows of which the device has first neighbours alone."""
+
 COLUMNS = "columns"
 """The name of a graph's columns among the arrays that are placed."""
 
@@ -25,6 +28,8 @@ def check_placement(parameters: TraverseParameters) -> None:
     placement, strategy = parameters.placement, parameters.strategy
     if parameters.algorithm == "bfs" and placement == "split" and strategy not in ("auto", "host_rows"):
         raise ValueError(f"placement split is searched by host_rows alone, not by {strategy}")
+    if parameters.algorithm == "components" and placement == "split" and strategy not in SPLIT_COMPONENTS:
+        raise ValueError(f"components of placement split are found by afforest alone, not by {strategy}")
     if (placement == "streamed") != (strategy == "streamed") and "auto" not in (placement, strategy):
         raise ValueError(f"strategy {strategy} does not search rows of placement {placement}")
 
@@ -32,8 +37,6 @@ def check_placement(parameters: TraverseParameters) -> None:
 def placement_asked(parameters: TraverseParameters) -> str:
     """Return the placement to plan for, which a strategy may decide."""
     asked: str = parameters.placement
-    if asked == "split" and parameters.algorithm == "components":
-        return "pinned"
     if asked != "auto":
         return asked
     if parameters.strategy == "streamed":
@@ -68,9 +71,11 @@ def plan_rows(parameters: TraverseParameters, sizes: Sizes, limits: Limits, back
         return on_host(sizes, limits, asked)
     names: tuple[str, ...] | None = None
     if parameters.algorithm == "components":
-        # Only one strategy takes rows in parts; all take them pinned.
-        taken = parameters.strategy in ("auto", "streamed")
-        names = ("device", "pinned", "streamed") if taken else ("device", "pinned")
+        # Only one strategy takes rows in parts, and one that are split; all take them pinned.
+        strategy = parameters.strategy
+        split = ("split",) if strategy in SPLIT_COMPONENTS else ()
+        streamed = ("streamed",) if strategy in ("auto", "streamed") else ()
+        names = ("device", *split, "pinned", *streamed)
     return on_gpu(sizes, limits, asked, among=names)
 
 
@@ -91,15 +96,25 @@ def plan_for(
     Raises `StageError` where it does not fit, with the numbers and what would fit.
     """
     from kernels.placement import DoesNotFit
+    from stages.artifacts import CompressedGraph
     from stages.searching.need import placing_of
 
     extent = extent_of(stored)
     if extent.normal_arcs is not None:
         return None
     try:
-        return placing_of(parameters, extent, machine)
+        placing = placing_of(parameters, extent, machine)
     except DoesNotFit as error:
         raise StageError(f"the graph does not fit: {error}", hint=error.hint) from None
+    codec = stored.codec if isinstance(stored, CompressedGraph) else "csr"
+    return placing if parameters.algorithm == "bfs" or codec == "csr" else heads_alone(placing)
+
+
+def heads_alone(placing: Placing) -> Placing:
+    """Leave out what components would keep of rows beside their heads: encoded ones have no more."""
+    plan = placing.plan
+    plan = replace(plan, keep=0, device_bytes=plan.device_bytes - plan.keep)
+    return replace(placing, plan=plan, sizes=replace(placing.sizes, kept=0))
 
 
 def place_columns(columns: Any, placing: Placing | None) -> Placed | None:

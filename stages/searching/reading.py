@@ -38,7 +38,7 @@ def read_searched(
     placing = plan_for(parameters, stored, placed)
     placement = "device" if placing is None else placing.plan.placement
     codec = stored.codec if isinstance(stored, CompressedGraph) else None
-    decoded = why_decoded(parameters, placement, codec)
+    decoded = why_decoded(parameters, codec)
     if isinstance(stored, CompressedGraph) and stored.subgraphs is not None:
         decoded = why_ranks_decoded(parameters, stored, placed)
     graph = read_graph(

@@ -85,8 +85,16 @@ def measure_rows(arrays: tuple[Any, Any], expected: Any, runs: int) -> None:
         views = {name: each.view() for name, each in pinned.items()}
         far = search.beside(replace(rows, arrays=views))
         median_of(f"rows {layout}, pinned", far.run, expected, min(runs, 5))
+        # As `placement: split` has it: offsets on the device, and of columns what a quarter of them takes.
+        near = {
+            name: views[name] if name in ("stream", "column_indices") else rows.arrays[name] for name in views
+        }
+        keep = rows.arc_count * rows.dtype.itemsize // 4 if layout == "csr" else 0
+        split = prepare(replace(rows, arrays=near), symmetric=True, rounds=2 if keep else 4, keep=keep)
+        median_of(f"rows {layout}, split", split.run, expected, min(runs, 5))
+        print(f"    kept {split.kept.nbytes / 1e6:.1f} MB in {split.prepare_milliseconds:.2f} ms", flush=True)
         print(f"    {note}", flush=True)
-        del rows, search, far, views, pinned, held
+        del rows, search, far, split, near, views, pinned, held
     columns = arrays[1].get()
     median_of(
         "streamed",

@@ -5,8 +5,9 @@
 A graph is a name or a file as `tests.benchmarks.deep` takes it. Times are those of finding the order on
 arrays in device memory, the clock read when the device is idle, after the device was woken; applying it is
 timed once. `--pinned` times `rcm` once more with the columns in mapped host memory, in so many bytes a second
-of the columns read once for each search and once for the numbering. `--check` compares with the CPU's order,
-`--scipy` with SciPy's time and bandwidth.
+of the columns read once for each search and once for the numbering; and the community orders, with the graphs
+of clusters there too, but for `--room` MB at a time, and tells what they took of the device. `--check`
+compares with the CPU's order, `--scipy` with SciPy's time and bandwidth.
 """
 
 from __future__ import annotations
@@ -80,8 +81,29 @@ def measure(name: str, methods: list[str], repeats: int, chosen: argparse.Namesp
             print(
                 f"    pinned columns: {middle.median(taken):.1f} ms, {rate:.1f} GB/s of columns", flush=True
             )
+        if chosen.pinned and method.startswith("community"):
+            under_a_cap(method, arrays, found, chosen.room << 20)
         if chosen.scipy and method == "rcm":
             against_scipy(arrays)
+
+
+def under_a_cap(method: str, arrays: Any, expected: Any, room: int) -> None:
+    """Time an order whose columns are pinned, and tell the device memory that it took beside the graph."""
+    there, pool = pinned(arrays[1]), cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    before = pool.total_bytes()
+    taken = []
+    for _ in range(2):
+        taken.append(milliseconds(lambda: permutation(method, arrays[0], there, room=room)))
+    # Blocks stay in the pool when they are freed, so that it has no less than the most that was taken.
+    took = pool.total_bytes() - before
+    found = permutation(method, arrays[0], there, room=room)
+    assert bool((found == expected).all()), "the order of pinned columns differs"
+    print(
+        f"    pinned columns, {room >> 20} MB for rows: {min(taken):.1f} ms, {took / 1e6:.0f} MB of the "
+        f"device, {took / max(1, len(expected)):.0f} bytes per vertex",
+        flush=True,
+    )
 
 
 def against_scipy(arrays: Any) -> None:
@@ -110,6 +132,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+", help="a name or a file")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--repeats", type=int, default=21)
+    parser.add_argument("--room", type=int, default=512, help="MB of the device for rows of pinned columns")
     for option in ("check", "pinned", "scipy"):
         parser.add_argument(f"--{option}", action="store_true")
     chosen = parser.parse_args()

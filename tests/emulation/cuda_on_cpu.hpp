@@ -6,6 +6,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -172,6 +173,12 @@ template <class T>
 T __ldcg(const T* address) {
     return __ldcv(address);
 }
+using std::max;
+using std::min;
+// Each is rounded once: nothing here is compiled for fused operations.
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __dsub_rn(double a, double b) { return a - b; }
 #define __builtin_assume(condition)
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -183,6 +190,10 @@ T atomicAdd(T* address, V value) {
 template <class T, class V>
 T atomicOr(T* address, V value) {
     return __atomic_fetch_or(address, T(value), __ATOMIC_SEQ_CST);
+}
+template <class T, class V>
+T atomicXor(T* address, V value) {
+    return __atomic_fetch_xor(address, T(value), __ATOMIC_SEQ_CST);
 }
 template <class T, class V>
 T atomicMin(T* address, V value) {

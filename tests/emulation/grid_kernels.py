@@ -96,6 +96,9 @@ class Array(numpy.ndarray):
     def get(self) -> numpy.ndarray:
         return numpy.array(self)
 
+    def set(self, values: Any, stream: Any = None) -> None:
+        self[...] = values
+
 
 Array.__module__ = "cupy"
 
@@ -114,13 +117,24 @@ def _placed(make: Any) -> Any:
 
 
 def cupy() -> types.ModuleType:
-    """Make the part of CuPy that a search of encoded rows uses."""
+    """Make the part of CuPy that searches of encoded rows use; streams do at once what they are told."""
     fake: Any = types.ModuleType("cupy")
     fake.empty = _empty
-    for name in ("zeros", "full", "arange", "clip"):
+    for name in ("zeros", "full", "arange", "clip", "asarray"):
         fake.__dict__[name] = _placed(getattr(numpy, name))
-    for name in ("int32", "int64", "uint32", "uint64"):
+    for name in ("int32", "int64", "uint8", "uint32", "uint64"):
         fake.__dict__[name] = getattr(numpy, name)
-    device = types.SimpleNamespace(synchronize=lambda: None, attributes={"ClockRate": 1})
-    fake.cuda = types.SimpleNamespace(Device=lambda: device)
+    fake.asnumpy = numpy.array
+    fake.cumsum = numpy.cumsum
+    device = types.SimpleNamespace(
+        synchronize=lambda: None, attributes={"ClockRate": 1, "MultiProcessorCount": BLOCKS}
+    )
+    stream = types.SimpleNamespace(wait_event=lambda event: None, synchronize=lambda: None)
+    event = types.SimpleNamespace(record=lambda stream: None, synchronize=lambda: None)
+    fake.cuda = types.SimpleNamespace(
+        Device=lambda: device,
+        Stream=lambda non_blocking: stream,
+        Event=lambda disable_timing: event,
+        get_current_stream=lambda: stream,
+    )
     return fake

@@ -212,3 +212,48 @@ def test_cuda_gives_the_same_order(kind):
             on_device = permutation(method, *moved)
             assert on_device.dtype == walk.dtype
             assert numpy.array_equal(permutation(method, offsets, columns), on_device.get())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["hub", "planted"])
+def test_columns_in_pinned_memory_give_the_same_order(kind):
+    import cupy
+
+    from kernels.placement.pinned import buffer, pin
+
+    offsets, columns = with_hub() if kind == "hub" else planted(300, 40, 300, 2000)[:2]
+    held = buffer(len(columns), columns.dtype)
+    held[:] = columns
+    there = pin(held).view()
+    for method in METHODS:
+        expected = permutation(method, offsets, columns)
+        # Ranges of a few clusters, clusters that fit no range, and graphs of clusters that fit at last.
+        for room in (8_000, 200_000, 4 << 20, 1 << 30):
+            found = permutation(method, cupy.asarray(offsets), there, room=room)
+            assert numpy.array_equal(expected, found.get()), (method, room)
+
+
+@pytest.mark.gpu
+def test_communities_keep_to_what_the_stage_states():
+    import cupy
+
+    from kernels.placement.pinned import buffer, pin
+    from stages.ordering.placing import COMMUNITY_BYTES_PER_ROW
+
+    scale = 17
+    source, target = generate("rmat", scale=scale, edge_factor=32, seed=2)
+    offsets, columns, _ = build(source, target, 1 << scale)
+    held = buffer(len(columns), columns.dtype)
+    held[:] = columns
+    there, expected = pin(held).view(), permutation("community", offsets, columns)
+    pool, room = cupy.get_default_memory_pool(), 8 << 20
+    pool.free_all_blocks()
+    most = COMMUNITY_BYTES_PER_ROW * (1 << scale) + room
+    assert most < columns.nbytes
+    # Blocks are rounded up.
+    pool.set_limit(size=pool.total_bytes() + most + (2 << 20))
+    try:
+        found = permutation("community", cupy.asarray(offsets), there, room=room).get()
+    finally:
+        pool.set_limit(size=0)
+    assert numpy.array_equal(expected, found)

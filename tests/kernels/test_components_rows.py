@@ -109,22 +109,61 @@ def test_rows_of_every_shape_again_and_again(layout):
                     )
 
 
+def pinned(encoded):
+    """Rows with what grows with the arcs in pinned memory."""
+    import cupy
+
+    from kernels.placement.pinned import buffer, pin
+
+    arrays = {}
+    for name, array in encoded.arrays.items():
+        if name in ("stream", "column_indices"):
+            held = buffer(len(array), array.dtype)
+            held[:] = array
+            arrays[name] = pin(held).view()
+        else:
+            arrays[name] = cupy.asarray(array)
+    return EncodedRows(encoded.layout, encoded.vertex_count, encoded.arc_count, encoded.dtype, arrays)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_rows_in_pinned_memory(layout):
-    from kernels.placement.pinned import buffer, pin
-
     csr = large_graph(6)
-    encoded = encode(layout, *csr)
-    held = {}
-    for name, array in encoded.arrays.items():
-        held[name] = buffer(len(array), array.dtype)
-        held[name][:] = array
-    pinned = {name: pin(array) for name, array in held.items()}
-    views = {name: each.view() for name, each in pinned.items()}
-    rows = EncodedRows(layout, encoded.vertex_count, encoded.arc_count, encoded.dtype, views)
-    found = components(rows, symmetric=True)
+    found = components(pinned(encode(layout, *csr)), symmetric=True)
     numpy.testing.assert_array_equal(fetch(found.component), scipy_components(*csr))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_rows_that_the_device_keeps_in_part(layout, index):
+    for graph in (*zoo(), rmat(14), two_giants(), *tiles()):
+        for symmetric in (True, False):
+            csr = fast_csr(graph, symmetric=symmetric, index=index)
+            expected = scipy_components(*csr)
+            rows = pinned(encode(layout, *csr))
+            offsets = 8 * len(csr[0])
+            keeps = (0, offsets + csr[1].nbytes // 2, 1 << 30) if layout == "csr" else (0,)
+            for keep in keeps:
+                for tuning in ({}, {"rounds": 4}, {"rounds": 1, "prune": False}, {"giant": "first"}):
+                    search = prepare(rows, symmetric=symmetric, keep=keep, **tuning)
+                    for _ in range(2):
+                        numpy.testing.assert_array_equal(
+                            search.run().component.get(), expected, err_msg=f"{graph.name} {keep} {tuning}"
+                        )
+
+
+@pytest.mark.gpu
+def test_what_is_kept_fits_its_budget():
+    csr = large_graph(6)
+    rows = pinned(encode("csr", *csr))
+    for budget in (8 * len(csr[0]) + 100, 600_000, 1 << 30):
+        kept = prepare(rows, symmetric=True, keep=budget).kept
+        assert kept.nbytes <= budget + len(csr[0])
+        assert (kept.columns is None) == (budget < 500_000)
+    with pytest.raises(ValueError, match="keep is -1; it must be 0 or more"):
+        prepare(rows, symmetric=True, keep=-1)
 
 
 @pytest.mark.gpu

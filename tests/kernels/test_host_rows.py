@@ -242,7 +242,7 @@ def test_a_stream_goes_on_without_pinned_buffers(monkeypatch):
     def refuse(array, host=None):
         raise PinnedRefused("not today")
 
-    monkeypatch.setattr("kernels.bfs.cuda.streamed.pin", refuse)
+    monkeypatch.setattr("kernels.placement.copied.pin", refuse)
     csr = large_graph(4)
     search = streamed("cuda", *csr, buffer_bytes=1 << 14)
     check(search.run(7), csr, 7, "both")

@@ -12,6 +12,7 @@ import pytest
 
 from kernels.csr import rows
 from kernels.order import METHODS, renumber
+from stages.ordering.placing import COMMUNITY
 
 
 class DeviceArray(numpy.ndarray):
@@ -63,7 +64,9 @@ def fake_device(monkeypatch):
         module, function = method.cpu.split(":")
         compute = getattr(importlib.import_module(module), function)
 
-        def find(*arrays):
+        def find(*arrays, room=None):
+            # What is pinned need not fit the device, but communities are told what does.
+            assert (room is not None) == (method.name in COMMUNITY and "pin" in calls)
             calls.append(method.name)
             return on_device(compute(*map(host, arrays)))
 

@@ -14,7 +14,7 @@ from kernels.placement.pinned import PinnedRefused
 from stages.artifacts import Graph, Ordering
 from stages.context import PlainContext
 from stages.errors import StageError
-from stages.ordering import rows
+from stages.ordering import placing, rows
 from stages.ordering.placing import ON_DEVICE
 from stages.reorder import STAGE, ReorderParameters
 from stages.stage import Extent, Machine
@@ -167,12 +167,16 @@ def test_estimate_tells_the_methods_apart():
         ("rcm_by_degree", 1 << 30, ["rcm_by_degree", "apply"]),
         ("hub_cluster", 1 << 30, ["hub_cluster", "apply"]),
         ("community", 1 << 30, ["community", "apply"]),
+        ("community", 30_000, ["pin", "community"]),
+        ("community_rcm", 40_000, ["pin", "community_rcm"]),
+        ("community", 20_000, []),
         ("original", 1 << 30, []),
         ("degree", 1 << 10, []),
     ],
 )
 def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method, device_memory, calls):
     monkeypatch.setattr(rows, "ARCS_AT_ONCE", 1000)
+    monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
     source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
     graph = graph_of(*build(source, target, 1 << 8)[:2])
     here = run(graph, method)
@@ -208,6 +212,22 @@ def test_pinned_memory_that_is_refused_is_told(fake_device, monkeypatch):
     assert any("out of locked pages" in message for message in context.messages)
 
 
+def test_pinned_memory_that_is_refused_on_the_way_is_told(fake_device, monkeypatch):
+    def refuse(*arrays, room):
+        raise PinnedRefused("no more locked pages")
+
+    monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
+    monkeypatch.setattr("kernels.order.community_cuda.community", refuse)
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 8)[:2])
+    context = PlainContext(Machine("cuda", 2, 1 << 30, 30_000))
+    found = STAGE.run(context, ReorderParameters(method="community"), input=graph)
+    assert numpy.array_equal(found.permutation, run(graph, "community").permutation)
+    assert (
+        "community is found on the host: pinned memory was refused (no more locked pages)" in context.messages
+    )
+
+
 def test_times_are_logged_and_not_kept():
     context = PlainContext(Machine(backend="cpu", threads=2, host_memory=1 << 30))
     graph = graph_of(*next(graph for graph in ZOO if graph.name == "sparse_random").csr())
@@ -230,10 +250,30 @@ def test_estimate_of_orders_on_the_device():
     assert estimate("rcm", backend="cuda", device_memory=1 << 20).device_bytes == 0
 
 
+def test_estimate_of_communities_under_a_cap():
+    """Friendster's size on the 5.8 GB of the Moschou report, with columns in pinned memory."""
+    n, m, cap = 65_608_366, 3_612_134_270, 5_800_000_000
+
+    def need(method, backend, device_memory):
+        machine = Machine(backend, 16, 200 << 30, device_memory)
+        graph = Extent(kind="Graph", vertices=n, arcs=m, bytes=8 * n + 4 * m)
+        return STAGE.estimate(ReorderParameters(method=method), {"input": (graph,)}, machine)
+
+    capped, on_host = need("community", "cuda", cap), need("community", "cpu", 0)
+    assert 80 * n < capped.device_bytes <= cap
+    assert 4 * m * 5 < capped.host_bytes < on_host.host_bytes
+    # Cuthill-McKee within communities takes more for each vertex than such a GPU has.
+    assert need("community_rcm", "cuda", cap).device_bytes == 0
+    assert 0 < need("community_rcm", "cuda", 2 * cap).device_bytes <= 2 * cap
+    assert need("community", "cuda", 80 * n).device_bytes == 0
+    assert need("community", "cuda", 143 << 30).device_bytes > 28 * m
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("device_memory", [1 << 30, 1 << 19, 1 << 10])
-def test_cuda_gives_the_same_ordering(method, device_memory):
+def test_cuda_gives_the_same_ordering(monkeypatch, method, device_memory):
+    monkeypatch.setattr(placing, "LEAST_ROOM", 1 << 12)
     source, target = generate("rmat", scale=12, edge_factor=16, seed=1)
     graph = graph_of(*build(source, target, 1 << 12)[:2])
     here = run(graph, method)

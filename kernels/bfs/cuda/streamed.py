@@ -11,8 +11,9 @@ from kernels.bfs.cuda.kept_lines import LINE, LINES, start
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
 from kernels.cuda import load, vertex_macro
-from kernels.placement.parts import PartReader
-from kernels.placement.pinned import Host, PinnedRefused, buffer, pin
+from kernels.placement.copied import CopiedParts
+from kernels.placement.parts import even_ranges
+from kernels.placement.pinned import Host
 from kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 SOURCE = "kernels/bfs/streamed.cu"
@@ -86,7 +87,6 @@ class StreamedSearch:
 
         self.output = output
         self.progress: Callable[[int, int], None] | None = None
-        self.notes: list[str] = []
         self._depth = (1 << 31) - 1 if max_depth is None else max_depth
         offsets = cupy.ascontiguousarray(row_offsets)
         dtype = column_indices.dtype
@@ -95,11 +95,10 @@ class StreamedSearch:
         line_words = -(-arcs // SPAN)
         self._part_words = max(1, part_length(buffer_bytes, buffers, dtype.itemsize) // SPAN)
         length = self._part_words * SPAN
-        self._reader = PartReader(
-            column_indices, length, self._host_buffers(buffers, min(length, arcs), dtype, host)
-        )
-        self._item = dtype.itemsize
-        self._on_device = [cupy.empty(max(1, min(length, arcs)), dtype) for _ in range(buffers)]
+        ranges = even_ranges(arcs, length)
+        self._count = len(ranges)
+        self._copied = CopiedParts(column_indices, ranges, min(length, arcs), buffers, host=host)
+        self.notes = self._copied.notes
 
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         self._kernels = load(SOURCE, VERTEX=vertex_macro(dtype), TREE=self._labels.tree)
@@ -108,8 +107,8 @@ class StreamedSearch:
         if self.vertices:
             start(dtype, "find_first_rows", line_words + 1, offsets, *sizes, first_rows)
         self._control = cupy.zeros(CONTROL_WORDS, cupy.uint64)
-        self._tickets = cupy.zeros(max(1, self._reader.count), cupy.uint64)
-        self._counts = cupy.zeros(max(1, self._reader.count), cupy.uint32)
+        self._tickets = cupy.zeros(max(1, self._count), cupy.uint64)
+        self._counts = cupy.zeros(max(1, self._count), cupy.uint32)
         self._state = (
             offsets,
             first_rows,
@@ -123,18 +122,7 @@ class StreamedSearch:
         )
         self._line_words = line_words
         self._grid = int(cupy.cuda.Device().attributes["MultiProcessorCount"]) * 8
-        self._copying = cupy.cuda.Stream(non_blocking=True)
         cupy.cuda.Device().synchronize()
-
-    def _host_buffers(self, count: int, length: int, dtype: Any, host: Host | None) -> list[Any]:
-        held = [buffer(length, dtype) for _ in range(count)]
-        try:
-            self._pinned = [pin(array, host) for array in held]
-        except PinnedRefused as error:
-            self.notes.append(
-                f"the system refuses pinned memory ({error}), so parts are copied from ordinary memory"
-            )
-        return held
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time covers all reading, and `link_bytes` all parts that were copied.
@@ -167,28 +155,16 @@ class StreamedSearch:
 
     def _expand(self, depth: int) -> int:
         """Read the parts that the level has lines in, copy and walk them; returns the bytes copied."""
-        import cupy
         import numpy
 
-        reader = self._reader
-        if not reader.count:
+        if not self._count:
             return 0
         self._tickets.fill(0)
-        self._start("count_parts", numpy.uint64(self._part_words), numpy.uint64(reader.count), self._counts)
+        self._start("count_parts", numpy.uint64(self._part_words), numpy.uint64(self._count), self._counts)
         counts = self._counts.get()
         parts = numpy.flatnonzero(counts).tolist()
-        searching = cupy.cuda.get_current_stream()
-        copied = [cupy.cuda.Event(disable_timing=True) for _ in self._on_device]
-        searched = [cupy.cuda.Event(disable_timing=True) for _ in self._on_device]
         total = 0
-        read = reader.read(parts, wait=lambda slot: copied[slot].synchronize())
-        for done, (part, columns, slot) in enumerate(read, 1):
-            there = self._on_device[slot][: len(columns)]
-            # The part that lay here before must have been walked.
-            self._copying.wait_event(searched[slot])
-            there.set(columns, stream=self._copying)
-            copied[slot].record(self._copying)
-            searching.wait_event(copied[slot])
+        for done, (part, there, size) in enumerate(self._copied.each(parts), 1):
             first = part * self._part_words
             last = min(first + self._part_words, self._line_words)
             numbers = (first, last, int(counts[part]), depth)
@@ -198,12 +174,9 @@ class StreamedSearch:
                 *(numpy.uint64(number) for number in numbers),
                 self._tickets[part : part + 1],
             )
-            searched[slot].record(searching)
-            total += columns.nbytes
+            total += size
             if self.progress is not None:
                 self.progress(done, len(parts))
-        # The buffers may be written again from here on.
-        self._copying.synchronize()
         return total
 
     def _start(self, name: str, *arguments: Any) -> None:

@@ -18,10 +18,9 @@
 
 #define ROWS_OF_BYTES
 #include "kernels/bfs/host_steps.cuh"
-#include "kernels/layouts/rows.cuh"
+#include "kernels/layouts/part.cuh"
 
 constexpr u32 LOG_LEVELS = 0, LOG_HOST = 1, LOG_KEPT = 2, LOG_FIRST = 3;  // as in kernels/bfs/host_rows.cu
-constexpr u64 LONG_BYTES = 4096;  // longer rows are left to all warps, unit by unit
 constexpr u32 PIECES = LINE / 16; // of a line, one a lane
 constexpr u32 AT_ONCE = 4;        // pieces that a lane has under way
 
@@ -98,39 +97,9 @@ __device__ __forceinline__ void decode_part(const HostRows& s, const Parts& part
     u64 first, last;
     part_lines(s, parts, part, first, last);
     rows.stream = parts.buffers + part % 2 * parts.room - first * LINE;
-    u64 low = parts.vertices[part] / 32, high = (parts.vertices[part + 1] + 31) / 32;
-    while (true) {
-        u64 word = 0;
-        if (lane_id() == 0) word = atomicAdd(&s.control[ROW_TICKET], 1ull);
-        word = low + __shfl_sync(ALL_LANES, word, 0);
-        if (word >= high) break;
-        u32 bits = chosen[word];
-        if (!bits) continue;
-        u64 vertex = word * 32 + lane_id();
-        bool mine = bits >> lane_id() & 1 && row_weight(rows, vertex) <= LONG_BYTES;
-        u64 units = mine ? row_units(rows, vertex) : 0;
-        for (u64 unit = 0; __any_sync(ALL_LANES, unit < units); ++unit)
-            visit_units(rows, vertex, unit, unit < units, [&](u32 lane, VERTEX neighbour, bool valid) {
-                visit(VERTEX(word * 32 + lane), neighbour, valid);
-            });
-    }
-    u64 warp = u64(warp_id()) * gridDim.x + blockIdx.x, warps = global_threads() / WARP;
-    u64 begin = parts.long_before[part], end = parts.long_before[part + 1];
-    for (u64 base = begin; base < end; base += WARP) {
-        VERTEX row = base + lane_id() < end ? parts.long_rows[base + lane_id()] : VERTEX(0);
-        u32 some = __ballot_sync(ALL_LANES, base + lane_id() < end && test_bit(chosen, row));
-        while (some) {
-            u32 lane = __ffs(some) - 1;
-            some &= some - 1;
-            VERTEX vertex = __shfl_sync(ALL_LANES, row, lane);
-            u64 units = row_units(rows, vertex);
-            for (u64 unit = warp; unit < units; unit += warps)
-                visit_unit(rows, vertex, unit, [&](VERTEX neighbour, bool valid) {
-                    visit(vertex, neighbour, valid);
-                    return true;
-                });
-        }
-    }
+    RowRange range{parts.vertices[part], parts.vertices[part + 1], parts.long_rows, parts.long_before[part],
+                   parts.long_before[part + 1]};
+    decode_range(rows, range, &s.control[ROW_TICKET], [&](u64 word) { return chosen[word]; }, visit);
 }
 
 // Copy and decode all parts, one step after the other, with one decoded while the next is copied.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-LINE = 128  # bytes, as in kernels/bfs/host_rows.cuh
+from kernels.layouts.parts import LINE, LONG_BYTES
+
 GROUP = 32  # vertices that no cut divides: a word of their bitmaps
-LONG_BYTES = 4096  # as in host_rows.cu
 ROOM = 64 << 20
 """Bytes of each of the two buffers: 1.3 ms over the link against a few microseconds for a step."""
 

@@ -11,8 +11,8 @@ import numpy
 from kernels.components import ComponentsResult
 from kernels.components.cpu.streamed import part_length
 from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.placement.parts import PartReader
-from kernels.placement.pinned import Pinned, PinnedRefused, buffer, pin
+from kernels.placement.copied import CopiedParts
+from kernels.placement.parts import even_ranges
 from kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 SOURCE = "kernels/components/streamed.cu"
@@ -54,34 +54,19 @@ def components(
         for first in range(0, arcs, length):
             forest.add_arcs(row_offsets, 0, column_indices[first : first + length], first)
         return forest.result(started)
-    held = [buffer(min(length, arcs), dtype) for _ in range(buffers)]
-    # What is pinned stays so until this returns.
-    pinned = _pinned(held)
-    there = [cupy.empty(max(1, min(length, arcs)), dtype) for _ in range(buffers)]
-    reader = PartReader(column_indices, length, held)
-    cuts = numpy.array([reader.bounds(part)[0] for part in range(reader.count)] + [arcs], numpy.int64)
+    ranges = even_ranges(arcs, length)
+    copied = CopiedParts(column_indices, ranges, min(length, arcs), buffers)
+    cuts = numpy.array([first for first, _ in ranges] + [arcs], numpy.int64)
     # The rows that parts begin and end in are found at once: a search per part would wait for the device.
     lows = (cupy.searchsorted(row_offsets, cupy.asarray(cuts), side="right") - 1).get()
     highs = cupy.searchsorted(row_offsets, cupy.asarray(cuts), side="left").get()
-    copying = cupy.cuda.Stream(non_blocking=True)
-    copied = [cupy.cuda.Event(disable_timing=True) for _ in held]
-    joined = [cupy.cuda.Event(disable_timing=True) for _ in held]
-    joining = cupy.cuda.get_current_stream()
     cupy.cuda.Device().synchronize()
     started = time.perf_counter()
-    for part, columns, slot in reader.read(range(reader.count), wait=lambda slot: copied[slot].synchronize()):
-        copying.wait_event(joined[slot])
-        target = there[slot][: len(columns)]
-        target.set(columns, stream=copying)
-        copied[slot].record(copying)
-        joining.wait_event(copied[slot])
+    for part, there, _ in copied.each(range(len(ranges))):
+        first, last = ranges[part]
         rows = int(lows[part]), int(highs[part + 1])
-        forest.add_arcs(row_offsets, 0, target, int(cuts[part]), rows=rows)
-        joined[slot].record(joining)
-    copying.synchronize()
-    result = forest.result(started)
-    del pinned
-    return result
+        forest.add_arcs(row_offsets, 0, there[: last - first], first, rows=rows)
+    return forest.result(started)
 
 
 def components_of_shards(
@@ -149,10 +134,3 @@ class ShardForest:
         self._over_vertices("flatten")
         cupy.cuda.get_current_stream().synchronize()
         return ComponentsResult(self.component, (time.perf_counter() - started) * 1e3, "streamed")
-
-
-def _pinned(held: list[Any]) -> list[Pinned]:
-    try:
-        return [pin(array) for array in held]
-    except PinnedRefused:
-        return []

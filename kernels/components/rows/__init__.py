@@ -1,7 +1,7 @@
 """Connected components of rows as they are stored: each is decoded where it is read, and kept nowhere.
 
-Rows come in any of `kernels.layouts.LAYOUTS`, in device memory or in pinned memory that the device reads;
-only the first neighbours of every vertex are kept beside them. The labels are those of `kernels.components`.
+Rows come in any of `kernels.layouts.LAYOUTS`, in device memory or in pinned memory that the device reads, or
+with a stream that is read part by part (`streamed`). The labels are those of `kernels.components`.
 """
 
 from __future__ import annotations
@@ -27,20 +27,27 @@ class RowComponents(Protocol):
         ...
 
 
-def prepare(rows: EncodedRows, *, symmetric: bool, **tuning: Any) -> RowComponents:
+def prepare(
+    rows: EncodedRows, *, symmetric: bool, strategy: str = "afforest", **tuning: Any
+) -> RowComponents:
     """Make encoded rows ready.
 
     Parameters
     ----------
     rows : a square graph in one of `kernels.layouts.LAYOUTS`; labels live where its arrays do.
     symmetric : whether every arc has its reverse.
-    tuning : as `kernels.components.rows.cuda.prepare` takes it, on the CPU that of `cpu.prepare` beside it.
+    strategy : `afforest`, or `streamed`, whose stream is any array of bytes that can be sliced.
+    tuning : as the strategy's function takes it.
 
-    Raises ValueError for a value that a parameter cannot have, and on the CPU for bytes that are no rows.
+    Raises ValueError for a name that is none, for a value that a parameter cannot have, and on the CPU for
+    bytes that are no rows.
 
     """
     on_device = any(backend_of(array) == "cuda" for array in rows.arrays.values())
-    make = strategies_in("kernels.components.rows")["afforest"].load("cuda" if on_device else "cpu")
+    known = strategies_in("kernels.components.rows")
+    if strategy not in known:
+        raise ValueError(f"strategy {strategy!r} does not read encoded rows; there are {', '.join(known)}")
+    make = known[strategy].load("cuda" if on_device else "cpu")
     search: RowComponents = make(rows, symmetric=symmetric, **tuning)
     return search
 

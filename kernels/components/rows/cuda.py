@@ -8,6 +8,7 @@ import numpy
 
 from kernels.components import ComponentsResult
 from kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
+from kernels.components.rows.kept import Kept, heads_alone, keep_first, read_kept_heads
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 from kernels.layouts import device_rows
 
@@ -25,6 +26,7 @@ def prepare(
     *,
     symmetric: bool,
     rounds: int = 2,
+    keep: int | None = None,
     giant: Literal["sampled", "first"] = "sampled",
     prune: bool = True,
 ) -> EncodedComponents:
@@ -36,24 +38,40 @@ def prepare(
     symmetric : whether every arc has its reverse; without it no row is skipped.
     rounds : first neighbours of every vertex that are kept on the device and joined before any row is read,
         1 to 4; Sutton et al. take 2.
+    keep : for rows in host memory: rows all of whose neighbours the device has are then not read again. Of
+        columns (`csr`) it keeps the first ones of every row that fit so many bytes beside the `rounds`, of
+        encoded rows these alone. None where rows lie on the device as well, and are read from their start.
     giant, prune : as for `kernels.components.cuda.afforest_tiles.components`.
 
     Raises ValueError for a value that a parameter cannot have.
 
     """
-    return EncodedComponents(rows, symmetric, rounds, giant, prune)
+    return EncodedComponents(rows, symmetric, rounds, giant, prune, keep=keep)
 
 
 class EncodedComponents:
-    """Rows made ready; `heads` (rounds, vertices) are first neighbours, all ones where there are fewer."""
+    """Rows made ready; `heads` (rounds, vertices) are first neighbours, all ones where there are fewer.
+
+    `kept` is what the device has of rows that lie elsewhere, None where they do not.
+    """
 
     def __init__(
-        self, rows: EncodedRows, symmetric: bool, rounds: int, giant: str, prune: bool, heads: Any = None
+        self,
+        rows: EncodedRows,
+        symmetric: bool,
+        rounds: int,
+        giant: str,
+        prune: bool,
+        heads: Any = None,
+        *,
+        keep: int | None = None,
     ) -> None:
         import cupy
 
         if not 1 <= rounds <= ROUNDS:
             raise ValueError(f"rounds is {rounds}; it must be 1 to {ROUNDS}")
+        if keep is not None and keep < 0:
+            raise ValueError(f"keep is {keep}; it must be 0 or more")
         if giant not in GIANTS:
             raise ValueError(f"giant is {giant!r}; it must be sampled or first")
         n, dtype = rows.vertex_count, numpy.dtype(rows.dtype)
@@ -67,11 +85,12 @@ class EncodedComponents:
         self.component = cupy.empty(n, dtype)
         self.prepare_milliseconds = 0.0
         self.heads = cupy.empty(shape, dtype) if heads is None else heads
+        self.kept: Kept | None = None
         self._sizes = numpy.uint64(n), numpy.uint64(rounds)
         if n == 0:
             return
         if heads is None:
-            self.prepare_milliseconds = event_milliseconds(self._read_heads)
+            self.prepare_milliseconds = event_milliseconds(lambda: self._read_heads(keep))
         room = rows.arc_count // HUB_ARCS + 1
         self._counters = cupy.empty(COUNTERS, cupy.uint64)
         self._kernel = self._module.get_function("afforest_rows")
@@ -82,6 +101,7 @@ class EncodedComponents:
             numpy.uint64(symmetric),
             self.heads,
             numpy.uint64(rounds),
+            *((numpy.uint64(0),) * 4 if self.kept is None else self.kept.arguments()),
             numpy.uint64(GIANTS[giant] if prune else 0),
             self.component,
             cupy.empty(n // 32 + 1, cupy.uint32),
@@ -98,9 +118,19 @@ class EncodedComponents:
         """
         return EncodedComponents(rows, *self._made_with, heads=self.heads)
 
-    def _read_heads(self) -> None:
+    def _read_heads(self, keep: int | None) -> None:
+        if keep and self._rows.layout == "csr":
+            arrays = self._rows.arrays
+            self.kept = keep_first(
+                arrays["row_offsets"], arrays["column_indices"], keep, least=self.heads.shape[0]
+            )
+        if self.kept is not None:
+            read_kept_heads(self.kept, self.heads)
+            return
+        self.kept = None if keep is None else heads_alone(self._vertices)
+        longer = numpy.uint64(0) if self.kept is None else self.kept.longer
         blocks = blocks_for(self._vertices, 256, most=1 << 16)
-        arguments = *device_rows(self._rows), *self._sizes, self.heads
+        arguments = *device_rows(self._rows), *self._sizes, self.heads, longer
         self._module.get_function("read_heads")((blocks,), (256,), arguments)
 
     def run(self, trace: Any = None) -> ComponentsResult:

@@ -5,19 +5,23 @@
 // neighbour rounds look at those alone, in device memory. Then rows are read that lie outside the largest
 // component, in ascending order, a lane per row where they are short, else a warp per unit.
 //
+// Where rows are far away, the device has more of them (kept.cuh): then all heads are joined in the rounds, and of
+// the rows outside the largest component only those are read that have neighbours which the device does not know.
+//
 // Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; heads VERTEX (planes, vertices), NO_VERTEX where a
-// row has fewer; hubs VERTEX (room); component, linked, roots, counters and the grid as in afforest_tiles.cu.
+// row has fewer; KEPT_PARAMETERS as kept.cuh says, `longer` zero before read_heads, and null there if nobody asks;
+// hubs VERTEX (room); component, linked, roots, counters and the grid as in afforest_tiles.cu.
 //
 // variants LAYOUT: csr varint blocks elias_fano
 // variants VERTEX: u32 u64
 // variants BLOCK: 512
 
 #include "kernels/layouts/cursor.cuh"
-#include "kernels/components/sweep.cuh"
+#include "kernels/components/rows/kept.cuh"
 
 constexpr u64 UNITS = 8;  // units from which a row is split over the grid, if there is room to note it
 
-extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes, VERTEX* heads) {
+extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes, VERTEX* heads, u32* longer) {
     const Rows rows = make_rows(ROWS_ARGUMENTS);
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         Cursor cursor = open_row(rows, v);
@@ -27,6 +31,8 @@ extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes,
             more = more && next_neighbour(rows, cursor, neighbour);
             heads[k * vertices + v] = more ? neighbour : NO_VERTEX;
         }
+        VERTEX another;
+        if (longer && more && next_neighbour(rows, cursor, another)) atomicOr(&longer[v / 32], 1u << v % 32);
     }
 }
 
@@ -71,14 +77,34 @@ __device__ __forceinline__ bool join_unit(Forest& forest, const Rows& rows, VERT
     });
 }
 
+// A place behind the neighbours of a row that the device knows, where its layout can go there at once.
+__device__ __forceinline__ Cursor open_rest(const Rows& rows, const Kept& kept, u64 v) {
+    Cursor cursor = open_row(rows, v);
+#if LAYOUT_NUMBER_OF(LAYOUT) == 1
+    cursor.arc += i64(kept.most);
+#endif
+    return cursor;
+}
+
+// The first unit that has neighbours which the device does not know.
+__device__ __forceinline__ u64 first_unit(const Kept& kept) {
+#if LAYOUT_NUMBER_OF(LAYOUT) == 1
+    return kept.most / UNIT_ARCS;
+#else
+    return 0;
+#endif
+}
+
 // Join the rows of one vertex per lane.
-__device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERTEX* hubs, u64 room, VERTEX v,
-                                          bool live) {
+__device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, const Kept& kept, VERTEX* hubs, u64 room,
+                                          VERTEX v, bool live) {
     VERTEX root = live ? parent_of(forest.component, v) : VERTEX(0);
     live = live && !in_giant(forest, root);
+    if (kept.columns) live = join_kept(forest, kept, v, root, live);
+    if (kept.longer) live = live && kept.longer[v / 32] >> v % 32 & 1;
     u64 weight = live ? row_weight(rows, v) : 0;
     if (weight && weight <= LIGHT_WEIGHT) {
-        Cursor cursor = open_row(rows, v);
+        Cursor cursor = open_rest(rows, kept, v);
         VERTEX u;
         while (next_neighbour(rows, cursor, u) && !(forest.once && u >= v)) {
             root = join_arc(forest, parent_of(forest.component, root), u);
@@ -91,10 +117,10 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERT
         u32 from = __ffs(left) - 1;
         left &= left - 1;
         VERTEX row = __shfl_sync(ALL_LANES, v, from);
-        u64 units = row_units(rows, row);
-        for (u64 unit = 0; unit < units; ++unit) {
+        u64 units = row_units(rows, row), first = first_unit(kept);
+        for (u64 unit = first; unit < units; ++unit) {
             if (!join_unit(forest, rows, row, unit)) break;
-            if (unit || units < UNITS) continue;
+            if (unit > first || units - first < UNITS) continue;
             u64 place = lane_id() == 0 ? atomicAdd(&forest.counters[HUBS], 1ull) : 0;
             place = __shfl_sync(ALL_LANES, place, 0);
             if (place < room) {
@@ -106,15 +132,16 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, VERT
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
-    afforest_rows(ROWS_PARAMETERS, u64 vertices, u64 symmetric, const VERTEX* heads, u64 planes, u64 giant,
-                  VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64 room, u64* counters, u64* trace) {
+    afforest_rows(ROWS_PARAMETERS, u64 vertices, u64 symmetric, const VERTEX* heads, u64 planes, KEPT_PARAMETERS,
+                  u64 giant, VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64 room, u64* counters, u64* trace) {
     __shared__ Scratch scratch;
     u64* arrivals = &counters[ARRIVALS];
     const Rows rows = make_rows(ROWS_ARGUMENTS);
     const Heads near{heads, vertices, planes, symmetric != 0};
+    const Kept kept = KEPT;
     Forest forest{vertices, component, counters, NO_VERTEX, false, false};
     VERTEX* queue = scratch.queue[warp_id()];
-    auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, room, v, live); };
+    auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, kept, hubs, room, v, live); };
     u32 step = 0;
     mark(trace, step);
     hook_tiles(scratch.tile, near, vertices, component, linked, roots, &counters[ROOTS]);
@@ -127,10 +154,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     if (listed) grid_barrier(arrivals);
     mark(trace, step);
 
-    // Neighbour rounds: the heads of every vertex are in device memory, its row may be far away.
+    // Neighbour rounds: the heads of every vertex are in device memory, its row may be far away. A tile hooks no more
+    // than one neighbour outside of each tree, and the first one may be another: it matters where no row is read.
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         VERTEX root = parent_of(component, VERTEX(v));
-        for (u64 k = 1; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k)
+        for (u64 k = kept.longer ? 0 : 1; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k)
             root = join_arc(forest, root, heads[k * vertices + v]);
     }
     mark(trace, step);
@@ -150,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     u64 noted = load_relaxed(&counters[HUBS]), split = noted < room ? noted : room;
     for (u64 i = 0; i < split; ++i) {
         u64 units = row_units(rows, hubs[i]);
-        for (u64 unit = 1 + global_thread() / WARP; unit < units; unit += global_threads() / WARP)
+        for (u64 unit = first_unit(kept) + 1 + global_thread() / WARP; unit < units; unit += global_threads() / WARP)
             if (!join_unit(forest, rows, hubs[i], unit)) break;
     }
     if (split) {

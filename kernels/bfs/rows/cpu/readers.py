@@ -1,7 +1,9 @@
 """Rows of each layout as compiled kernels take them, and how one is decoded into a buffer.
 
 `read_row(rows, v, buffer)` decodes row v, ascending, and returns how many neighbours it has; those of a row
-that turns out to be damaged are none. `buffer` has room for `rows.longest`.
+that turns out to be damaged are none. `buffer` has room for `rows.longest`. `count_row(rows, v)` counts them
+without decoding the row, and is -1 for one that ends too early. `stream` may be a part of the whole one, that
+from byte `base` on.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class VarintRows(NamedTuple):
     dtype: Any  # an empty array of the neighbours' type
     longest: int
     largest: Any  # neighbour that there may be, uint64
+    base: int = 0  # byte that the stream begins with
 
 
 class BlocksRows(NamedTuple):
@@ -46,6 +49,7 @@ class BlocksRows(NamedTuple):
     dtype: Any
     longest: int
     largest: Any
+    base: int = 0
 
 
 class EliasFanoRows(NamedTuple):
@@ -56,6 +60,7 @@ class EliasFanoRows(NamedTuple):
     dtype: Any
     longest: int
     largest: Any
+    base: int = 0
 
 
 KINDS: dict[str, Any] = {"varint": VarintRows, "blocks": BlocksRows, "elias_fano": EliasFanoRows}
@@ -112,8 +117,16 @@ def _counted(rows: EncodedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
 
 
 @serial
+def _place(rows: Any, v: Any) -> Any:
+    """Where row v lies in the stream: two offsets."""
+    offsets = numpy.empty(2, numpy.int64)
+    offsets[0], offsets[1] = rows.byte_offsets[v] - rows.base, rows.byte_offsets[v + 1] - rows.base
+    return offsets
+
+
+@serial
 def _read_varint_row(rows: Any, v: Any, buffer: NDArray[Any]) -> int:
-    place, end = rows.byte_offsets[v], rows.byte_offsets[v + 1]
+    place, end = rows.byte_offsets[v] - rows.base, rows.byte_offsets[v + 1] - rows.base
     value, count = numpy.uint64(0), 0
     while place < end:
         gap, shift = numpy.uint64(0), numpy.uint64(0)
@@ -137,7 +150,7 @@ def _read_varint_row(rows: Any, v: Any, buffer: NDArray[Any]) -> int:
 @serial
 def _read_blocks_row(rows: Any, v: Any, buffer: NDArray[Any]) -> int:
     ends = numpy.zeros(2, numpy.int64)
-    offsets, bits = rows.byte_offsets[v : v + 2], 8 * buffer.itemsize
+    offsets, bits = _place(rows, v), 8 * buffer.itemsize
     _count_blocks(0, 1, offsets, rows.stream, ends[1:], bits)
     bad, _ = _read_blocks(0, 1, v, offsets, rows.stream, ends, buffer, bits, rows.largest)
     return 0 if bad >= 0 else ends[1]
@@ -146,10 +159,30 @@ def _read_blocks_row(rows: Any, v: Any, buffer: NDArray[Any]) -> int:
 @serial
 def _read_elias_fano_row(rows: Any, v: Any, buffer: NDArray[Any]) -> int:
     ends = numpy.zeros(2, numpy.int64)
-    offsets, bits = rows.byte_offsets[v : v + 2], 8 * buffer.itemsize
+    offsets, bits = _place(rows, v), 8 * buffer.itemsize
     _count_elias_fano(0, 1, offsets, rows.stream, ends[1:], bits)
     bad, _ = _read_elias_fano(0, 1, v, offsets, rows.stream, ends, buffer, bits, rows.largest)
     return 0 if bad >= 0 else ends[1]
+
+
+@serial
+def _count_varint_row(rows: Any, v: Any) -> int:
+    found = numpy.zeros(1, numpy.int64)
+    return -1 if _count_varint(0, 1, _place(rows, v), rows.stream, found) >= 0 else found[0]
+
+
+@serial
+def _count_blocks_row(rows: Any, v: Any) -> int:
+    found = numpy.zeros(1, numpy.int64)
+    bad = _count_blocks(0, 1, _place(rows, v), rows.stream, found, 8 * rows.dtype.itemsize)
+    return -1 if bad >= 0 else found[0]
+
+
+@serial
+def _count_elias_fano_row(rows: Any, v: Any) -> int:
+    found = numpy.zeros(1, numpy.int64)
+    bad = _count_elias_fano(0, 1, _place(rows, v), rows.stream, found, 8 * rows.dtype.itemsize)
+    return -1 if bad >= 0 else found[0]
 
 
 _READERS: dict[Any, Any] = {
@@ -172,5 +205,29 @@ def _read_row(rows: Any, v: Any, buffer: Any) -> Callable[..., Any] | None:
 
     def run(rows, v, buffer):  # type: ignore[no-untyped-def]
         return reader(rows, numpy.int64(v), buffer)
+
+    return run
+
+
+_COUNTERS: dict[Any, Any] = {
+    VarintRows: _count_varint_row,
+    BlocksRows: _count_blocks_row,
+    EliasFanoRows: _count_elias_fano_row,
+}
+
+
+def count_row(rows: Any, v: Any) -> int:
+    """Count the neighbours of row v, or return -1 if it ends too early."""
+    raise NotImplementedError  # compiled code has the overload
+
+
+@overload(count_row, strict=False)
+def _count_row(rows: Any, v: Any) -> Callable[..., Any] | None:
+    if not isinstance(rows, types.NamedTuple):
+        return None
+    counter = _COUNTERS[rows.instance_class]
+
+    def run(rows, v):  # type: ignore[no-untyped-def]
+        return counter(rows, numpy.int64(v))
 
     return run

@@ -12,9 +12,10 @@ from kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
 from kernels.bfs.cuda.labels import NARROW, Labels
 from kernels.bfs.result import BFSResult
 from kernels.bfs.rows.cuda.search import with_units
-from kernels.bfs.rows.parts import LINE, ROOM, cut_rows, long_rows
+from kernels.bfs.rows.parts import ROOM, cut_rows, long_rows
 from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 from kernels.layouts import device_rows
+from kernels.layouts.parts import LINE
 
 if TYPE_CHECKING:
     from kernels.layouts import EncodedRows

@@ -1,0 +1,162 @@
+"""Search of encoded rows that are read part by part while it runs; see `kernels/bfs/rows/streamed.cu`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kernels.bfs.cuda import streamed as of_columns
+from kernels.bfs.cuda.labels import NARROW, Labels
+from kernels.bfs.result import BFSResult
+from kernels.bfs.rows.cuda.search import with_units
+from kernels.cuda import load, vertex_macro
+from kernels.layouts.device_parts import DeviceParts
+from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+
+if TYPE_CHECKING:
+    from kernels.layouts import EncodedRows
+
+SOURCE = "kernels/bfs/rows/streamed.cu"
+CONTROL_WORDS, FOUND = 32, 20  # as in kernels/bfs/host_rows.cuh
+BLOCK = 256
+
+
+def prepare(
+    rows: EncodedRows,
+    *,
+    output: str,
+    symmetric: bool,
+    max_depth: int | None = None,
+    buffer_bytes: int = BUFFER_BYTES,
+    buffers: int = BUFFERS,
+    narrow: int = NARROW,
+) -> StreamedRowsSearch | of_columns.StreamedSearch:
+    """Make encoded rows ready whose stream is read while they are searched.
+
+    Parameters
+    ----------
+    rows : of a square graph; `byte_offsets` CuPy, `stream` as for `kernels.bfs.rows.cpu.streamed.prepare`.
+        Columns (`csr`) are searched as `kernels.bfs` does.
+    buffer_bytes, buffers : as there; each buffer is pinned and has its like on the device, and parts are
+        copied while others are read and decoded.
+    output, symmetric, max_depth : see `kernels.bfs.prepare`; `symmetric` does not matter.
+    narrow : vertices from which predecessors take 64 bits.
+
+    Raises ValueError as `kernels.bfs.rows.cpu.streamed.prepare` does.
+
+    """
+    started = time.perf_counter()
+    if rows.layout == "csr":
+        whole = with_units(rows).arrays
+        return of_columns.prepare(
+            whole["row_offsets"],
+            whole["column_indices"],
+            output=output,
+            symmetric=symmetric,
+            max_depth=max_depth,
+            buffer_bytes=buffer_bytes,
+            buffers=buffers,
+            narrow=narrow,
+        )
+    search = StreamedRowsSearch(
+        rows, output=output, max_depth=max_depth, buffer_bytes=buffer_bytes, buffers=buffers, narrow=narrow
+    )
+    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+    return search
+
+
+class StreamedRowsSearch:
+    """Rows made ready: offsets, bitmaps, labels and buffers on the device, and pinned buffers before those.
+
+    `notes` says what the system refused.
+    """
+
+    strategy = "streamed"
+    reason = ""
+    prepare_milliseconds = 0.0
+
+    def __init__(
+        self,
+        rows: EncodedRows,
+        *,
+        output: str,
+        max_depth: int | None,
+        buffer_bytes: int,
+        buffers: int,
+        narrow: int,
+    ) -> None:
+        import cupy
+        import numpy
+
+        self.output = output
+        self.progress: Callable[[int, int], None] | None = None
+        self.vertices = rows.vertex_count
+        self._depth = (1 << 31) - 1 if max_depth is None else max_depth
+        self._parts = DeviceParts(rows, buffer_bytes=buffer_bytes, buffers=buffers)
+        self.notes = self._parts.notes
+        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
+        self._kernels = load(SOURCE, TREE=self._labels.tree, **macros)
+        words = max(1, -(-self.vertices // 32))
+        self._control = cupy.zeros(CONTROL_WORDS, cupy.uint64)
+        self._counts = cupy.zeros(max(1, self._parts.count), cupy.uint32)
+        self._tickets = cupy.zeros(max(1, self._parts.count), cupy.uint64)
+        self._state = (
+            self._parts.byte_offsets,
+            *(cupy.zeros(words, cupy.uint32) for _ in range(3)),
+            self._labels.distance_argument(),
+            self._labels.keys,
+            self._labels.predecessor_argument(),
+            self._control,
+            numpy.uint64(self.vertices),
+        )
+        self._grid = int(cupy.cuda.Device().attributes["MultiProcessorCount"]) * 8
+        cupy.cuda.Device().synchronize()
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; the time covers all reading, and `link_bytes` all parts that were copied.
+
+        `progress` is told parts read of each level's. Raises ValueError for a vertex that does not exist, and
+        whatever reading raises.
+        """
+        import cupy
+        import numpy
+
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        cupy.cuda.Device().synchronize()
+        started = time.perf_counter()
+        self._start("begin", numpy.uint64(source))
+        level, found, copied = 0, 1, 0
+        while found and level < self._depth:
+            level += 1
+            copied += self._expand(level)
+            self._control.fill(0)
+            self._start("end_level")
+            found = int(self._control[FOUND])
+        self._start("finish")
+        cupy.cuda.Device().synchronize()
+        taken = (time.perf_counter() - started) * 1e3
+        distance, predecessor = self._labels.results(self.output)
+        return BFSResult(source, distance, predecessor, taken, ("push",) * level, link_bytes=copied)
+
+    def _expand(self, depth: int) -> int:
+        """Read the parts that hold rows of the frontier, copy and decode them; returns the bytes copied."""
+        import numpy
+
+        if not self._parts.count:
+            return 0
+        self._tickets.fill(0)
+        self._start("count_parts", self._parts.rows, numpy.uint64(self._parts.count), self._counts)
+        parts = numpy.flatnonzero(self._counts.get()).tolist()
+        total = 0
+        for done, (part, arguments, size) in enumerate(self._parts.each(parts), 1):
+            self._start("push_part", *arguments, numpy.uint64(depth), self._tickets[part : part + 1])
+            total += size
+            if self.progress is not None:
+                self.progress(done, len(parts))
+        return total
+
+    def _start(self, name: str, *arguments: Any) -> None:
+        self._kernels.get_function(name)((self._grid,), (BLOCK,), (*self._state, *arguments))

@@ -1,0 +1,186 @@
+"""Graphs of clusters that do not fit the device: in pinned host memory, built a range of clusters at a time.
+
+The kernels are `community_ranges.cu` and those of `community_tree.cu`. Members are grouped by cluster, so
+that the rows of a range of clusters are copied to the device one after the other; there the arcs between
+clusters are sorted and added up as for a graph that fits, and go back to the host. A cluster with more arcs
+than there is room for is added up in one row of weights, an element for every cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.csr.cuda import sorted_rows
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.placement.pinned import Pinned, buffer, pin
+
+SOURCE = "kernels/order/community_ranges.cu"
+BLOCK = 256
+MOST_BLOCKS = 1 << 14
+NOTHING = numpy.uint64(0)  # a null pointer
+
+BYTES_PER_ROW = 64
+"""Of a row of a range: its cluster, its length, its places in the copy and among the keys, and their sums."""
+
+
+def range_bytes_per_arc(width: int, weight: int) -> int:
+    """Count what a range takes for each arc: copies, keys sorted out of place, and what comes of them."""
+    return 2 * (width + weight) + 16
+
+
+class RangesBuilder:
+    """The graph of the clusters of one that may lie in host memory; see `contracted`."""
+
+    def __init__(
+        self, launch: Any, offsets: Any, columns: Any, weights: Any, cluster: Any, clusters: int
+    ) -> None:
+        import cupy
+
+        self._launch = launch
+        self._offsets, self._columns, self._weights = offsets, columns, weights
+        self._cluster, self._clusters = cluster, clusters
+        self._dtype, self._weight = columns.dtype, numpy.dtype(launch.weight)
+        self._bits = max(1, (clusters - 1).bit_length())
+        macros = {"VERTEX": vertex_macro(self._dtype), "WEIGHT": vertex_macro(self._weight)}
+        self._kernel = load(SOURCE, **macros).get_function
+        members = len(cluster)
+        self._grouped = cupy.empty(members, cupy.uint64)
+        self._run("group_keys", members, cluster, numpy.uint64(members), self._grouped)
+        self._grouped.sort()
+
+    def _run(self, name: str, items: int, *arguments: Any) -> None:
+        self._kernel(name)((blocks_for(items, BLOCK, most=MOST_BLOCKS),), (BLOCK,), arguments)
+
+    def rows(self, begin: int, end: int, first: int, last: int) -> tuple[Any, Any, Any]:
+        """Build the rows of clusters `first` to below `last`, of which grouped[begin:end] are the members."""
+        import cupy
+
+        count, weighted = end - begin, not isinstance(self._weights, numpy.uint64)
+        own = cupy.empty(count, self._dtype)
+        offsets = cupy.zeros(count + 1, cupy.int64)
+        span = numpy.uint64(begin), numpy.uint64(count)
+        self._run("measure_rows", count, self._offsets, self._grouped, *span, own, offsets[1:])
+        cupy.cumsum(offsets, out=offsets)
+        arcs = int(offsets[-1])
+        columns = cupy.empty(max(1, arcs), self._dtype)
+        weights = cupy.empty(max(1, arcs), self._weight) if weighted else NOTHING
+        rows = self._offsets, self._columns, self._weights
+        self._run("copy_rows", 32 * count, *rows, self._grouped, *span, offsets, columns, weights)
+        places = cupy.zeros(count + 1, cupy.int64)
+        here = offsets, columns, own, self._cluster, numpy.uint64(count)
+        self._launch("count_arcs", 32 * count, *here, numpy.uint32(0), places[1:])
+        cupy.cumsum(places, out=places)
+        keys = cupy.empty(int(places[-1]), cupy.uint64)
+        base, bits = numpy.uint64(first), numpy.uint32(self._bits)
+        self._launch("cluster_keys", 32 * count, *here, base, places, bits, keys)
+        del places
+        made = sorted_rows(keys, last - first, self._bits, self._dtype, keep_duplicates=False)
+        del keys
+        sums = cupy.zeros(len(made.column_indices), self._weight)
+        self._launch(
+            "add_weights",
+            32 * count,
+            *(offsets, columns, weights, own, self._cluster, numpy.uint64(count), base),
+            *(made.row_offsets, made.column_indices, sums),
+        )
+        return made.row_offsets, made.column_indices, sums
+
+    def long_row(self, begin: int, end: int) -> tuple[Any, Any, Any]:
+        """Build the row of the one cluster of which grouped[begin:end] are the members."""
+        import cupy
+
+        sums = cupy.zeros(self._clusters, self._weight)
+        self._kernel("add_rows")(
+            (min(end - begin, MOST_BLOCKS),),
+            (BLOCK,),
+            (
+                *(self._offsets, self._columns, self._weights, self._cluster, self._grouped),
+                *(numpy.uint64(begin), numpy.uint64(end - begin), sums),
+            ),
+        )
+        found = cupy.flatnonzero(sums)
+        offsets = cupy.asarray(numpy.array([0, len(found)], numpy.int64))
+        return offsets, found.astype(self._dtype), sums[found]
+
+
+def contracted(
+    launch: Any, offsets: Any, columns: Any, weights: Any, cluster: Any, clusters: int, room: int
+) -> tuple[Any, Any, Any]:
+    """Build the graph of the clusters as `kernels.order.community_tree_cuda` does, within `room` bytes.
+
+    `columns` and `weights` may be views of pinned memory, and those of the result are where they take more
+    than half of `room`. Raises `kernels.placement.pinned.PinnedRefused` where the system pins no memory.
+    """
+    import cupy
+
+    sizes = launch.sums(_ones(len(cluster)), cluster, clusters).get()
+    lengths = launch.sums(offsets[1:] - offsets[:-1], cluster, clusters).get()
+    builder = RangesBuilder(launch, offsets, columns, weights, cluster, clusters)
+    held = buffer(len(columns), columns.dtype), buffer(len(columns), numpy.dtype(launch.weight))
+    made = numpy.zeros(clusters + 1, numpy.int64)
+    item, weight = columns.dtype.itemsize, held[1].itemsize
+    used = 0
+    for first, last, begin, end, long in cut_ranges(sizes, lengths, room, item, weight):
+        row_offsets, *arrays = builder.long_row(begin, end) if long else builder.rows(begin, end, first, last)
+        made[first + 1 : last + 1] = cupy.asnumpy(row_offsets)[1:] + used
+        upto = int(made[last])
+        for out, found in zip(held, arrays, strict=True):
+            # The rest of the buffers stays untouched, and takes no memory.
+            out[used:upto] = cupy.asnumpy(found)
+        used = upto
+        del row_offsets, arrays
+    del builder
+    there = [_placed(each[:used], near=used * (item + weight) * 2 <= room) for each in held]
+    return cupy.asarray(made), *there
+
+
+def _ones(count: int) -> Any:
+    import cupy
+
+    return cupy.ones(count, cupy.int64)
+
+
+def _placed(array: NDArray[Any], *, near: bool) -> Any:
+    import cupy
+
+    return cupy.asarray(array) if near or not len(array) else pinned(array).view()
+
+
+def pinned(array: NDArray[Any]) -> Pinned:
+    """Pin an array where it lies; raises `kernels.placement.pinned.PinnedRefused`."""
+    return pin(array)
+
+
+def on_host(array: Any, count: int) -> Any:
+    """Give room for `count` elements like those of `array` in pinned memory, as a CuPy array."""
+    return pinned(buffer(count, array.dtype)).view()
+
+
+def cut_ranges(
+    sizes: NDArray[numpy.int64], lengths: NDArray[numpy.int64], room: int, width: int, weight: int
+) -> Iterator[tuple[int, int, int, int, bool]]:
+    """Cut clusters into ranges whose rows fit `room` bytes.
+
+    Parameters
+    ----------
+    sizes, lengths : int64 (clusters,), members of each cluster and arcs of these.
+    room : bytes of a range.
+    width, weight : bytes of a column and of a weight.
+
+    Yields (first cluster, one more than the last, first member, one more than the last, whether this is one
+    cluster that takes more).
+
+    """
+    members, upto = numpy.zeros(len(sizes) + 1, numpy.int64), numpy.zeros(len(sizes) + 1, numpy.int64)
+    numpy.cumsum(sizes, out=members[1:])
+    numpy.cumsum(lengths * range_bytes_per_arc(width, weight) + sizes * BYTES_PER_ROW, out=upto[1:])
+    first = 0
+    while first < len(sizes):
+        fitting = int(numpy.searchsorted(upto, upto[first] + room, side="right")) - 1
+        last = max(fitting, first + 1)
+        yield first, last, int(members[first]), int(members[last]), fitting <= first
+        first = last

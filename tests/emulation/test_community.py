@@ -1,0 +1,166 @@
+"""Community orders whose graphs stay on the host, on CPU threads: the numbers that the CPU finds."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.csr import Rows
+from kernels.order.community import community
+from kernels.order.community import within as on_cpu_within
+from kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
+from kernels.order.community_tree import aggregate, contracted
+from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.kernels.test_community import planted, with_hub
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+class Pinned:
+    """Pinned memory that is counted."""
+
+    bytes = 0
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        Pinned.bytes += array.nbytes
+
+    def view(self) -> Any:
+        # As on a GPU, the memory itself and no copy of it.
+        return self.array.view(grid_kernels.Array)
+
+
+def sorted_rows(keys: Any, rows: int, bits: int, dtype: Any, *, keep_duplicates: bool) -> Rows:
+    """What `kernels.csr.cuda` does, whose kernels want blocks of their own size."""
+    assert not keep_duplicates
+    distinct = numpy.unique(numpy.asarray(keys))
+    offsets = numpy.searchsorted(distinct >> numpy.uint64(bits), numpy.arange(rows + 1, dtype=numpy.uint64))
+    columns = distinct & numpy.uint64((1 << bits) - 1)
+    return Rows(grid_kernels.on_device(offsets), grid_kernels.on_device(columns.astype(dtype)), 0)
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = numpy_as_cupy.module()
+    for name in ("diff", "empty_like", "full", "ones", "where"):
+        fake.__dict__[name] = numpy_as_cupy._passed_on(getattr(numpy, name))
+    fake.full = lambda count, value: grid_kernels.on_device(numpy.full(count, value))
+    fake.array = fake.asarray
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    for module in ("community_tree_cuda", "community_ranges_cuda", "community_bisection_cuda", "cuda"):
+        monkeypatch.setattr(f"kernels.order.{module}.load", grid_kernels.load)
+    for module in ("community_tree_cuda", "community_ranges_cuda"):
+        monkeypatch.setattr(f"kernels.order.{module}.sorted_rows", sorted_rows)
+    monkeypatch.setattr("kernels.order.community_ranges_cuda.pin", Pinned)
+    Pinned.bytes = 0
+
+
+def on_device(graph: Any) -> tuple[Any, Any]:
+    return grid_kernels.on_device(graph[0]), grid_kernels.on_device(graph[1])
+
+
+GRAPHS = {"planted": lambda: planted(60, 30, 200, 400)[:2], "hub": lambda: with_hub(9)}
+ROOMS = {"ranges": 40_000, "long_rows": 4_000, "whole": 1 << 30}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_trees_of_merges_are_the_same(name: str, room: str) -> None:
+    from kernels.order import community_tree_cuda
+
+    graph = GRAPHS[name]()
+    given = on_device(graph)
+    found = community_tree_cuda.aggregate(*given, long_row=100, room=ROOMS[room])
+    expected = aggregate(*graph)
+    assert len(found) == len(expected) > 1
+    for one, other in zip(found, expected, strict=True):
+        numpy.testing.assert_array_equal(one, other)
+    assert (Pinned.bytes > 0) == (room != "whole")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_the_graph_of_clusters_is_built_in_ranges(weighted: bool, index: Any) -> None:
+    from kernels.order import community_ranges_cuda, community_tree_cuda
+
+    offsets, columns = with_hub(9)
+    columns = columns.astype(index)
+    random = numpy.random.default_rng(3)
+    clusters = 150
+    cluster = random.integers(0, clusters, len(offsets) - 1).astype(index)
+    cluster[:clusters] = numpy.arange(clusters)
+    cluster[-1] = clusters - 1
+    weights = random.integers(1, 9, len(columns)).astype(numpy.uint32)
+    launch = community_tree_cuda._Launcher(numpy.dtype(index))
+    expected = numpy.zeros((clusters, clusters), numpy.int64)
+    bounds, ends, sums = contracted(offsets, columns, weights if weighted else weights[:0], cluster, clusters)
+    expected[numpy.repeat(numpy.arange(clusters), numpy.diff(bounds)), ends.astype(int)] = sums
+    device = grid_kernels.on_device
+    for room in (3_000, 20_000, 1 << 24):
+        made = community_ranges_cuda.contracted(
+            launch,
+            device(offsets),
+            device(columns),
+            device(weights) if weighted else community_tree_cuda.NOTHING,
+            device(cluster),
+            clusters,
+            room,
+        )
+        found = numpy.zeros_like(expected)
+        row = numpy.repeat(numpy.arange(clusters), numpy.diff(made[0]))
+        assert len(set(zip(row.tolist(), made[1].tolist(), strict=True))) == len(row)
+        found[row, made[1].astype(int)] = made[2]
+        numpy.testing.assert_array_equal(found, expected)
+        assert (made[1].dtype, made[2].dtype) == (index, numpy.uint32)
+
+
+def test_ranges_fit_their_room_and_hold_every_member_once() -> None:
+    random = numpy.random.default_rng(1)
+    sizes, lengths = random.integers(1, 9, 500), random.integers(0, 400, 500)
+    lengths[77] = 100_000
+    room = 200_000
+    cuts = list(cut_ranges(sizes, lengths, room, 4, 4))
+    assert [first for first, *_ in cuts] == [0, *(last for _, last, *_ in cuts[:-1])]
+    assert cuts[-1][1] == 500
+    for first, last, begin, end, long in cuts:
+        assert end - begin == sizes[first:last].sum()
+        taken = (
+            lengths[first:last].sum() * range_bytes_per_arc(4, 4) + sizes[first:last].sum() * BYTES_PER_ROW
+        )
+        assert long == (taken > room)
+        assert not long or (first, last) == (77, 78)
+
+
+@pytest.mark.parametrize("name", ["hub", pytest.param("planted", marks=pytest.mark.slow)])
+def test_the_order_is_the_same(name: str) -> None:
+    from kernels.order import community_cuda
+
+    graph = GRAPHS[name]()
+    found = community_cuda.community(*on_device(graph), room=40_000)
+    numpy.testing.assert_array_equal(found, community(*graph))
+    # The graph of the first clusters, and the copy that is refined.
+    assert Pinned.bytes > graph[1].nbytes
+
+
+@pytest.mark.parametrize("room", [1000, 1 << 30])
+def test_arcs_within_communities_may_be_on_the_host(room: int) -> None:
+    from kernels.order.community_tree_cuda import within
+
+    offsets, columns, group = planted(60, 30, 200, 400)
+    cluster = group.astype(numpy.uint32)
+    found = within(*on_device((offsets, columns)), grid_kernels.on_device(cluster), room=room)
+    for one, other in zip(found, on_cpu_within(offsets, columns, cluster), strict=True):
+        numpy.testing.assert_array_equal(one, other)
+    assert (Pinned.bytes > 0) == (room == 1000)
+
+
+def test_columns_of_another_type_are_refused() -> None:
+    from kernels.order import community_cuda
+
+    offsets, columns = with_hub(9)
+    with pytest.raises(ValueError, match="columns in host memory are uint64; uint32 was expected"):
+        community_cuda.community(*on_device((offsets, columns.astype(numpy.uint64))), room=1000)

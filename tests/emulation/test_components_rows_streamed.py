@@ -1,0 +1,54 @@
+"""Components of encoded rows in parts: the kernels, on CPU threads, against SciPy."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.components.rows import prepare
+from kernels.layouts import EncodedRows, encode
+from tests.emulation import grid_kernels
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import scipy_components, zoo
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
+    for module in ("kernels.components.rows.streamed_cuda", "kernels.components.cuda.streamed"):
+        monkeypatch.setattr(f"{module}.load", grid_kernels.load)
+    monkeypatch.setattr("kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array))
+
+
+def labels(csr: Any, layout: str, symmetric: bool, **constants: Any) -> Any:
+    rows = encode(layout, *csr)
+    end = int(rows.arrays["byte_offsets"][-1])
+    arrays = {
+        "byte_offsets": grid_kernels.on_device(rows.arrays["byte_offsets"]),
+        "stream": rows.arrays["stream"][:end],
+    }
+    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    search = prepare(placed, symmetric=symmetric, strategy="streamed", **constants)
+    search.run()
+    return search.run().component
+
+
+@pytest.mark.parametrize("layout", ["varint", "blocks", "elias_fano"])
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+def test_labels(layout: str, symmetric: bool) -> None:
+    for graph in [*zoo(), rmat(9, 2)]:
+        for index in (numpy.uint32, numpy.uint64):
+            if index is numpy.uint64 and graph.name != "skewed_random":
+                continue
+            csr = fast_csr(graph, symmetric=symmetric, index=index)
+            for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):
+                numpy.testing.assert_array_equal(
+                    labels(csr, layout, symmetric, **constants), scipy_components(*csr), err_msg=graph.name
+                )

@@ -1,0 +1,72 @@
+"""Columns in parts: searches and components, on CPU threads, against SciPy."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.components import components
+from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.kernels.conformance import check, csr_of, sources_of
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import scipy_components, zoo
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex")
+
+
+class Sliced:
+    """Columns that can only be sliced."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.dtype = array, array.dtype
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, wanted: slice) -> Any:
+        return self.array[wanted]
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = numpy_as_cupy.module()
+    fake.ascontiguousarray, fake.ndarray = fake.asarray, grid_kernels.Array
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    for module in ("bfs.cuda.streamed", "bfs.cuda.kept_lines", "components.cuda.streamed"):
+        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
+    monkeypatch.setattr("kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array))
+
+
+@pytest.mark.parametrize("output", ["both", "distance"])
+def test_searches(output: str) -> None:
+    from kernels.bfs.cuda.streamed import prepare as streamed
+
+    for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:
+        for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):
+            made = streamed(
+                grid_kernels.on_device(csr[0]), Sliced(csr[1]), output=output, symmetric=True, **constants
+            )
+            for source in sources_of(len(csr[0]) - 1, 2):
+                check(made.run(source), csr, source, output)
+
+
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+def test_components(symmetric: bool) -> None:
+    for graph in zoo():
+        csr = graph.csr(symmetric=symmetric)
+        for constants in ({"buffer_bytes": 700, "buffers": 2}, {}):
+            found = components(
+                grid_kernels.on_device(csr[0]),
+                Sliced(csr[1]),
+                symmetric=symmetric,
+                strategy="streamed",
+                **constants,
+            )
+            numpy.testing.assert_array_equal(found.component, scipy_components(*csr), err_msg=graph.name)
