@@ -1,8 +1,8 @@
 """Recursive bisection on the GPU, with the results of `kernels.order.community_bisection`.
 
 The kernels are `community_bisection.cu`, the sorts CuPy's. Beside the graph it holds a second copy, 16 bytes
-for each row with more than one neighbour and 40 bytes per vertex. With `room` that copy is in pinned memory,
-and every exchange reads it over the link.
+for each row with more than one neighbour and 40 bytes per vertex. With `room` that copy is in pinned memory
+where it does not fit, and every exchange reads it over the link.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def refine(
 ) -> Any:
     """Improve an order of a symmetric graph; see `kernels.order.community_bisection.refine`.
 
-    With `room`, the bytes of the device that sorting rows may take, `column_indices` may be a view of pinned
-    memory, and the copy that is made of the graph is one. Raises
+    With `room`, the bytes of the device that rows may take, `column_indices` may be a view of pinned memory,
+    and the copy that is made of the graph is one where it does not fit. Raises
     `kernels.placement.pinned.PinnedRefused` where the system pins no memory.
     """
     import cupy
@@ -47,8 +47,10 @@ def refine(
     if room is None:
         offsets, columns = apply(row_offsets, column_indices, permutation)
     else:
-        copy = on_host(column_indices, len(column_indices))
-        at_once = max(1, room // SORT_BYTES_PER_ARC)
+        # Every level reads the copy some times over, so it is on the device where it fits beside the sorts.
+        near = 2 * column_indices.nbytes <= room
+        copy = None if near else on_host(column_indices, len(column_indices))
+        at_once = max(1, (room // 2 if near else room) // SORT_BYTES_PER_ARC)
         offsets, columns = apply(row_offsets, column_indices, permutation, arcs_at_once=at_once, out=copy)
     columns = columns.astype(permutation.dtype, copy=False)
     kernel = load(SOURCE, VERTEX=vertex_macro(columns.dtype)).get_function

@@ -8,9 +8,12 @@ from typing import Any
 import cupy
 import numpy
 
+from kernels.bfs.rows import prepare as search_rows
+from kernels.components.rows import prepare as join_rows
 from kernels.layouts import EncodedRows, decode, device_rows, encode
 from kernels.layouts.varint import add_checkpoints
 from kernels.layouts.visit import first_neighbours, list_units, visit_kernel
+from tests.kernels.conformance import csr_of
 
 GRID = (4,), (128,)
 DAMAGED = 6
@@ -51,6 +54,25 @@ def visit_all(rows: EncodedRows) -> None:
     assert int(sums.sum()) >= int(columns[:1].sum())
 
 
+def read_parts(layout: str) -> None:
+    """Search and join rows whose stream comes in parts, whole and damaged."""
+    offsets, columns = csr_of("skewed_random", True)
+    good = encode(layout, offsets, columns)
+    random = numpy.random.default_rng(4)
+    parts: dict[str, Any] = {"strategy": "streamed", "symmetric": True, "buffer_bytes": 4096, "buffers": 2}
+    for trial in range(DAMAGED + 1):
+        stream = good.arrays["stream"].copy()
+        if trial:
+            some = slice(None) if trial == DAMAGED else random.integers(0, len(stream), 1 << trial)
+            stream[some] = random.integers(0, 256, stream[some].shape)
+        byte_offsets = cupy.asarray(good.arrays["byte_offsets"])
+        rows = replace(good, arrays={"byte_offsets": byte_offsets, "stream": stream})
+        distance = search_rows(rows, output="both", **parts).run(0).distance
+        assert trial or int(distance.max()) > 1
+        component = join_rows(rows, **parts).run().component
+        assert int((component > cupy.arange(len(component), dtype=component.dtype)).sum()) == 0
+
+
 def read_layout(layout: str) -> None:
     """Write rows, read them, and read what is left of them when bytes change."""
     offsets, columns = (cupy.asarray(array) for array in hubs())
@@ -59,6 +81,7 @@ def read_layout(layout: str) -> None:
     visit_all(good)
     if layout == "csr":
         return
+    read_parts(layout)
     if layout == "varint":
         visit_all(add_checkpoints(good, columns, offsets))
     random = numpy.random.default_rng(3)

@@ -9,7 +9,7 @@ from stages.errors import StageError
 from stages.reorder import STAGE as REORDER
 from stages.stage import Machine
 from stages.traverse import TraverseParameters, traverse
-from tests.stages.test_placement import symmetric_graph
+from tests.stages.placement_case import symmetric_graph
 from tests.zoo import scipy_components
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

@@ -1,0 +1,56 @@
+"""Graphs of every size and form, and where traverse would have their rows: what tests of placements share."""
+
+import numpy
+
+from pipeline.store import Cache
+from stages.artifacts import Graph
+from stages.compress import STAGE as COMPRESS
+from stages.compress import CompressParameters
+from stages.context import PlainContext
+from stages.searching.need import estimate
+from stages.stage import Extent, Machine
+from stages.traverse import TraverseParameters, traverse
+from tests.stages.traverse_case import as_graph
+
+GB = 10**9
+N, M = 65_608_366, 3_612_134_270  # Friendster
+FRIENDSTER = Extent(kind="Graph", vertices=N, arcs=M, bytes=8 * N + 4 * M)
+PACKED = Extent(kind="CompressedGraph", vertices=N, arcs=M, bytes=8 * N + M)
+GPU = Machine(backend="cuda", threads=16, host_memory=110 * GB, device_memory=140 * GB)
+CPU = Machine(backend="cpu", threads=2, host_memory=110 * GB)
+CODECS = ("csr", "varint", "blocks", "elias_fano")
+
+
+def need(machine, graph=FRIENDSTER, **parameters):
+    return estimate(TraverseParameters(**parameters), {"input": (graph,)}, machine)
+
+
+def run(graph, machine=None, **parameters):
+    context = PlainContext(machine or Machine(backend="cpu", threads=2, host_memory=1 << 32))
+    told = []
+    context.progress = lambda done, total, unit: told.append((done, total, unit))
+    return *traverse(context, TraverseParameters(**parameters), input=graph), told
+
+
+def stored(tmp_path, graph) -> Graph:
+    """The graph as it lies in a store, in many small chunks."""
+    from pipeline.store.writer import ArtifactWriter
+
+    cache = Cache(tmp_path)
+    with ArtifactWriter(cache, chunk_bytes=256, shard_bytes=1024) as writer:
+        return cache.open(writer.publish(graph).id)
+
+
+def packed(graph, codec):
+    context = PlainContext(Machine(backend="cpu", threads=2, host_memory=1 << 30))
+    return COMPRESS.run(context, CompressParameters(codec=codec), input=graph)
+
+
+def symmetric_graph(seed, n=30_000):
+    random = numpy.random.default_rng(seed)
+    pairs = (random.random((4 * n, 2)) ** 3 * n).astype(numpy.int64)
+    keys = numpy.unique(numpy.concatenate([pairs, pairs[:, ::-1]]) @ numpy.array([n, 1]))
+    keys = keys[keys // n != keys % n]
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    offsets[1:] = numpy.cumsum(numpy.bincount(keys // n, minlength=n))
+    return as_graph(offsets, (keys % n).astype(numpy.uint32))

@@ -1,0 +1,95 @@
+"""Where traverse has the rows of a graph while it finds components."""
+
+import re
+
+import numpy
+import pytest
+
+from stages.searching.placing import extent_of, plan_for
+from stages.stage import Machine
+from stages.traverse import TraverseParameters
+from tests.stages.placement_case import (
+    CODECS,
+    FRIENDSTER,
+    GB,
+    GPU,
+    PACKED,
+    need,
+    packed,
+    run,
+    symmetric_graph,
+)
+from tests.stages.traverse_case import renumbered
+
+
+def test_components_split_rows_up_to_the_cap():
+    components = {"algorithm": "components", "device_memory": "5.8GB"}
+    for graph in (FRIENDSTER, PACKED):
+        split = need(GPU, graph, placement="split", **components)
+        assert not split.refusal
+        assert 5 * GB < split.device_bytes <= 5.8 * GB
+    assert need(GPU, **components).device_bytes == need(GPU, placement="split", **components).device_bytes
+    # Another strategy reads all rows over the link.
+    tiles = need(GPU, strategy="afforest_tiles", **components)
+    assert tiles.device_bytes < 3 * GB
+    least = need(GPU, algorithm="components", placement="split", device_memory="1GB")
+    assert "placement 'split' needs" in least.refusal
+
+
+def test_what_components_keep_is_told():
+    parameters = TraverseParameters(algorithm="components", placement="split", device_memory="4MB")
+    graph = symmetric_graph(4)
+    for given, told in (
+        (graph, r"with 2 first neighbours of every vertex and up to .* of further ones on the device"),
+        (
+            packed(graph, "csr"),
+            r"with 4 first neighbours of every vertex and up to .* of further ones on the",
+        ),
+        (packed(graph, "blocks"), "with 4 first neighbours of every vertex on the device: asked for"),
+    ):
+        plan = plan_for(parameters, given, GPU).plan
+        assert re.search(told, plan.described())
+        assert plan.device_bytes <= 4e6
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("placement", ["split", "pinned", "streamed"])
+def test_components_of_rows_elsewhere(placement):
+    graph = symmetric_graph(4)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    usual, _, _ = run(graph, algorithm="components")
+    traversal, measurement, _ = run(graph, machine, algorithm="components", placement=placement)
+    assert numpy.array_equal(traversal.component, usual.component)
+    assert measurement.asked["placement"] == placement
+    assert measurement.strategy == ("streamed" if placement == "streamed" else "afforest")
+    if placement == "split":
+        assert any("2 first neighbours of every vertex and up to" in note for note in measurement.notes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("placement", ["split", "pinned"])
+def test_components_of_compressed_rows_elsewhere(placement, codec):
+    graph = symmetric_graph(4)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    usual, _, _ = run(graph, algorithm="components")
+    given = packed(renumbered(graph), codec)
+    traversal, measurement, _ = run(given, machine, algorithm="components", placement=placement)
+    assert numpy.array_equal(traversal.component, usual.component)
+    assert measurement.asked["placement"] == placement
+    if placement == "split":
+        assert measurement.prepare_milliseconds > 0
+        told = [note for note in measurement.notes if note.startswith("placement split: ")]
+        assert ("of further ones" in told[0]) == (codec == "csr")
+
+
+@pytest.mark.gpu
+def test_split_components_under_a_cap():
+    graph = symmetric_graph(5, 200_000)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    usual, _, _ = run(graph, algorithm="components")
+    for cap in ("7MB", "8.7MB"):
+        assert need(machine, extent_of(graph), algorithm="components", device_memory=cap).refusal == ""
+        traversal, measurement, _ = run(graph, machine, algorithm="components", device_memory=cap)
+        assert numpy.array_equal(traversal.component, usual.component)
+        assert measurement.asked["placement"] == "split"
