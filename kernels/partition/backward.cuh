@@ -3,10 +3,11 @@
 // smallest parent. First columns lie side by side, and most looks end there; the others wait until a warp has enough
 // of them, when each lane tries a few more columns of two, and the warp the rest.
 
-#include "kernels/partition/rank.cuh"
+#include "kernels/partition/directions.cuh"
 
 constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after the first
 constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
+constexpr u32 LOOKS = WORDS_AT_ONCE < 6 ? WORDS_AT_ONCE : 6;  // words whose first columns are under way at once
 constexpr u32 MOST_WARPS = 16;
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
@@ -48,86 +49,86 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
 
 #endif
 
-// What looks for parents: rows of `mask` whose own bit is not in `own`, and if no tree is asked for, not in `fresh`.
-struct Lookers {
-    const u32 *mask, *own;
-    u32* fresh;
-    u64* keys;
-    u64 words;
+// One of the three visits: what looks for parents are rows of `mask` whose own bit is not in `own`, and if no tree is
+// asked for, not in `fresh`. Its fields are chosen where they are used: one function for three visits is compiled
+// once, and holds no pointer longer than it needs it.
+struct Looking {
+    const World& w;
+    const Rank& r;
+    Subgraph visit;  // ND: delegates along dn rows; DN: normal vertices along nd rows; DD
+    u32* found;
+
+    __device__ __forceinline__ bool normals() const { return visit == DN; }
+    __device__ __forceinline__ const u32* mask() const { return visit == DD ? r.dd_mask : visit == ND ? r.dn_mask : r.nd_mask; }
+    __device__ __forceinline__ const u32* own() const { return normals() ? r.seen : r.delegates_seen; }
+    __device__ __forceinline__ const u32* seen() const { return visit == ND ? r.seen : r.delegates_seen; }
+    __device__ __forceinline__ u32* fresh() const { return normals() ? r.reached : found; }
+    __device__ __forceinline__ u64* keys() const { return normals() ? r.keys : r.delegate_keys; }
+    __device__ __forceinline__ u64 words() const { return normals() ? r.local_words : w.words; }
+    __device__ __forceinline__ const u32* heads() const { return visit == DD ? r.dd_heads : visit == ND ? r.dn_heads : r.nd_heads; }
+    __device__ __forceinline__ const OFFSET* offsets() const {
+        return visit == DD ? r.dd_offsets : visit == ND ? r.dn_offsets : r.nd_offsets;
+    }
+    __device__ __forceinline__ Columns<u32> columns() const {
+        return visit == DD ? r.dd_columns : visit == ND ? r.dn_columns : r.nd_columns;
+    }
+    __device__ __forceinline__ u64 vertex(u32 parent) const {
+        return visit == ND ? u64(parent) * w.rank_count + r.rank : u64(w.delegates[parent]);
+    }
 };
 
 // Look along the rows that wait, WAITING at most, and take them off the list.
-template <class Name>
-__device__ __forceinline__ void look_further(const Lookers& of, u32* list, u32& held, const OFFSET* offsets,
-                                             Columns<u32> columns, const u32* seen, const Name& vertex) {
+__device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& held) {
     u32 count = held < WAITING ? held : WAITING, row[2], parent[2];
     held -= count;
     __syncwarp();
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) row[k] = lane_id() + k * WARP < count ? list[held + lane_id() + k * WARP] : NONE;
     __syncwarp();
-    later_seen(row, offsets, columns, seen, parent);
+    later_seen(row, l.offsets(), l.columns(), l.seen(), parent);
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
         if (parent[k] == NONE) continue;
-        atomicOr(&of.fresh[row[k] / 32], 1u << (row[k] & 31));
-        if (TREE) lower_key(&of.keys[row[k]], u64(vertex(parent[k])));
+        atomicOr(&l.fresh()[row[k] / 32], 1u << (row[k] & 31));
+        if (TREE) lower_key(&l.keys()[row[k]], l.vertex(parent[k]));
     }
 }
 
 // The rows of this warp that wait.
 __device__ __forceinline__ u32* waiting_rows() {
-    __shared__ u32 rows[MOST_WARPS][WAITING + WORDS_AT_ONCE * WARP];
+    __shared__ u32 rows[MOST_WARPS][WAITING + LOOKS * WARP];
     return rows[warp_id()];
 }
 
-// `vertex(column)` names a parent. Rows whose first column was not seen wait until there are enough of them.
-template <class Name>
-__device__ __forceinline__ void look(const Lookers& of, const OFFSET* offsets, Columns<u32> columns, const u32* heads,
-                                     const u32* seen, const Name& vertex) {
+// Rows whose first column was not seen wait until there are enough of them, or no more.
+__device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
+    const Looking l{w, r, visit, found};
     u32* list = waiting_rows();
-    u32 width = words_at_once(of.words), held = 0;
-    for (u64 first = global_thread() / WARP * width; first < of.words; first += global_threads() / WARP * width) {
+    u64 words = l.words(), stride = global_threads() / WARP;
+    u32 width = words_at_once(words), held = 0;
+    for (u64 first = global_thread() / WARP * width; first < words; first += stride * width) {
         u64 word = first + lane_id();
-        u32 bits = lane_id() < width && word < of.words ? of.mask[word] & ~of.own[word] : 0;
+        u32 bits = lane_id() < width && word < words ? l.mask()[word] & ~l.own()[word] : 0;
         // A tree takes the smallest parent of all subgraphs, distances any.
-        if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&of.fresh[word]);
-        each_bit(first, bits, [&](const u32(&row)[WORDS_AT_ONCE], const bool(&looks)[WORDS_AT_ONCE]) {
-            u32 head[WORDS_AT_ONCE];
-            bool hit[WORDS_AT_ONCE];
+        if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
+        bool last = first + stride * width >= words;
+        for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (last && held);) {
+            u32 row[LOOKS], head[LOOKS];
+            bool looks[LOOKS], hit[LOOKS];
+            take_words(first, bits, some, row, looks);
 #pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) head[k] = !ENCODED && looks[k] ? heads[row[k]] : NONE;
+            for (u32 k = 0; k < LOOKS; ++k) head[k] = !ENCODED && looks[k] ? l.heads()[row[k]] : NONE;
 #pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) hit[k] = !ENCODED && looks[k] && test_bit(seen, head[k]);
+            for (u32 k = 0; k < LOOKS; ++k) hit[k] = !ENCODED && looks[k] && test_bit(l.seen(), head[k]);
 #pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
+            for (u32 k = 0; k < LOOKS; ++k) {
                 u32 hits = __ballot_sync(ALL_LANES, hit[k]), rest = __ballot_sync(ALL_LANES, looks[k] && !hit[k]);
-                if (hits && lane_id() == 0) atomicOr(&of.fresh[row[k] / 32], hits);
+                if (hits && lane_id() == 0) atomicOr(&l.fresh()[row[k] / 32], hits);
                 if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[k];
                 held += __popc(rest);
+                if (TREE && hit[k]) lower_key(&l.keys()[row[k]], l.vertex(head[k]));
             }
-            if (TREE) {
-#pragma unroll
-                for (u32 k = 0; k < WORDS_AT_ONCE; ++k)
-                    if (hit[k]) lower_key(&of.keys[row[k]], u64(vertex(head[k])));
-            }
-            while (held >= WAITING) look_further(of, list, held, offsets, columns, seen, vertex);
-        });
+            while (held >= WAITING || (last && !some && held)) look_further(l, list, held);
+        }
     }
-    while (held) look_further(of, list, held, offsets, columns, seen, vertex);
-}
-
-__device__ __forceinline__ void look_along_dd(const World& w, const Rank& r, u32* found) {
-    look({r.dd_mask, r.delegates_seen, found, r.delegate_keys, w.words}, r.dd_offsets, r.dd_columns, r.dd_heads,
-         r.delegates_seen, [&](u32 d) { return w.delegates[d]; });
-}
-
-__device__ __forceinline__ void look_along_nd(const World& w, const Rank& r, u32* found) {
-    look({r.dn_mask, r.delegates_seen, found, r.delegate_keys, w.words}, r.dn_offsets, r.dn_columns, r.dn_heads, r.seen,
-         [&](u32 local) { return u64(local) * w.rank_count + r.rank; });
-}
-
-__device__ __forceinline__ void look_along_dn(const World& w, const Rank& r) {
-    look({r.nd_mask, r.seen, r.reached, r.keys, r.local_words}, r.nd_offsets, r.nd_columns, r.nd_heads, r.delegates_seen,
-         [&](u32 d) { return w.delegates[d]; });
 }

@@ -44,9 +44,9 @@ __device__ __forceinline__ void visit_row(const RowOf& row, u32 thread, u32 stri
     }
 }
 
-// Visit the long rows of a warp's or a block's lanes; they have no length afterwards.
+// Visit the rows that are long enough for a block or a warp.
 template <u32 N, class Visit>
-__device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf& row, const Visit& visit) {
+__device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf row, const Visit& visit) {
     while (__syncthreads_or(row.length >= BLOCK_ROW)) {
         if (row.length >= BLOCK_ROW) shared.thread = threadIdx.x;
         __syncthreads();
@@ -60,7 +60,6 @@ __device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf& row, co
     }
     for (u32 wide = __ballot_sync(ALL_LANES, row.length >= WARP_ROW); wide; wide &= wide - 1)
         visit_row<N>(row_of_lane(row, __ffs(wide) - 1), lane_id(), WARP, visit);
-    if (row.length >= WARP_ROW) row.length = 0;
 }
 
 // `rows(i)` gives the i-th row, and `visit(arcs)` is called by whole warps. Few rows are dealt to all blocks one by
@@ -77,8 +76,12 @@ __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, u32
         RowOf row[2] = {next[0], next[1]};
 #pragma unroll
         for (u32 r = 0; r < 2; ++r) next[r] = read(first + own + (2 + r) * threads);
+        // One copy of what they are visited with, which is long.
+#pragma unroll 1
+        for (u32 r = 0; r < 2; ++r) visit_long_rows<N>(shared, r ? row[1] : row[0], visit);
 #pragma unroll
-        for (u32 r = 0; r < 2; ++r) visit_long_rows<N>(shared, row[r], visit);
+        for (u32 r = 0; r < 2; ++r)
+            if (row[r].length >= WARP_ROW) row[r].length = 0;
         u32 own_arcs = row[0].length + row[1].length, upto = warp_inclusive_sum(own_arcs);
         u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
         for (u32 at = 0; at < total; at += N * WARP) {

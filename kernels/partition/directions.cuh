@@ -4,6 +4,8 @@
 
 enum Subgraph : u32 { ND, DN, DD };
 
+__device__ __forceinline__ Count rows_of(Subgraph visit) { return visit == ND ? ND_ROWS : visit == DN ? DN_ROWS : DD_ROWS; }
+
 struct Factors {
     double backward[3], forward[3];
     u64 optimized;

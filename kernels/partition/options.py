@@ -15,8 +15,8 @@ class SearchOptions:
 
     A visit turns backward when its counted forward work is above `*_backward` times the estimated backward
     work, and forward again when it is below `*_forward` times that. The defaults are those that one H200
-    was fastest with (Kronecker 22 and 24, `tests.benchmarks.rank_factors`: 3 to 13 % under the paper's 0.5); a
-    turn back takes a tenth of what a turn there takes, so that no visit swings to and fro.
+    was fastest with (`tests.benchmarks.rank_factors`, Kronecker 22 and 24: 3 to 13 % less time than at the
+    paper's 0.5); a turn back takes a tenth of what a turn there takes, so that no visit swings to and fro.
 
     Raises ValueError for what cannot be.
     """

@@ -26,7 +26,9 @@ enum Count : u32 {
 constexpr u32 SIDES = 3;
 
 // Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic.
-constexpr u32 BATCH = 4, WORDS_AT_ONCE = 8;
+// Reading over a link is bound by the link, and wide numbers take the registers of more words.
+constexpr u32 BATCH = PLACED || (TREE && sizeof(OFFSET) == 8) ? 2 : 4;
+constexpr u32 WORDS_AT_ONCE = PLACED ? 2 : sizeof(OFFSET) == 8 ? 4 : 8;
 
 // Lengths of a normal vertex's nd and nn rows, a byte each; those from LONG_ROW on are in the offsets.
 constexpr u32 LENGTH_BITS = 8, LONG_ROW = (1u << LENGTH_BITS) - 1;
@@ -123,20 +125,26 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
     return width;
 }
 
-// Call `act(place, mine)` for the bits of a warp's words, which begin at word `first` with that of lane 0: WORDS_AT_ONCE of them at
-// a time, a bit of each for every lane.
+// Take N of a warp's words that have bits, which `some` says, a bit of each for every lane. The words begin
+// at number `first` with that of lane 0.
+template <u32 N>
+__device__ __forceinline__ void take_words(u64 first, u32 word, u32& some, u32 (&place)[N], bool (&mine)[N]) {
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        u32 from = some ? __ffs(some) - 1 : 0, bits = __shfl_sync(ALL_LANES, word, from);
+        mine[k] = some && bits >> lane_id() & 1;
+        place[k] = u32(first + from) * 32 + lane_id();
+        some &= some - 1;
+    }
+}
+
+// Call `act(place, mine)` for the bits of a warp's words.
 template <class Act>
 __device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
     for (u32 some = __ballot_sync(ALL_LANES, word != 0); some;) {
         u32 place[WORDS_AT_ONCE];
         bool mine[WORDS_AT_ONCE];
-#pragma unroll
-        for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
-            u32 from = some ? __ffs(some) - 1 : 0, bits = __shfl_sync(ALL_LANES, word, from);
-            mine[k] = some && bits >> lane_id() & 1;
-            place[k] = u32(first + from) * 32 + lane_id();
-            some &= some - 1;
-        }
+        take_words(first, word, some, place, mine);
         act(place, mine);
     }
 }

@@ -63,9 +63,12 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
     u32* found = r.found + (level & 1) * w.words;
     if (a.forward.nd) list_normals(r, counts);
     if (a.forward.dn || a.forward.dd) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
-    if (a.counts[DD_ROWS] && !a.forward.dd) look_along_dd(w, r, found);
-    if (a.counts[ND_ROWS] && !a.forward.nd) look_along_nd(w, r, found);
-    if (a.counts[DN_ROWS] && !a.forward.dn) look_along_dn(w, r);
+    // dd first: where distances alone are asked for, what it finds does not look along dn rows.
+#pragma unroll 1
+    for (u32 k = 0; k < 3; ++k) {
+        Subgraph visit = Subgraph((DD + k) % 3);
+        if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, found);
+    }
     if (a.forward.nn) visit_nn(w, r, row, a.counts[NN_TAIL]);
 }
 
