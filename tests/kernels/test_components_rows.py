@@ -158,10 +158,11 @@ def test_rows_that_the_device_keeps_in_part(layout, index):
 def test_what_is_kept_fits_its_budget():
     csr = large_graph(6)
     rows = pinned(encode("csr", *csr))
-    for budget in (8 * len(csr[0]) + 100, 600_000, 1 << 30):
+    offsets = 8 * len(csr[0])
+    for budget, columns in ((offsets + 100, False), (offsets + csr[1].nbytes * 3 // 4, True), (1 << 30, True)):
         kept = prepare(rows, symmetric=True, keep=budget).kept
         assert kept.nbytes <= budget + len(csr[0])
-        assert (kept.columns is None) == (budget < 500_000)
+        assert (kept.columns is not None) == columns
     with pytest.raises(ValueError, match="keep is -1; it must be 0 or more"):
         prepare(rows, symmetric=True, keep=-1)
 
