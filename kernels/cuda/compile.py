@@ -123,8 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kernels.cuda.compile", description=__doc__)
     parser.add_argument("--arch", action="append", help="such as sm_90; may be given more than once")
     # A few spilled words lie outside the inner loops; many mean that a kernel outgrew its block size. Up to
-    # 108 bytes are those of direction_optimizing, whose probes side by side need registers and were worth it; up to
-    # 200 those of searches over ranks, which lay aside between visits what a level needs.
+    # 108 bytes are those of direction_optimizing, whose probes side by side need registers and were worth it;
+    # up to 200 those of searches over ranks, which lay aside between visits what a level needs.
     parser.add_argument("--most-spilled", type=int, default=200, metavar="BYTES", help="default 200")
     parser.add_argument("--each-value", action="store_true", help="few variants, with each value once")
     parser.add_argument("--first", action="store_true", help="one variant of each file")

@@ -159,7 +159,11 @@ def test_what_is_kept_fits_its_budget():
     csr = large_graph(6)
     rows = pinned(encode("csr", *csr))
     offsets = 8 * len(csr[0])
-    for budget, columns in ((offsets + 100, False), (offsets + csr[1].nbytes * 3 // 4, True), (1 << 30, True)):
+    for budget, columns in (
+        (offsets + 100, False),
+        (offsets + csr[1].nbytes * 3 // 4, True),
+        (1 << 30, True),
+    ):
         kept = prepare(rows, symmetric=True, keep=budget).kept
         assert kept.nbytes <= budget + len(csr[0])
         assert (kept.columns is not None) == columns
