@@ -12,15 +12,15 @@
 
 constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;
 constexpr u32 NONE = ~0u;
-constexpr u32 ROW_CHUNK = 256;   // arcs of a dn row that a warp takes at once
+constexpr u32 ROW_CHUNK = 256;  // arcs of a dn row that a warp takes at once
 constexpr u32 MERGE_BITS = 36;  // of DD_TAIL: arcs; above them rows, so that rows and their first arcs agree
 constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
 enum Count : u32 {
     N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
-    NN_TAIL,                   // of the queue of rows of nn, which is filled with the counts, since nn is forward always,
-    ND_TAIL, DN_TAIL, DD_TAIL,  // and of those that are filled when directions are known
+    // Of the queues: that of nn is filled with the counts, since nn is forward always, the others when directions are known.
+    NN_TAIL, ND_TAIL, DN_TAIL, DD_TAIL,
     COUNTS = 16
 };
 constexpr u32 SIDES = 3;
@@ -47,9 +47,9 @@ struct Rank {
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
     Columns<u32> nd_columns, dn_columns, dd_columns;
-    const u32 *nd_mask, *dn_mask, *dd_mask;      // rows that are not empty
-    const u32 *nd_heads, *dn_heads, *dd_heads;   // the first columns of those, by row, unless ENCODED
-    const unsigned short* normal_lengths;        // (local) of nd and nn
+    const u32 *nd_mask, *dn_mask, *dd_mask;     // rows that are not empty
+    const u32 *nd_heads, *dn_heads, *dd_heads;  // the first columns of those, by row, unless ENCODED
+    const unsigned short* normal_lengths;       // (local) of nd and nn
     i32 *distance, *delegate_distance;
     u64* keys;            // (local), if TREE
     u32 *seen, *reached, *front, *delegates_seen, *delegates_front;

@@ -16,6 +16,7 @@ from kernels.placement.pinned import PinnedRefused
 from tests.emulation import grid_kernels
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.parameters import slow_among
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -50,7 +51,7 @@ def search(csr: Any, layout: str, output: str, strategy: str, **constants: Any) 
     return made
 
 
-@pytest.mark.parametrize("layout", STREAMS)
+@pytest.mark.parametrize("layout", slow_among(STREAMS, {"blocks", "elias_fano"}))
 def test_streamed_rows(layout: str) -> None:
     skewed = fast_csr(rmat(9, 8), symmetric=True)
     for csr in [*(csr_of(name, True) for name in SMALL), skewed]:
@@ -65,9 +66,13 @@ def test_streamed_rows_of_wide_vertices_and_predecessors(layout: str) -> None:
     search(csr, layout, "both", "streamed", buffer_bytes=2048, narrow=1)
 
 
-@pytest.mark.parametrize("layout", STREAMS)
-@pytest.mark.parametrize("strategy", ["streamed", "host_rows"])
-def test_long_rows_are_shared(layout: str, strategy: str) -> None:
+EVERY = [(layout, strategy) for strategy in ("streamed", "host_rows") for layout in STREAMS]
+FEW = {("blocks", "streamed"), ("varint", "host_rows")}
+
+
+@pytest.mark.parametrize("given", slow_among(EVERY, set(EVERY) - FEW), ids=str)
+def test_long_rows_are_shared(given: tuple[str, str]) -> None:
+    layout, strategy = given
     """Rows of more than LONG_BYTES, several in a word of the frontier and one alone."""
     n, hubs = 40_000, (5, 6, 31, 32, 7000)
     random = numpy.random.default_rng(5)
@@ -82,7 +87,7 @@ def test_long_rows_are_shared(layout: str, strategy: str) -> None:
         assert made._parts.count > 2
 
 
-@pytest.mark.parametrize("layout", STREAMS)
+@pytest.mark.parametrize("layout", slow_among(STREAMS, {"varint", "elias_fano"}))
 def test_rows_in_one_launch_are_decoded_from_parts(layout: str) -> None:
     for csr in (csr_of("star_300", True), fast_csr(rmat(8, 8), symmetric=True)):
         for constants in ({"room": 512}, {"heads": 3, "alpha": 1e18, "room": 1024}):

@@ -16,6 +16,7 @@ from kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range
 from kernels.order.community_tree import aggregate, contracted
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.kernels.test_community import planted, with_hub
+from tests.parameters import slow_among
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -67,7 +68,7 @@ GRAPHS = {"planted": lambda: planted(60, 30, 200, 400)[:2], "hub": lambda: with_
 ROOMS = {"ranges": 40_000, "long_rows": 4_000, "whole": 1 << 30}
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", slow_among(ROOMS, {"whole"}))
 @pytest.mark.parametrize("name", GRAPHS)
 def test_trees_of_merges_are_the_same(name: str, room: str) -> None:
     from kernels.order import community_tree_cuda
@@ -135,7 +136,8 @@ def test_ranges_fit_their_room_and_hold_every_member_once() -> None:
         assert not long or (first, last) == (77, 78)
 
 
-@pytest.mark.parametrize("name", ["hub", pytest.param("planted", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hub", "planted"])
 def test_the_order_is_the_same(name: str) -> None:
     from kernels.order import community_cuda
 

@@ -15,6 +15,7 @@ from kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels
 from tests.emulation.test_components import hubs_apart
 from tests.kernels.cuda_case import ZOO, fast_csr
+from tests.parameters import slow_among
 from tests.zoo import scipy_components
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -47,9 +48,13 @@ def budget(csr: Any, most: int) -> int:
     return kept * csr[1].itemsize + 8 * len(csr[0])
 
 
-@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_labels_whatever_is_kept(layout: str, symmetric: bool) -> None:
+EVERY = [(layout, symmetric) for layout in LAYOUTS for symmetric in (True, False)]
+FEW = {("csr", True), ("varint", True), ("blocks", False)}
+
+
+@pytest.mark.parametrize("given", slow_among(EVERY, set(EVERY) - FEW), ids=str)
+def test_labels_whatever_is_kept(given: tuple[str, bool]) -> None:
+    layout, symmetric = given
     for graph in [*ZOO, hubs_apart()]:
         csr = fast_csr(graph, symmetric=symmetric)
         expected = scipy_components(*csr)

@@ -14,6 +14,7 @@ from stages.compress import STAGE as COMPRESS
 from stages.compress import CompressParameters
 from stages.context import PlainContext
 from stages.stage import Machine
+from tests.parameters import slow_among
 
 CHILD = """
 import json, sys
@@ -85,7 +86,7 @@ def peak_of(graphs, scale, parameters):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("algorithm", ["bfs", "components"])
+@pytest.mark.parametrize("algorithm", slow_among(["bfs", "components"], {"components"}))
 def test_the_peak_of_streamed_encoded_rows_is_what_is_stated(graphs, algorithm):
     for codec in ("varint", "blocks"):
         parameters = {"algorithm": algorithm, "host_memory": 300_000}
