@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.result import BFSResult
+from kernels.bfs.cpu.parted import PartedSearch
 from kernels.bits import trailing_zeros
 from kernels.jit import serial
 from kernels.placement.parts import PartReader
@@ -65,12 +65,8 @@ def part_length(buffer_bytes: int, buffers: int, item: int) -> int:
     return buffer_bytes // item
 
 
-class StreamedSearch:
+class StreamedSearch(PartedSearch):
     """A prepared graph: offsets, bitmaps and labels in memory, and buffers for columns."""
-
-    strategy = "streamed"
-    reason = ""
-    prepare_milliseconds = 0.0
 
     def __init__(
         self,
@@ -82,57 +78,17 @@ class StreamedSearch:
         buffer_bytes: int,
         buffers: int,
     ) -> None:
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
-        n = self.vertices = len(row_offsets) - 1
-        self.progress: Callable[[int, int], None] | None = None
-        self._row_offsets = row_offsets
-        self._max_depth = max_depth
-        self._output = output
         length = part_length(buffer_bytes, buffers, column_indices.dtype.itemsize)
         held = [numpy.empty(min(length, len(column_indices)), column_indices.dtype) for _ in range(buffers)]
+        self._row_offsets = row_offsets
         self._reader = PartReader(column_indices, length, held)
-        self._visited, self._frontier, self._next = (
-            numpy.zeros((n + 63) // 64, numpy.uint64) for _ in range(3)
-        )
-        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
-        tree = numpy.int32 if n < 1 << 31 else numpy.int64
-        self._predecessor = numpy.empty(n if output != "distance" else 0, tree)
-        self._needed = numpy.zeros(self._reader.count, numpy.bool_)
+        super().__init__(len(row_offsets) - 1, self._reader.count, output=output, max_depth=max_depth)
 
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex; the time covers all reading. `progress` is told parts read of each level's.
+    def _mark(self, needed: NDArray[Any]) -> None:
+        mark_parts(self._row_offsets, self._frontier, self._reader.length, needed)
 
-        Raises ValueError for a vertex that does not exist, and whatever reading raises.
-        """
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        started = time.perf_counter()
-        for array in (self._visited, self._frontier, self._next):
-            array[:] = 0
-        self._distance[:] = -1
-        self._predecessor[:] = -1
-        self._distance[source : source + 1] = 0
-        bit = _ONE << numpy.uint64(source & 63)
-        self._visited[source >> 6] = self._frontier[source >> 6] = bit
-        level, found = 0, 1
-        while found and (self._max_depth is None or level < self._max_depth):
-            level += 1
-            self._expand(level)
-            found = turn(self._visited, self._frontier, self._next)
-        return BFSResult(
-            source,
-            self._distance if self._output != "predecessor" else None,
-            self._predecessor if self._output != "distance" else None,
-            (time.perf_counter() - started) * 1e3,
-            ("push",) * level,
-        )
-
-    def _expand(self, depth: int) -> None:
-        self._needed[:] = False
-        mark_parts(self._row_offsets, self._frontier, self._reader.length, self._needed)
-        parts = numpy.flatnonzero(self._needed).tolist()
-        for done, (part, columns, _) in enumerate(self._reader.read(parts), 1):
+    def _expand(self, parts: list[int], depth: int) -> Iterator[None]:
+        for part, columns, _ in self._reader.read(parts):
             first, last = self._reader.bounds(part)
             low = int(numpy.searchsorted(self._row_offsets, first, side="right")) - 1
             high = int(numpy.searchsorted(self._row_offsets, last, side="left"))
@@ -140,8 +96,7 @@ class StreamedSearch:
                 self._row_offsets, columns, first, low, high, self._frontier, self._visited, self._next,
                 self._distance, self._predecessor, depth,
             )  # fmt: skip
-            if self.progress is not None:
-                self.progress(done, len(parts))
+            yield
 
 
 @serial
@@ -193,16 +148,3 @@ def expand_part(
                     distance[w] = depth
                 if claims:
                     predecessor[w] = v
-
-
-@serial
-def turn(visited: NDArray[Any], frontier: NDArray[Any], following: NDArray[Any]) -> bool:
-    """End a level; returns whether it found anything."""
-    some = False
-    for word in range(len(visited)):
-        bits = following[word]
-        some |= bits != 0
-        visited[word] |= bits
-        frontier[word] = bits
-        following[word] = 0
-    return some

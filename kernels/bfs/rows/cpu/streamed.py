@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from kernels.bfs.cpu import streamed as of_columns
-from kernels.bfs.cpu.streamed import turn
-from kernels.bfs.result import BFSResult
+from kernels.bfs.cpu.parted import PartedSearch
 from kernels.bfs.rows.cpu.readers import KINDS, columns_of, count_row, read_row
 from kernels.bits import trailing_zeros
 from kernels.jit import serial
@@ -65,74 +64,28 @@ def prepare(
     return search
 
 
-class StreamedRowsSearch:
+class StreamedRowsSearch(PartedSearch):
     """Rows made ready: offsets, bitmaps and labels in memory, and buffers for parts of the stream."""
-
-    strategy = "streamed"
-    reason = ""
-    prepare_milliseconds = 0.0
 
     def __init__(
         self, rows: EncodedRows, *, output: str, max_depth: int | None, buffer_bytes: int, buffers: int
     ) -> None:
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
-        n = self.vertices = rows.vertex_count
-        self.progress: Callable[[int, int], None] | None = None
-        self._max_depth = max_depth
-        self._output = output
         self._source = PartSource(rows, buffer_bytes, buffers)
-        self._visited, self._frontier, self._next = (
-            numpy.zeros((n + 63) // 64, numpy.uint64) for _ in range(3)
-        )
-        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
-        tree = numpy.int32 if n < 1 << 31 else numpy.int64
-        self._predecessor = numpy.empty(n if output != "distance" else 0, tree)
-        self._needed = numpy.zeros(self._source.parts.count, numpy.bool_)
+        super().__init__(rows.vertex_count, self._source.parts.count, output=output, max_depth=max_depth)
 
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex; the time covers all reading. `progress` is told parts read of each level's.
+    def _mark(self, needed: NDArray[Any]) -> None:
+        mark_parts(self._source.byte_offsets, self._source.parts.rows, self._frontier, needed)
 
-        Raises ValueError for a vertex that does not exist and for a row that is damaged, and whatever reading
-        raises.
-        """
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        started = time.perf_counter()
-        for array in (self._visited, self._frontier, self._next):
-            array[:] = 0
-        self._distance[:] = -1
-        self._predecessor[:] = -1
-        self._distance[source : source + 1] = 0
-        bit = _ONE << numpy.uint64(source & 63)
-        self._visited[source >> 6] = self._frontier[source >> 6] = bit
-        level, found = 0, 1
-        while found and (self._max_depth is None or level < self._max_depth):
-            level += 1
-            self._expand(level)
-            found = turn(self._visited, self._frontier, self._next)
-        return BFSResult(
-            source,
-            self._distance if self._output != "predecessor" else None,
-            self._predecessor if self._output != "distance" else None,
-            (time.perf_counter() - started) * 1e3,
-            ("push",) * level,
-        )
-
-    def _expand(self, depth: int) -> None:
-        self._needed[:] = False
+    def _expand(self, parts: list[int], depth: int) -> Iterator[None]:
         rows = self._source.parts.rows
-        mark_parts(self._source.byte_offsets, rows, self._frontier, self._needed)
-        parts = numpy.flatnonzero(self._needed).tolist()
-        for done, (part, there) in enumerate(self._source.read(parts), 1):
+        for part, there in self._source.read(parts):
             bad = expand_part(
                 there, int(rows[part]), int(rows[part + 1]), self._frontier, self._visited, self._next,
                 self._distance, self._predecessor, depth,
             )  # fmt: skip
             if bad >= 0:
                 refuse(bad, BROKEN)
-            if self.progress is not None:
-                self.progress(done, len(parts))
+            yield
 
 
 class PartSource:
