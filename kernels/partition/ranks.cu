@@ -6,6 +6,7 @@
 // here; label and count; meet everywhere. Where a visit of delegates' arcs is forward its queue is made first, beside
 // the others, and all meet here in between. The source enters as what a level -1 found.
 //
+// spills 200: what a level needs is laid aside between its visits
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
 // variants TREE: 0 1
