@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
 from stages.advice import BYTES_PER_VERTEX, SAMPLE_BYTES, OrderAdviceParameters, recorded, told
 from stages.artifacts import Graph, Ordering
@@ -65,6 +66,11 @@ class ReorderParameters(Parameters):
     seed: int = Field(default=0, ge=0)
     """Of `random`; the other orders do not use it."""
 
+    device_memory: ByteSize | None = Field(default=None, gt=0)
+    """GPU memory that finding and applying the order take at most, such as `5.8GB`; all that there is by
+    default. Columns that do not fit are read from pinned memory, and what does not work so is done on the
+    host."""
+
     @field_validator("advice")
     @classmethod
     def _only_for_auto(cls, advice: OrderAdviceParameters | None, info: ValidationInfo) -> Any:
@@ -92,7 +98,8 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     from stages.ordering.finding import find_order
     from stages.ordering.rows import renumbered
 
-    set_threads(context.machine.threads)
+    machine = _capped(context.machine, parameters)
+    set_threads(machine.threads)
     offsets = numpy.asarray(input.row_offsets)
     if len(offsets) != input.vertex_count + 1 or int(offsets[-1]) != len(input.column_indices):
         raise StageError(
@@ -103,13 +110,15 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     if advice is not None:
         parameters = parameters.model_copy(update={"method": advice.choice})
     started = time.perf_counter()
-    permutation, held, where = find_order(context, parameters.method, parameters.seed, input, offsets)
+    permutation, held, where = find_order(
+        context, machine, parameters.method, parameters.seed, input, offsets
+    )
     found = time.perf_counter()
     row_offsets = context.sink(numpy.int64)
     column_indices = context.sink(input.column_indices.dtype)
     measured = OrderStatistics()
     row_offsets.append(offsets[:1])
-    for first, part, columns in renumbered(context, parameters.method, input, offsets, permutation, held):
+    for first, part, columns in renumbered(machine, parameters.method, input, offsets, permutation, held):
         row_offsets.append(part[1:])
         column_indices.append(columns)
         measured = measured.joined(statistics(part, columns, first))
@@ -130,6 +139,13 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
         method=parameters.method,
         statistics=_described(measured) | recorded(advice),
     )
+
+
+def _capped(machine: Machine, parameters: ReorderParameters) -> Machine:
+    """Leave a machine as much device memory as the parameters allow."""
+    if parameters.device_memory is None:
+        return machine
+    return replace(machine, device_memory=min(machine.device_memory, int(parameters.device_memory)))
 
 
 def _advised(
@@ -170,6 +186,7 @@ def _estimate(
     parameters: ReorderParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State the graph, both offsets and both permutations; for a directed rcm its rows with reverses."""
+    machine = _capped(machine, parameters)
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8

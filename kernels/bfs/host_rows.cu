@@ -45,18 +45,19 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         else
             mark_frontier(s);
         end_step(s, counted, control, arrivals, step);
-        for (u32 round = 0; counted.last_word; ++round) {
+        for (Reach reach; counted.last_word;) {
             u64 first = counted.first_word, last = counted.last_word, marked = counted.marked + counted.kept;
             host += counted.marked;
             held += counted.kept;
             u32 width = ticket_width(last - first, marked);
             if (pulls)
-                pull_lines(s, &s.control[TICKET], first, last, width, 0, depth, round);
+                pull_lines(s, &s.control[TICKET], first, last, width, 0, depth, reach);
             else
                 push_lines(s, &s.control[TICKET], first, last, width, 0, depth);
             end_step(s, counted, control, arrivals, step);
             if (!pulls) break;
-            wait_on(s, round + 1);
+            reach.grow(marked);
+            wait_on(s, reach);
             end_step(s, counted, control, arrivals, step);
         }
         turn(s);

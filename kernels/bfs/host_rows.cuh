@@ -11,7 +11,7 @@
 // on its key, or, with TREE = 0, by its bit in `next`.
 //
 // `heads` holds the first neighbours of every vertex, NO_VERTEX where there are fewer. A bottom-up level looks
-// there first; the vertices that it leaves wait for their rows, read in stretches of 1, 2, 4, ... lines.
+// there first; the vertices that it leaves wait for their rows, read in stretches that grow (see Reach).
 //
 // Of encoded rows (ROWS_OF_BYTES; kernels/bfs/rows/host_rows.cu) `row_offsets` are those of bytes.
 
@@ -134,14 +134,28 @@ __device__ __forceinline__ void row_lines(i64 begin, i64 end, u64& from, u64& up
     upto = end > begin ? u64(end - 1) / LINE + 1 : from;
 }
 
+constexpr u64 FEW_LINES = 4096;  // that the link brings in the time of a round with nothing in it, about 10 us
+
+// How far into their rows, in lines, all waiting vertices have read and read in this round. A stretch is twice as long
+// as the one before it, or eight times after a round that read next to nothing: a graph with rows of thousands of lines
+// would take a dozen rounds a level for a few of them.
+struct Reach {
+    u64 before = 0, behind = 1;
+
+    __device__ __forceinline__ void grow(u64 marked) {
+        u64 length = (behind - before) * (marked < FEW_LINES ? 8 : 2);
+        before = behind;
+        behind += length;
+    }
+};
+
 // The stretch of lines that a waiting row reads in a round, none where the row has ended.
-__device__ __forceinline__ void stretch(i64 begin, i64 end, u32 heads, u32 round, u64& from, u64& upto) {
+__device__ __forceinline__ void stretch(i64 begin, i64 end, u32 heads, const Reach& reach, u64& from, u64& upto) {
     from = upto = 0;
     if (begin + i64(heads) >= end) return;
     u64 first = u64(begin + heads) / LINE, last = u64(end - 1) / LINE + 1;
-    u64 before = round < 32 ? (1ull << round) - 1 : last, behind = round < 31 ? (2ull << round) - 1 : last;
-    from = first + before;
-    upto = first + behind < last ? first + behind : last;
+    from = first + reach.before;
+    upto = first + reach.behind < last ? first + reach.behind : last;
     if (from > upto) from = upto;
 }
 
@@ -207,7 +221,7 @@ __device__ __forceinline__ void look_at_heads(const HostRows& s, u32 depth) {
             }
         }
         u64 from = 0, upto = 0;
-        if (more) stretch(s.row_offsets[vertex], s.row_offsets[vertex + 1], s.head_count, 0, from, upto);
+        if (more) stretch(s.row_offsets[vertex], s.row_offsets[vertex + 1], s.head_count, Reach{}, from, upto);
         u32 hits = __ballot_sync(ALL_LANES, hit), left = __ballot_sync(ALL_LANES, from < upto);
         if (lane_id() == 0) {
             s.next[word] = hits;
@@ -219,7 +233,7 @@ __device__ __forceinline__ void look_at_heads(const HostRows& s, u32 depth) {
 }
 
 // After a round over waiting rows: those that found nothing and have lines left wait for their next stretch.
-__device__ __forceinline__ void wait_on(const HostRows& s, u32 round) {
+__device__ __forceinline__ void wait_on(const HostRows& s, const Reach& reach) {
     Marked marked;
     for (u64 word = global_thread() / WARP; word < s.words; word += global_threads() / WARP) {
         u32 bits = s.waiting[word];
@@ -227,7 +241,7 @@ __device__ __forceinline__ void wait_on(const HostRows& s, u32 round) {
         bits &= ~s.next[word];
         u64 from = 0, upto = 0, vertex = word * 32 + lane_id();
         if (bits >> lane_id() & 1)
-            stretch(s.row_offsets[vertex], s.row_offsets[vertex + 1], s.head_count, round, from, upto);
+            stretch(s.row_offsets[vertex], s.row_offsets[vertex + 1], s.head_count, reach, from, upto);
         u32 left = __ballot_sync(ALL_LANES, from < upto);
         if (lane_id() == 0) s.waiting[word] = left;
         if (left) mark_lines(s, marked, from, upto);

@@ -60,7 +60,7 @@ def place(
         return Placed(plan, {name: _on_device(array) for name, array in arrays.items()})
     if plan.placement == "streamed":
         return Placed(plan, dict(arrays))
-    held = {name: _in_pages(array) for name, array in arrays.items()}
+    held = {name: in_pages(array) for name, array in arrays.items()}
     try:
         pinned = {name: pin(array, host) for name, array in held.items()}
     except PinnedRefused as error:
@@ -85,8 +85,11 @@ def _on_device(array: Any) -> Any:
     return array if backend_of(array) == "cuda" else cupy.asarray(numpy.asarray(array))
 
 
-def _in_pages(array: Any) -> Any:
-    """Return the array in host memory that can be pinned: its own where that will do, else a copy."""
+def in_pages(array: Any) -> Any:
+    """Return the array in host memory that can be pinned: its own where that will do, else a copy.
+
+    `array` is NumPy's, CuPy's or read in slices.
+    """
     import numpy
 
     large = array.nbytes >= LEAST_IN_PLACE if isinstance(array, numpy.ndarray) else False

@@ -47,6 +47,8 @@ LEAST_BUFFER = 1 << 12
 FIXED_BYTES = 1 << 20
 """Of a search: its log, its counters and what allocations are rounded up by."""
 
+NOTHING_LEFT = "of a split nothing is left for host memory"
+
 WORD_COLUMNS = 32 * 32
 """Columns of a word of lines (kernels/bfs/host_rows.cuh)."""
 
@@ -116,11 +118,14 @@ class Plan:
 def on_gpu(sizes: Sizes, limits: Limits, asked: str = "auto", *, among: Sequence[str] | None = None) -> Plan:
     """Choose a placement for a search on a GPU, or check the one that is asked for.
 
-    `auto` takes the first of `among`, in the order of `PLACEMENTS`, that fits. Raises `DoesNotFit` with the
-    numbers where none does, or not that one.
+    `auto` takes the first of `among`, in the order of `PLACEMENTS`, that fits. `split` is `device` where the
+    rows fit there with all that a search takes: nothing is left to be pinned. Raises `DoesNotFit` with the
+    numbers where no placement fits, or not the one that is asked for.
     """
     known = [name for name in PLACEMENTS if among is None or name in among]
     plans = {name: _plan(name, sizes, limits) for name in PLACEMENTS}
+    if asked == "split" and _fits(plans["device"], limits):
+        return replace(plans["device"], reason=NOTHING_LEFT)
     if asked != "auto":
         if _fits(plans[asked], limits):
             return replace(plans[asked], reason="asked for")

@@ -74,7 +74,9 @@ class Nodes:
         self.plan = plan
         self.by_key = {key: Node(run, forced=run.forced) for key, run in plan.runs.items()}
         self._consumers: dict[str, list[Node]] = {key: [] for key in self.by_key}
+        self._depths: dict[str, int] = {}
         for node in self.by_key.values():
+            self._depths[node.key] = 1 + max((self._depths[key] for key in node.run.upstream), default=0)
             for key in node.run.upstream:
                 self._consumers[key].append(node)
 
@@ -142,10 +144,18 @@ class Nodes:
         return ready
 
     def ready(self) -> list[Node]:
-        """Return the nodes that can run now, after asking for what the others miss."""
+        """Return the nodes that can run now, after asking for what the others miss.
+
+        They come in the plan's order, but for those that read what a worker's memory holds: these come first,
+        those at the end of a chain before others, so that little is held at a time.
+        """
         # The consumers first, so that a chain of results that are not kept is asked for in one go.
         backwards = reversed(self.by_key.values())
-        return [node for node in backwards if node.state == WANTED and self.demand(node)][::-1]
+        found = [node for node in backwards if node.state == WANTED and self.demand(node)][::-1]
+        return sorted(found, key=lambda node: -self._depths[node.key] if self._reads_held(node) else 0)
+
+    def _reads_held(self, node: Node) -> bool:
+        return any(self.by_key[key].held_at is not None for key in node.run.upstream)
 
     def is_needed(self, node: Node) -> bool:
         """Say whether something in this run may still read a result that is held in memory."""

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stages.context import Context
+    from stages.stage import Machine
 
 
 def find_order(
-    context: Context, name: str, seed: int, graph: Graph, offsets: NDArray[numpy.int64]
+    context: Context, machine: Machine, name: str, seed: int, graph: Graph, offsets: NDArray[numpy.int64]
 ) -> tuple[NDArray[Any], Any, str]:
     """Find the order; returns it, the graph's columns if they came to the device, and where it was found."""
     import numpy
@@ -32,10 +33,12 @@ def find_order(
         row_offsets, columns = both.row_offsets, both.column_indices
     place = "host"
     if method.cuda is not None:
-        place = place_of(method.name, context.machine, graph.vertex_count, int(row_offsets[-1]))
+        place = place_of(method.name, machine, graph.vertex_count, int(row_offsets[-1]))
     if place == "pinned":
-        columns = _in_pages(columns)
-        on_device, refusal = _with_pinned(context, name, row_offsets, columns)
+        from kernels.placement.placed import in_pages
+
+        columns = in_pages(columns)
+        on_device, refusal = _with_pinned(machine, name, row_offsets, columns)
         if on_device is not None:
             return on_device, None, "on the device, columns in pinned memory"
         context.log(f"{method.name} is found on the host: {refusal}")
@@ -49,21 +52,12 @@ def find_order(
     if place == "device" and columns is not None:
         columns = uploaded(columns)
     found = cupy.asnumpy(permutation(method.name, cupy.asarray(row_offsets), columns, seed=seed))
-    shared = graph.symmetric and uses_device(context.machine, graph.vertex_count, graph.arc_count)
+    shared = graph.symmetric and uses_device(machine, graph.vertex_count, graph.arc_count)
     return numpy.asarray(found), columns if shared else None, "on the device"
 
 
-def _in_pages(columns: Any) -> NDArray[Any]:
-    """Return columns in memory that can be pinned."""
-    from kernels.placement.pinned import buffer, fill
-
-    held = buffer(len(columns), columns.dtype)
-    fill(held, columns)
-    return held
-
-
 def _with_pinned(
-    context: Context, name: str, row_offsets: NDArray[numpy.int64], columns: NDArray[Any]
+    machine: Machine, name: str, row_offsets: NDArray[numpy.int64], columns: NDArray[Any]
 ) -> tuple[NDArray[Any] | None, str]:
     """Find an order on the device with columns in pinned memory; None and what the system said instead."""
     import cupy
@@ -74,7 +68,7 @@ def _with_pinned(
 
     tuning: dict[str, Any] = {}
     if name in COMMUNITY:
-        tuning = {"room": community_room(name, context.machine, len(row_offsets) - 1)}
+        tuning = {"room": community_room(name, machine, len(row_offsets) - 1)}
     try:
         # Kept until the order has come: memory must not go while a kernel reads it.
         there = pin(columns).view()

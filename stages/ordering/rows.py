@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from stages.context import Context
+    from stages.stage import Machine
 
 ROWS_AT_ONCE = 1 << 21
 ARCS_AT_ONCE = 1 << 22
@@ -32,7 +32,7 @@ def row_ranges(offsets: NDArray[numpy.int64]) -> Iterator[tuple[int, int]]:
 
 
 def renumbered(
-    context: Context,
+    machine: Machine,
     method: str,
     graph: Graph,
     offsets: NDArray[numpy.int64],
@@ -50,7 +50,7 @@ def renumbered(
             part = offsets[first : last + 1]
             yield first, part, numpy.asarray(graph.column_indices[int(part[0]) : int(part[-1])])
         return
-    if uses_device(context.machine, graph.vertex_count, graph.arc_count):
+    if uses_device(machine, graph.vertex_count, graph.arc_count):
         yield from _on_device(graph, offsets, permutation, held)
         return
     from kernels.order.renumber import Renumbering

@@ -52,7 +52,18 @@ def test_auto_takes_the_first_that_fits(device, host, expected):
 
 @pytest.mark.parametrize("asked", PLACEMENTS)
 def test_what_is_asked_for_is_taken_though_a_faster_one_fits(asked):
-    assert on_gpu(LARGE, Limits(100 * GB, 100 * GB), asked).placement == asked
+    limits = Limits(100 * GB, 100 * GB)
+    if asked == "split":
+        limits = Limits(LARGE.on_device - 1, 100 * GB)
+    assert on_gpu(LARGE, limits, asked).placement == asked
+
+
+def test_a_split_of_what_fits_the_device_leaves_nothing_pinned():
+    plan = on_gpu(LARGE, Limits(LARGE.on_device, 100 * GB), "split")
+    assert (plan.placement, plan.host_bytes, plan.keep) == ("device", 0, 0)
+    assert plan.described() == "rows on the device: of a split nothing is left for host memory"
+    with pytest.raises(DoesNotFit):
+        on_gpu(LARGE, Limits(LARGE.on_device - 1, 0), "split")
 
 
 def test_a_split_fills_the_device_and_no_more():

@@ -8,6 +8,7 @@ from stages.compress import STAGE as COMPRESS
 from stages.compress import CompressParameters
 from stages.context import PlainContext
 from stages.searching.need import estimate
+from stages.searching.placing import extent_of
 from stages.stage import Extent, Machine
 from stages.traverse import TraverseParameters, traverse
 from tests.stages.traverse_case import as_graph
@@ -54,3 +55,9 @@ def symmetric_graph(seed, n=30_000):
     offsets = numpy.zeros(n + 1, numpy.int64)
     offsets[1:] = numpy.cumsum(numpy.bincount(keys // n, minlength=n))
     return as_graph(offsets, (keys % n).astype(numpy.uint32))
+
+
+def just_too_small(graph, machine=GPU, **options):
+    """A cap under which the rows of a graph do not fit the device with what a search there takes."""
+    whole = need(machine, extent_of(graph), placement="device", **options)
+    return str(whole.device_bytes - 1)

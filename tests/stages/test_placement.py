@@ -20,6 +20,7 @@ from tests.stages.placement_case import (
     GPU,
     M,
     N,
+    just_too_small,
     need,
     run,
     stored,
@@ -239,22 +240,38 @@ def test_another_version_is_another_recipe():
 @pytest.mark.parametrize("placement", ["auto", "device", "split", "pinned", "streamed"])
 @pytest.mark.parametrize("kind", ["graph", "ordering", "stored"])
 def test_every_placement_on_a_gpu(tmp_path, placement, kind):
-    graph = symmetric_graph(2)
+    graph = symmetric_graph(2, 200_000 if placement == "split" else 30_000)
     given = {"graph": lambda g: g, "ordering": renumbered, "stored": lambda g: stored(tmp_path, g)}[kind](
         graph
     )
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     options = {"sources": {"random": 3}}
     usual, _, _ = run(given, **options)
+    if placement == "split":
+        options["device_memory"] = just_too_small(given)
     traversal, measurement, _ = run(given, machine, placement=placement, statistics=True, **options)
     assert numpy.array_equal(traversal.distance, usual.distance)
     assert numpy.array_equal(traversal.predecessor, usual.predecessor)
     used = "device" if placement == "auto" else placement
     assert measurement.asked["placement"] == used
     if used in ("split", "pinned", "streamed"):
-        # Without a cap everything is kept on the device in a split.
+        # So near the cap everything is kept on the device in a split.
         assert all((search["link_bytes"] == 0) == (used == "split") for search in measurement.searches)
         assert any(note.startswith(f"placement {used}: ") for note in measurement.notes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cap", ["8MB", "10MB", "1GB"])
+def test_a_split_reads_over_the_link_what_the_device_has_no_room_for(cap):
+    graph = symmetric_graph(3, 200_000)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    options = {"sources": {"random": 3}, "output": "both"}
+    usual, _, _ = run(graph, **options)
+    traversal, measurement, _ = run(graph, machine, placement="split", device_memory=cap, **options)
+    assert numpy.array_equal(traversal.distance, usual.distance)
+    assert numpy.array_equal(traversal.predecessor, usual.predecessor)
+    assert measurement.asked["placement"] == ("device" if cap == "1GB" else "split")
+    assert cap == "1GB" or all(search["link_bytes"] > 0 for search in measurement.searches)
 
 
 @pytest.mark.gpu

@@ -14,6 +14,7 @@ from tests.stages.placement_case import (
     GB,
     GPU,
     PACKED,
+    just_too_small,
     need,
     packed,
     run,
@@ -37,8 +38,7 @@ def test_components_split_rows_up_to_the_cap():
 
 
 def test_what_components_keep_is_told():
-    parameters = TraverseParameters(algorithm="components", placement="split", device_memory="4MB")
-    graph = symmetric_graph(4)
+    graph = symmetric_graph(4, 200_000)
     for given, told in (
         (graph, r"with 2 first neighbours of every vertex and up to .* of further ones on the device"),
         (
@@ -47,18 +47,21 @@ def test_what_components_keep_is_told():
         ),
         (packed(graph, "blocks"), "with 4 first neighbours of every vertex on the device: asked for"),
     ):
+        cap = just_too_small(given, algorithm="components")
+        parameters = TraverseParameters(algorithm="components", placement="split", device_memory=cap)
         plan = plan_for(parameters, given, GPU).plan
         assert re.search(told, plan.described())
-        assert plan.device_bytes <= 4e6
+        assert plan.device_bytes <= int(cap)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("placement", ["split", "pinned", "streamed"])
 def test_components_of_rows_elsewhere(placement):
-    graph = symmetric_graph(4)
+    graph = symmetric_graph(4, 200_000)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    options = {"algorithm": "components", "device_memory": just_too_small(graph, algorithm="components")}
     usual, _, _ = run(graph, algorithm="components")
-    traversal, measurement, _ = run(graph, machine, algorithm="components", placement=placement)
+    traversal, measurement, _ = run(graph, machine, placement=placement, **options)
     assert numpy.array_equal(traversal.component, usual.component)
     assert measurement.asked["placement"] == placement
     assert measurement.strategy == ("streamed" if placement == "streamed" else "afforest")
@@ -70,11 +73,12 @@ def test_components_of_rows_elsewhere(placement):
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("placement", ["split", "pinned"])
 def test_components_of_compressed_rows_elsewhere(placement, codec):
-    graph = symmetric_graph(4)
+    graph = symmetric_graph(4, 200_000)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     usual, _, _ = run(graph, algorithm="components")
     given = packed(renumbered(graph), codec)
-    traversal, measurement, _ = run(given, machine, algorithm="components", placement=placement)
+    options = {"algorithm": "components", "device_memory": just_too_small(given, algorithm="components")}
+    traversal, measurement, _ = run(given, machine, placement=placement, **options)
     assert numpy.array_equal(traversal.component, usual.component)
     assert measurement.asked["placement"] == placement
     if placement == "split":

@@ -15,6 +15,7 @@ from tests.stages.placement_case import (
     PACKED,
     M,
     N,
+    just_too_small,
     need,
     packed,
     run,
@@ -147,11 +148,13 @@ def test_a_row_that_no_buffer_holds_is_refused_with_numbers():
 @pytest.mark.parametrize("placement", ["auto", "split", "pinned", "streamed"])
 @pytest.mark.parametrize("kind", ["compressed", "compressed_ordering"])
 def test_every_placement_of_compressed_rows_on_a_gpu(placement, kind):
-    graph = symmetric_graph(6)
+    graph = symmetric_graph(6, 200_000 if placement == "split" else 30_000)
     given = compressed(renumbered(graph) if kind == "compressed_ordering" else graph)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     options = {"sources": {"random": 3}}
     usual, _, _ = run(graph, **options)
+    if placement == "split":
+        options["device_memory"] = just_too_small(given)
     traversal, measurement, _ = run(given, machine, placement=placement, statistics=True, **options)
     assert numpy.array_equal(traversal.distance, usual.distance)
     assert measurement.asked["placement"] == ("device" if placement == "auto" else placement)

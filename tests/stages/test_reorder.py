@@ -136,10 +136,10 @@ def test_an_unknown_method_is_refused():
         ReorderParameters(method="gorder")
 
 
-def estimate(method, *, directed=False, **machine):
+def estimate(method, *, directed=False, cap=None, **machine):
     extent = Extent(kind="Graph", vertices=1 << 22, arcs=1 << 28, directed=directed)
     there = Machine(**{"backend": "cpu", "threads": 2, "host_memory": 1 << 40, **machine})
-    return STAGE.estimate(ReorderParameters(method=method), {"input": (extent,)}, there)
+    return STAGE.estimate(ReorderParameters(method=method, device_memory=cap), {"input": (extent,)}, there)
 
 
 def test_estimate_tells_the_methods_apart():
@@ -185,6 +185,27 @@ def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method,
     assert numpy.array_equal(here.permutation, there.permutation)
     assert here.statistics == there.statistics
     assert fake_device == calls
+
+
+@pytest.mark.parametrize(
+    ("cap", "calls"), [(30_000, ["pin", "rcm"]), (1 << 10, []), (1 << 40, ["rcm", "apply"])]
+)
+def test_device_memory_caps_what_an_order_takes(fake_device, cap, calls):
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 8)[:2])
+    context = PlainContext(Machine("cuda", 2, 1 << 30, 1 << 30))
+    found = STAGE.run(context, ReorderParameters(method="rcm", device_memory=cap), input=graph)
+    assert numpy.array_equal(found.permutation, run(graph, "rcm").permutation)
+    assert fake_device == calls
+
+
+def test_an_estimate_keeps_to_the_cap():
+    there = {"backend": "cuda", "device_memory": 64 << 30}
+    for cap in (1 << 20, 1 << 29):
+        capped = estimate("rcm", cap=cap, **there)
+        assert capped == estimate("rcm", backend="cuda", device_memory=cap)
+        assert capped.device_bytes <= cap
+    assert estimate("rcm", cap=1 << 40, **there) == estimate("rcm", **there)
 
 
 @pytest.mark.parametrize("device_memory", [1 << 30, 1 << 15])
