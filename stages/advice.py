@@ -20,7 +20,10 @@ BYTES_PER_VERTEX = 32
 
 
 class AdviceParameters(Parameters):
-    """What a graph is prepared for. The machine is not asked, so that equal workflows get equal advice."""
+    """What a graph is prepared for.
+
+    Without `measure` the machine is not asked, so that equal workflows get equal advice everywhere.
+    """
 
     algorithm: Literal["bfs", "components"] = "bfs"
     """What will run on the graph."""
@@ -30,6 +33,10 @@ class AdviceParameters(Parameters):
     """Device memory that graph and search may take; without it everything fits."""
     placement: Literal["auto", "device", "pinned", "split"] = "auto"
     """Where the rows will lie; `auto` is the device where they fit, else split."""
+    measure: bool = False
+    """Try what samples find likely on the graph itself, if it has at most 134 million arcs, and choose by
+    these measurements; it takes a twentieth of the time of all searches at most. The hardware is then part of
+    the recipe."""
 
     def workload(self) -> Workload:
         """Return it as the kernels take it."""
@@ -50,6 +57,11 @@ class OrderAdviceParameters(AdviceParameters):
         from kernels.layouts import LAYOUTS
 
         return LAYOUTS if self.layout == "auto" else (self.layout,)
+
+
+def is_measured(parameters: Any) -> bool:
+    """Whether a stage with these parameters chooses by measurements."""
+    return parameters.advice is not None and parameters.advice.measure
 
 
 def told(what: str, advice: Advice) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from stages.advice import SAMPLE_BYTES, AdviceParameters, recorded, told
+from stages.advice import SAMPLE_BYTES, AdviceParameters, is_measured, recorded, told
 from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
     import numpy
@@ -65,6 +66,16 @@ class _Writer:
         self.offsets: Sink = context.sink(numpy.int64)
         self.stream: Sink = context.sink(numpy.uint8)
         self.offsets.append(numpy.zeros(1, numpy.int64))
+        self.taken: NDArray[Any] | None = None
+
+    def take(self, row_offsets: Array, columns: NDArray[Any]) -> None:
+        """Let columns in memory be their own bytes, without a copy."""
+        import numpy
+
+        little = columns.astype(columns.dtype.newbyteorder("<"), copy=False)
+        self.taken = numpy.ascontiguousarray(little).view(numpy.uint8)
+        self.offsets.append(numpy.asarray(row_offsets[1:], numpy.int64) * columns.dtype.itemsize)
+        self.rows, self.arcs, self.bytes = len(row_offsets) - 1, len(columns), len(self.taken)
 
     def add(self, row_offsets: Array, columns: Array, bound: int) -> None:
         """Write every row, neighbours being below `bound`; raises ValueError when one does not ascend."""
@@ -137,6 +148,8 @@ def compress(
     result names the codec that was chosen, and the statistics have the `advice` besides. Raises `StageError`
     when a row does not ascend, and for `auto` of a partition.
     """
+    import numpy
+
     from kernels.jit import set_threads
     from stages.errors import StageError
 
@@ -151,13 +164,16 @@ def compress(
                 raise StageError(f"a graph of scheme {input.scheme} is not compressed", hint="take delegates")
             described = _compress_partition(writer, input)
         else:
-            writer.add(input.row_offsets, input.column_indices, input.vertex_count)
+            if codec == "csr" and isinstance(input.column_indices, numpy.ndarray):
+                writer.take(input.row_offsets, input.column_indices)
+            else:
+                writer.add(input.row_offsets, input.column_indices, input.vertex_count)
             described = {"permutation": input.permutation if isinstance(input, Ordering) else None}
     except ValueError as error:
         raise StageError(str(error), hint="symmetrize sorts lists; use its result") from None
     return CompressedGraph(
         byte_offsets=writer.offsets.close(),
-        stream=writer.stream.close(),
+        stream=writer.stream.close() if writer.taken is None else writer.taken,
         codec=codec,
         vertex_count=input.vertex_count,
         arc_count=input.arc_count,
@@ -189,6 +205,8 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
         symmetric=stored.symmetric,
         layouts=CODECS,
     )
+    if parameters.advice.measure:
+        advice = try_choices(context, stored, advice, parameters.advice, lambda order: stored, field="layout")
     context.log(told("codec", advice))
     return advice
 
@@ -354,6 +372,10 @@ def _estimate(
     if parameters.codec == "auto":
         on_host += SAMPLE_BYTES + 8 * n
     on_device = arcs * (2 * width + 2) + 128 * rows
+    if is_measured(parameters):
+        trial_host, trial_device = trial_bytes(n, m, width)
+        on_host += trial_host
+        on_device = max(on_device, trial_device)
     most = (width + 2 if packed else width) * m
     # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
@@ -383,4 +405,5 @@ STAGE = Stage(
     run=compress,
     estimate=_estimate,
     cuda=True,
+    times=is_measured,
 )

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
-from stages.advice import BYTES_PER_VERTEX, SAMPLE_BYTES, OrderAdviceParameters, recorded, told
+from stages.advice import (
+    BYTES_PER_VERTEX,
+    SAMPLE_BYTES,
+    OrderAdviceParameters,
+    is_measured,
+    recorded,
+    told,
+)
 from stages.artifacts import Graph, Ordering
 from stages.errors import StageError
 from stages.ordering.placing import (
@@ -24,6 +31,7 @@ from stages.ordering.placing import (
     uses_device,
 )
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
     import numpy
@@ -115,12 +123,15 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     )
     found = time.perf_counter()
     row_offsets = context.sink(numpy.int64)
+    # Columns in memory that stay as they are need no copy.
+    same = parameters.method == "original" and isinstance(input.column_indices, numpy.ndarray)
     column_indices = context.sink(input.column_indices.dtype)
     measured = OrderStatistics()
     row_offsets.append(offsets[:1])
     for first, part, columns in renumbered(machine, parameters.method, input, offsets, permutation, held):
         row_offsets.append(part[1:])
-        column_indices.append(columns)
+        if not same:
+            column_indices.append(columns)
         measured = measured.joined(statistics(part, columns, first))
         context.progress(int(part[-1]), input.arc_count, "arcs")
     context.log(
@@ -129,7 +140,7 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     )
     return Ordering(
         row_offsets=row_offsets.close(),
-        column_indices=column_indices.close(),
+        column_indices=input.column_indices if same else column_indices.close(),
         vertex_count=input.vertex_count,
         arc_count=input.arc_count,
         symmetric=input.symmetric,
@@ -164,8 +175,24 @@ def _advised(
         symmetric=graph.symmetric,
         layouts=parameters.advice.layouts(),
     )
+    if parameters.advice.measure:
+        advice = _measured(context, parameters, graph, advice)
     context.log(told("order", advice))
     return advice
+
+
+def _measured(context: Context, parameters: ReorderParameters, graph: Graph, advice: Advice) -> Advice:
+    from stages.context import PlainContext
+
+    def ordered(order: str) -> Graph:
+        if order == "original":
+            return graph
+        there = PlainContext(context.machine, context.scratch)
+        asked = ReorderParameters(method=order, device_memory=parameters.device_memory)
+        return reorder(there, asked, input=graph)
+
+    assert parameters.advice is not None
+    return try_choices(context, graph, advice, parameters.advice, ordered, field="order")
 
 
 def _described(measured: OrderStatistics) -> dict[str, float]:
@@ -210,6 +237,10 @@ def _estimate(
     if parameters.method == "auto":
         host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + SAMPLE_BYTES
     finding = max((order_bytes(method, machine, n, read) for method in methods), default=0)
+    if is_measured(parameters):
+        trial_host, trial_device = trial_bytes(n, m, width)
+        host += trial_host
+        finding = max(finding, trial_device if machine.backend == "cuda" else 0)
     return Need(
         host_bytes=WORKING_BYTES + host,
         device_bytes=max(finding, device_bytes(n, m) if on_device else 0),
@@ -235,4 +266,5 @@ STAGE = Stage(
     run=reorder,
     estimate=_estimate,
     cuda=True,
+    times=is_measured,
 )

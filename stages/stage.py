@@ -70,6 +70,10 @@ def _no_ids(parameters: Any) -> tuple[int, ...]:
     return ()
 
 
+def _never(parameters: Any) -> bool:
+    return False
+
+
 def _same(parameters: Any, vertices: Sequence[int]) -> Any:
     return parameters
 
@@ -91,6 +95,7 @@ class Stage:
     run: Callable[..., Artifact | tuple[Artifact, ...]]
     estimate: Callable[[Any, Mapping[str, tuple[Extent, ...]], Machine], Need]
     measures: bool = False  # result contains timings: the hardware is part of the recipe
+    times: Callable[[Any], bool] = _never  # whether results rest on timings with these parameters
     cuda: bool = False  # has a CUDA implementation
     ranks: Callable[[Any], int] | None = None  # workers that `context.gang` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
@@ -98,6 +103,10 @@ class Stage:
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
     origin: Origin | None = None  # set where it is loaded; None for gravel's own
+
+    def is_timed(self, parameters: Any) -> bool:
+        """Whether results depend on how fast the hardware is."""
+        return self.measures or self.times(parameters)
 
 
 @cache

@@ -4,7 +4,7 @@
 |---|---|---|
 | `device` | device memory | all that the search makes |
 | `split` | pinned host memory; the hottest also on the device | first neighbours of every vertex |
-| `pinned` | pinned host memory | offsets, labels and bitmaps |
+| `pinned` | pinned host memory | offsets, labels and bitmaps; of components first neighbours |
 | `streamed` | where they are stored; a few buffers in pinned memory | the same, and as many buffers |
 | `host` | host memory of a CPU search | - |
 
@@ -67,7 +67,8 @@ class Sizes:
 
     `rows` are the columns, or the stream of encoded rows; `on_device` is what a search of rows on the device
     takes, rows included; `beside` what a search of rows elsewhere takes on the device, `head` what one
-    first neighbour of every vertex takes there, and `link` what pinned rows are copied into to be read. Of
+    first neighbour of every vertex takes there, and `link` what pinned rows are copied into to be read.
+    `pinned_heads` is how many first neighbours a search of pinned rows has on the device where they fit. Of
     `split`, `heads` are the numbers of first neighbours to try, `kept` is the most bytes of others that the
     device can use, None for all rows, and `hottest` says which.
     """
@@ -77,6 +78,7 @@ class Sizes:
     beside: int
     head: int
     link: int = 0
+    pinned_heads: int = 0
     heads: Sequence[int] = HEADS
     kept: int | None = None
     hottest: str = "the longest rows"
@@ -92,7 +94,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """A placement with what it takes; `heads` and `keep` (bytes of `hottest`) are those of `split`."""
+    """A placement with what it takes.
+
+    `heads` are first neighbours of every vertex that the device has of rows elsewhere, and `keep` is how many
+    bytes of `hottest` it has of a `split` beside them.
+    """
 
     placement: str
     device_bytes: int
@@ -110,6 +116,8 @@ class Plan:
             more = f", with {self.heads} first neighbours of every vertex"
             more += f" and up to {size_text(self.keep)} of {self.hottest}" if self.keep else ""
             more += " on the device"
+        elif self.placement == "pinned" and self.heads:
+            more = f", with {self.heads} first neighbours of every vertex on the device"
         elif self.placement == "streamed":
             more = f", {size_text(self.buffer_bytes)} at a time"
         return f"rows {WORDS[self.placement]}{more}: {self.reason}"
@@ -174,7 +182,10 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
         return Plan(name, sizes.on_device, 0, "all fits the device")
     if name == "pinned":
         reason = "the device has no room for more than offsets, labels and bitmaps"
-        return Plan(name, sizes.beside + sizes.link, sizes.rows, reason)
+        device, heads = sizes.beside + sizes.link, sizes.pinned_heads
+        if limits.device is not None and device + heads * sizes.head > limits.device:
+            heads = 0
+        return Plan(name, device + heads * sizes.head, sizes.rows, reason, heads)
     if name == "split":
         heads, keep = _shares(sizes, limits)
         device = sizes.beside + sizes.link + heads * sizes.head + keep

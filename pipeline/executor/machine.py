@@ -48,10 +48,8 @@ class Setting:
             device_memory=self.capacity.device_bytes if backend == "cuda" else 0,
         )
 
-    def hardware_of(self, stage: Stage) -> str | None:
-        """Return what a measuring stage's recipe says of the machine; None for all others."""
-        if not stage.measures:
-            return None
+    def hardware_of(self, stage: Stage) -> str:
+        """Return what the recipe of a stage that is timed says of the machine."""
         return hardware(self.backend_of(stage), devices=self.devices)
 
 

@@ -164,4 +164,5 @@ class Placer:
     def _alone(self, node: Node) -> bool:
         """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its place."""
         stage = node.run.stage
-        return stage.measures and self._setting.backend_of(stage) == "cpu"
+        parameters = node.parameters if node.parameters is not None else node.run.parameters
+        return stage.is_timed(parameters) and self._setting.backend_of(stage) == "cpu"

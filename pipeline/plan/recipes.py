@@ -83,7 +83,7 @@ class RecipeMaker:
             slot: tuple(upstream[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
         }
         files = {each.location: self._digest(run, each) for each in run.stage.files(parameters)}
-        hardware = self._hardware(run.stage) if run.stage.measures else None
+        hardware = self._hardware(run.stage) if run.stage.is_timed(parameters) else None
         return make_recipe(run.stage, parameters, inputs, files, hardware, run.repetition)
 
     def _digest(self, run: StageRun, file: FileInput) -> str:

@@ -133,11 +133,9 @@ def _prepared(
     rows, planned = graph.rows, {}
     if in_parts and graph.placed:
         planned = {"buffer_bytes": graph.placed.plan.buffer_bytes}
-    elif graph.placement == "split" and graph.placed:
-        rows, planned = (
-            _split_rows(graph),
-            {"rounds": graph.placed.plan.heads, "keep": graph.placed.plan.keep},
-        )
+    elif graph.placed and graph.placed.plan.heads and name == "afforest":
+        plan = graph.placed.plan
+        rows, planned = _as_rows(graph), {"rounds": plan.heads, "keep": plan.keep}
     package = "kernels.components" if rows is None else "kernels.components.rows"
     try:
         constants, notes = checked_tuning(package, name, graph.backend, tuning)
@@ -154,7 +152,7 @@ def _prepared(
     return partial(_run, graph, name, planned | constants), 0.0, notes
 
 
-def _split_rows(graph: SearchedGraph) -> EncodedRows:
+def _as_rows(graph: SearchedGraph) -> EncodedRows:
     """Columns as rows, of which the device keeps first neighbours; encoded rows are themselves."""
     import numpy
 
@@ -172,7 +170,7 @@ def _default(graph: SearchedGraph, in_parts: bool) -> str:
 
     if in_parts:
         return "streamed"
-    if graph.placement == "split":
+    if graph.placed and graph.placed.plan.heads:
         return "afforest"
     return default_on(graph.backend, graph.vertex_count) if graph.rows is None else "afforest"
 

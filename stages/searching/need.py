@@ -14,7 +14,7 @@ from stages.searching.gpu_ranks import device_bytes
 from stages.searching.gpu_stripes import device_bytes as stripe_bytes
 from stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
 from stages.searching.partitioned import LABEL_BYTES
-from stages.searching.placing import Placing, limits_of, placement_asked, plan_rows
+from stages.searching.placing import SPLIT_COMPONENTS, Placing, limits_of, placement_asked, plan_rows
 from stages.searching.rank_placing import plan_ranks
 from stages.searching.spreading import Spreading, plan_spreading
 from stages.searching.strategy import backend_of_search
@@ -184,6 +184,8 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
         # Roots of an eighth of the vertices, long rows to share, and which are longer than what is kept.
         beside += width * (n // 8 + m // HUB_ARCS) + n // 8
         split = {"heads": COMPONENT_HEADS, "hottest": "further ones"}
+        if parameters.strategy in SPLIT_COMPONENTS:
+            split["pinned_heads"] = COMPONENT_HEADS[-1]
         if graph.kind == "CompressedGraph":
             # Its codec is not known before it is made: if it is `csr`, further ones are kept as well.
             split["heads"] = ENCODED_COMPONENT_HEADS

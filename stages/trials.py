@@ -1,0 +1,191 @@
+"""Trying orders and layouts on the graph itself: what `auto` measures where many searches will pay for it.
+
+A choice is tried by the stages that would carry it out, in this process and in memory, so that its time is
+that of `traverse`. Samples say which choices are likely (`kernels.advice`); only those are tried.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from stages.errors import StageError
+
+if TYPE_CHECKING:
+    from kernels.advice import Advice
+    from stages.advice import AdviceParameters
+    from stages.artifacts import Graph
+    from stages.context import Context
+
+MOST_ARCS = 1 << 27
+"""Of a graph that is tried: it is in memory in one order and one layout besides. Samples alone decide for a
+larger one."""
+
+LIKELY = 6.0
+"""Choices are tried that are estimated to take at most so many times the least. Estimates of choices in one
+place are off against each other by up to 5 (orders and layouts of six graphs on an H200)."""
+
+SHARE = 0.05
+"""Part of the time of all searches that trying may take."""
+
+LEAST_SECONDS, MOST_SECONDS = 2.0, 120.0
+"""Below the first nothing is tried, since a few choices take that long; after the second nothing begins."""
+
+SOURCES = 8
+"""Searches of each choice, from the same random vertices."""
+
+MARGIN = 0.03
+"""Share of the time that a change must save, as in `kernels.advice.decide`."""
+
+Key = tuple[str, str]
+"""An order and a layout."""
+
+
+@dataclass
+class _Trial:
+    """What was measured, in milliseconds; `refused` says why a choice could not be tried."""
+
+    taken: dict[Key, float]
+    refused: dict[Key, str]
+    seconds: float = 0.0
+
+
+def trial_bytes(vertices: int, arcs: int, width: int) -> tuple[int, int]:
+    """Bound the host and device memory that trying takes beside the graph; nothing where none is tried."""
+    if arcs > MOST_ARCS:
+        return 0, 0
+    rows = 8 * vertices + (width + 2) * arcs
+    return 4 * rows + 64 * vertices, 2 * rows + 64 * vertices
+
+
+def try_choices(
+    context: Context,
+    graph: Graph,
+    advice: Advice,
+    parameters: AdviceParameters,
+    ordered: Callable[[str], Graph],
+    *,
+    field: str,
+) -> Advice:
+    """Measure the likely choices of an advice and choose again.
+
+    Parameters
+    ----------
+    graph : what was advised on.
+    ordered : gives the graph in an order.
+    field : what is chosen, "order" or "layout".
+
+    Returns the advice with `measured_milliseconds` in the records of what was tried, or as it was, with a
+    reason that says so, where the graph is too large or the searches are too few.
+
+    """
+    records = advice.considered
+    searches = parameters.searches
+    if len(records) < 2:
+        return advice
+    if graph.arc_count > MOST_ARCS:
+        return replace(advice, reason=f"{advice.reason}; too large to be tried")
+    least = min(record["search_milliseconds"] for record in records)
+    budget = min(MOST_SECONDS, SHARE * searches * least / 1e3)
+    if budget < LEAST_SECONDS:
+        return replace(advice, reason=f"{advice.reason}; too few searches to try any")
+    trial = _run(context, _likely(records, least), parameters, ordered, budget)
+    if not trial.taken:
+        return replace(advice, reason=f"{advice.reason}; nothing likely could be tried")
+    return _chosen(advice, trial, searches, field)
+
+
+def _likely(records: tuple[Mapping[str, Any], ...], least: float) -> dict[str, list[str]]:
+    """Give the layouts to try by order, the likeliest first; rows as they are always."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        plain = record["order"] == "original" and record["layout"] == "csr"
+        if plain or record["search_milliseconds"] <= LIKELY * least:
+            found.setdefault(record["order"], []).append(record["layout"])
+    return found
+
+
+def _run(
+    context: Context,
+    likely: Mapping[str, list[str]],
+    parameters: AdviceParameters,
+    ordered: Callable[[str], Graph],
+    budget: float,
+) -> _Trial:
+    began, trial = time.perf_counter(), _Trial({}, {})
+    total = sum(len(layouts) for layouts in likely.values())
+    for order, layouts in likely.items():
+        rows: Graph | None = None
+        for layout in layouts:
+            # One is measured whatever it takes: without it there would be nothing to compare.
+            if trial.taken and time.perf_counter() - began > budget:
+                break
+            try:
+                rows = ordered(order) if rows is None else rows
+                taken = _milliseconds(context, rows, layout, parameters)
+            except StageError as error:
+                trial.refused[order, layout] = str(error)
+                context.log(f"tried {layout} in the {order} order: {error}")
+                continue
+            trial.taken[order, layout] = taken
+            context.log(f"tried {layout} in the {order} order: {taken:.3g} ms")
+            context.progress(len(trial.taken) + len(trial.refused), total, "choices")
+    trial.seconds = time.perf_counter() - began
+    return trial
+
+
+def _milliseconds(context: Context, rows: Graph, layout: str, parameters: AdviceParameters) -> float:
+    """Median time of a search, or of finding components, as `traverse` measures it."""
+    from stages.compress import CompressParameters, compress
+    from stages.context import PlainContext
+    from stages.traverse import TraverseParameters, traverse
+
+    there = PlainContext(context.machine, context.scratch)
+    packed = compress(there, CompressParameters(codec=layout), input=rows)
+    asked: dict[str, Any] = {"placement": parameters.placement, "device_memory": parameters.device_memory}
+    if parameters.algorithm == "bfs":
+        asked |= {"sources": {"random": SOURCES}, "output": "distance"}
+    _, measured = traverse(there, TraverseParameters(algorithm=parameters.algorithm, **asked), input=packed)
+    return float(statistics.median(search["milliseconds"] for search in measured.searches))
+
+
+def _chosen(advice: Advice, trial: _Trial, searches: int, field: str) -> Advice:
+    """Take the least time with its share of preparation, or what leaves things as they are if hardly more."""
+    prepared = {
+        (record["order"], record["layout"]): record["prepare_milliseconds"] / max(1, searches)
+        for record in advice.considered
+    }
+    whole = {key: taken + prepared[key] for key, taken in trial.taken.items()}
+    best = min(whole, key=lambda key: whole[key])
+    kept = "original" if field == "order" else "csr"
+    place = 0 if field == "order" else 1
+    same = min((key for key in whole if key[place] == kept), key=lambda key: whole[key], default=None)
+    if same is not None and whole[same] * (1 - MARGIN) <= whole[best]:
+        best = same
+    told = f"{_named(best, field)} took {trial.taken[best]:.3g} ms"
+    before = ("original", "csr")
+    if before in trial.taken and before != best:
+        told += f", {_named(before, field)} {trial.taken[before]:.3g} ms"
+    records = tuple(
+        {**record, "measured_milliseconds": trial.taken[key]}
+        if (key := (record["order"], record["layout"])) in trial.taken
+        else record
+        for record in advice.considered
+    )
+    tried = f"{len(trial.taken)} of {len(records)} choices were tried in {trial.seconds:.1f} s"
+    # What was chosen comes first, as in every advice.
+    first = [record for record in records if (record["order"], record["layout"]) == best]
+    rest = [record for record in records if (record["order"], record["layout"]) != best]
+    return replace(
+        advice,
+        choice=best[place],
+        reason=f"{told}; {tried}; by samples {advice.choice}: {advice.reason}",
+        considered=tuple(first + rest),
+    )
+
+
+def _named(key: Key, field: str) -> str:
+    return f"{key[1]} in the {key[0]} order" if field == "order" else key[1]
