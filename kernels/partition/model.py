@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from kernels.partition.census import Division
 from kernels.partition.machines import H200_PEER, Machine
-from kernels.partition.workload import ENDS, HUBS_FIRST, Searching
+from kernels.partition.workload import HUBS_FIRST, Searching
 
 __all__ = [
     "HUBS_FIRST",
@@ -89,7 +89,8 @@ def predict(
     steps = math.ceil(math.log2(hosts))
     one_mask = (here - 1) * mask / machine.link_bandwidth + 2 * steps * mask / machine.host_bandwidth
     meeting = (machine.link_latency if here > 1 else 0.0) + steps * machine.host_latency
-    meetings = (how.levels + ENDS) * (2 * meeting + (machine.settle_seconds if ranks > 1 else 0.0))
+    settling = machine.settle_seconds if ranks > 1 else 0.0
+    meetings = (how.levels + machine.end_levels) * (2 * meeting + settling)
     return Prediction(
         local=_local(division, vertices, ranks, machine, how),
         masks=how.mask_levels * one_mask,
@@ -119,7 +120,7 @@ def _local(division: Division, vertices: int, ranks: int, machine: Machine, how:
     # What is labelled waits for memory, what is cleared is written in a stream.
     spent += how.reached * (normals + delegates) / (machine.label_rate * how.together)
     spent += how.label_bytes * (normals + delegates) / machine.memory_bandwidth
-    return spent + (how.levels + ENDS) * machine.level_seconds
+    return spent + (how.levels + machine.end_levels) * machine.level_seconds
 
 
 def grown(division: Division, factor: float) -> Division:

@@ -13,7 +13,6 @@ from kernels.partition.census import Division
 from kernels.partition.machines import H200_NCCL, H200_PEER, MACHINES, P100_RAY, Machine
 from kernels.partition.model import Searching, calibrated, fastest, grown, hosts_of
 from kernels.partition.threshold import Limits, choose, choose_threshold
-from kernels.partition.workload import ENDS
 from tests.kernels.cuda_case import fast_csr, rmat
 
 DIVISION = Division(threshold=64, delegates=1 << 20, nn=40_000_000, mixed=300_000_000, dd=700_000_000)
@@ -32,6 +31,7 @@ def test_volumes_are_those_of_section_v() -> None:
     machine = replace(
         H200_PEER,
         settle_seconds=1e-4,
+        end_levels=2,
         link_bandwidth=1e9,
         host_bandwidth=2e9,
         link_latency=1e-3,
@@ -46,12 +46,12 @@ def test_volumes_are_those_of_section_v() -> None:
     assert math.isclose(four.vertices, 40e6 / 4 * 3 / 4 * 4 / 1e9)
     assert math.isclose(four.vertex_bytes, 40e6 * 4 * 3 / 4)
     # A search begins and ends with as much as two levels.
-    assert math.isclose(four.meetings, (5 + ENDS) * (2 * 1e-3 + 1e-4))
+    assert math.isclose(four.meetings, (5 + 2) * (2 * 1e-3 + 1e-4))
     # Everything leaves a host that has one rank.
     spread = predict(DIVISION, vertices=VERTICES, ranks=4, hosts=4, machine=machine, searching=how)
     assert math.isclose(spread.masks, 3 * 2 * 2 * (1 << 17) / 2e9)
     assert math.isclose(spread.vertices, 40e6 / 4 * 3 / 4 * 4 / 2e9)
-    assert math.isclose(spread.meetings, (5 + ENDS) * (2 * 2 * 1e-2 + 1e-4) + 5 * 3e-6)
+    assert math.isclose(spread.meetings, (5 + 2) * (2 * 2 * 1e-2 + 1e-4) + 5 * 3e-6)
     # Of two hosts of two, a third of what is cut stays.
     two = predict(DIVISION, vertices=VERTICES, ranks=4, hosts=2, machine=machine, searching=how)
     cut = 40e6 * 4 * 3 / 4

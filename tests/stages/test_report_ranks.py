@@ -11,7 +11,6 @@ import pytest
 from kernels.partition import Division, predict
 from kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER
 from kernels.partition.model import Searching, calibrated
-from kernels.partition.workload import ENDS
 from stages.artifacts import Artifact, Graph, Measurement, Partition
 from stages.context import PlainContext
 from stages.partition import PartitionParameters, partition
@@ -262,7 +261,7 @@ def test_what_gpus_compute_holds_labels() -> None:
     gained = rows[1].prediction.meetings
     levels = numpy.mean([search["depth"] + 1 for search in two.searches])
     each = 2 * H200_PEER.link_latency + H200_PEER.settle_seconds
-    assert gained == pytest.approx((levels + ENDS) * each)
+    assert gained == pytest.approx((levels + H200_PEER.end_levels) * each)
     # What one GPU holds goes rank by rank, and is not compared with GPUs at once.
     held = replace(two, notes=["2 GPUs were not there at once, so one holds all ranks"])
     table = sections_of({"bfs[ranks=1]": one, "bfs[ranks=2]": held})["Predicted against measured"]
