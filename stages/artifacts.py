@@ -265,7 +265,7 @@ class Links(Artifact):
     `curves` has a record for each `transport` ("wire", "peer", "nccl") and `pattern` ("meet", "pair",
     "exchange", "cut", "reduce", as `kernels.probes.links` says) with its `points`: `bytes` of a message,
     `carried`, the bytes that a rank receives in a turn, `seconds` of a turn on the slowest rank (the median
-    of the repetitions), `fastest`, and `turns` that were timed together.
+    of the repetitions), `fastest`, `turns` that were timed together, and `repeats`, their repetitions.
     """
 
     ranks: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ class LinksAnswer:
     wrong: str
     host: str
     process: int
+    spent: dict[str, tuple[float, float]]
+    """Seconds that each transport took to connect, and to measure."""
 
 
 def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
@@ -45,27 +48,50 @@ def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
 
     Raises `GangBroken` when GPUs waited for each other in vain.
     """
-    from kernels.probes.links import TRANSPORTS, measure, sizes_between
+    from kernels.probes.links import TRANSPORTS, measure
     from stages.gang import GangBroken
 
     asked = task.parameters
-    sizes = sizes_between(int(asked.smallest), int(asked.largest), asked.step)
     points: list[Measured] = []
     missing: dict[str, str] = {}
     wrong = ""
+    spent: dict[str, tuple[float, float]] = {}
     for name in asked.transports or TRANSPORTS:
+        began = time.perf_counter()
         link, problem = _connected(gang, task, name)
+        connected = time.perf_counter()
         if link is None:
             missing[name] = problem
             continue
         try:
-            points += measure(gang, link, sizes, repeats=asked.repeats, total=int(asked.total))
+            points += measure(
+                gang,
+                link,
+                _sizes(asked, name),
+                repeats=asked.repeats,
+                total=_total(asked, name),
+                point_seconds=asked.point_seconds,
+            )
             link.close()
         except RuntimeError as error:
             if "did not bring" not in str(error):
                 raise GangBroken(f"rank {gang.rank}: {error}") from error
             wrong = wrong or str(error)
-    return LinksAnswer(tuple(points), missing, wrong, socket.gethostname(), os.getpid())
+        spent[name] = (connected - began, time.perf_counter() - connected)
+    return LinksAnswer(tuple(points), missing, wrong, socket.gethostname(), os.getpid(), spent)
+
+
+def _total(asked: LinksParameters, name: str) -> int:
+    """Give what a transport sends to each rank in messages of each size."""
+    return min(int(asked.total), int(asked.wire_largest)) if name == "wire" else int(asked.total)
+
+
+def _sizes(asked: LinksParameters, name: str) -> tuple[int, ...]:
+    """List the messages of a transport, one at least."""
+    from kernels.probes.links import sizes_between
+
+    first, *others = sizes_between(int(asked.smallest), int(asked.largest), asked.step)
+    return first, *(size for size in others if name != "wire" or size <= asked.wire_largest)
 
 
 def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | None, str]:
@@ -74,7 +100,7 @@ def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | No
 
     asked = task.parameters
     if name == "wire":
-        return WireLink(gang, total=int(asked.total)), ""
+        return WireLink(gang, total=_total(asked, name)), ""
     if task.backend != "cuda":
         return None, "the run has no GPUs"
     largest = -(-int(asked.largest) // 8) * 8
@@ -115,6 +141,10 @@ def measure_links(context: Context, parameters: LinksParameters) -> Links:
                 hint="leave transports out to measure all that are",
             )
     notes = [f"{name} was not measured: {why}" for name, why in first.missing.items()]
+    if "wire" in first.spent and parameters.wire_largest < parameters.largest:
+        notes.append(f"over the wire messages of up to {int(parameters.wire_largest)} bytes were measured")
+    for transport, (connecting, measuring) in first.spent.items():
+        context.log(f"{transport}: connected in {connecting:.1f} s, measured in {measuring:.1f} s")
     if len({(answer.host, answer.process) for answer in answers}) < len(answers):
         notes.append("the ranks were threads of one process, which share their memory")
     curves: dict[tuple[str, str], dict[str, Any]] = {}
@@ -125,7 +155,7 @@ def measure_links(context: Context, parameters: LinksParameters) -> Links:
         )
         told = dataclasses.asdict(point)
         curve["points"].append(
-            {name: told[name] for name in ("bytes", "carried", "seconds", "fastest", "turns")}
+            {name: value for name, value in told.items() if name not in ("transport", "pattern")}
         )
     return Links(
         ranks=parameters.ranks,

@@ -28,12 +28,16 @@ class LinksParameters(Parameters):
     """The smallest message, such as `64`."""
     largest: ByteSize = Field(default=ByteSize(1 << 20), ge=8)
     """The largest message, such as `16MiB`."""
+    wire_largest: ByteSize = Field(default=ByteSize(16 << 20), ge=8)
+    """The largest message over the wire, and its `total` at most: a MiB takes about 10 ms there, or more."""
     step: int = Field(default=4, ge=2)
     """Each message is so many times as large as the one before."""
     total: ByteSize = Field(default=ByteSize(1 << 20), ge=8)
     """What is sent to each rank in messages of each size, up to it."""
     repeats: int = Field(default=5, ge=1)
     """Repetitions, of which the median counts."""
+    point_seconds: float = Field(default=0.5, gt=0)
+    """Seconds that one size of one pattern may take, or a single turn; long ones are repeated less often."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> LinksParameters:
@@ -68,7 +72,7 @@ def _estimate(
 
 STAGE = Stage(
     name="links",
-    version=1,
+    version=2,
     about="Times messages between ranks by their size, over each transport there is.",
     parameters=LinksParameters,
     inputs={},

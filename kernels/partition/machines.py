@@ -13,18 +13,27 @@ class Machine:
 
     name: str
     access_rate: float
-    """Random accesses a second to a table that the cache does not hold."""
+    """Random accesses a second: to a table that the cache does not hold, or to rows that lie apart."""
     cached_rate: float
-    """Random accesses a second to a table that it does."""
+    """Arcs a second that are read side by side, where the cache holds the bits that they are tested in."""
+    cut_rate: float
+    """Cut nn arcs a second: each is put into a bin, and taken out by the rank that it is for."""
+    label_rate: float
+    """Labels a second that lie apart, with the counting of their rows."""
     cache_bytes: float
     memory_bandwidth: float
     """Read and written."""
     level_seconds: float
-    """Of a level that finds hardly anything."""
+    """Of a level that finds hardly anything, on a rank that is alone."""
+    settle_seconds: float
+    """That it takes longer among several ranks, besides their two meetings."""
+    end_levels: float
+    """Levels that a search's beginning and end are taken for: labels are cleared, the source enters as what a
+    level found, and delegates get their labels at their owners. 0 where they are in what a level takes."""
     link_bandwidth: float
     """What a rank reads from another rank of its host."""
     link_latency: float
-    """Of a barrier among the ranks of a host."""
+    """That a barrier among the ranks of a host takes longer than one of a rank that is alone."""
     host_bandwidth: float
     """Into a host, and out of it."""
     host_latency: float
@@ -37,45 +46,64 @@ class Machine:
 H200_PEER = Machine(
     name="H200, peers",
     access_rate=40e9,
-    cached_rate=140e9,
+    cached_rate=110e9,
+    cut_rate=18e9,
+    label_rate=64e9,
     cache_bytes=60e6,
     memory_bandwidth=4.2e12,
-    level_seconds=15e-6,
+    level_seconds=25e-6,
+    settle_seconds=11e-6,
+    end_levels=2,
     link_bandwidth=337e9,
-    link_latency=2.3e-6,
+    link_latency=4e-6,
     host_bandwidth=8 * 50e9,
     host_latency=10e-6,
     message_seconds=1e-6,
     ranks_per_host=8,
 )
-"""Measured on H200 GPUs of one host: gathers of 4 bytes from 256 MB and from 8 MB, a device copy, an almost
-empty level of a Kronecker graph, reads of a neighbour's memory over NVLink, a barrier inside running kernels.
-Not measured is what joins hosts: a 400 Gb/s card for each GPU, 10 us a step and 1 us a message."""
+"""Measured on one and two H200 GPUs of a host. `access_rate` is that of gathers of 4 bytes from 256 MB, and
+so fast were the 13 million further looks of a level (320 us); gathers from 8 MB went at 140e9.
 
-H200_NCCL = Machine(
+The rest is from the levels of searches on Kronecker graphs of scales 22 and 24, threshold 32
+(`tests.benchmarks.ranks`), with the arcs that were counted on the same graphs:
+
+- `cached_rate`: 17 million arcs that a level expanded took 149 us beyond an empty level's time, and searches
+  that go forward alone have 100 to 110e9 arcs a second in all;
+- `cut_rate`: 1.15 million nn arcs a rank, half of them cut, took 41 us; uncut ones 16 ns a thousand;
+- `label_rate`: 8.8 million labels in the graph's own order took 137 us, in degree order 74 us;
+- `level_seconds`: the mean of levels 0, 1, 5 and 6, which find hardly anything: 16 to 38 us, of which two
+  barriers take 4 each, and 18 the visit of a level that has to make queues;
+- `settle_seconds`, `link_latency`: the same levels take 19 us longer on two ranks, 4 of them at either
+  meeting and 11 between them, where counts, masks and bins of the other rank are read, one after the other.
+  More than two ranks have not been measured so;
+- `end_levels`: searches take 46 us longer than their levels on one GPU, and 68 us on two.
+
+`memory_bandwidth` is a device copy's, `link_bandwidth` that of reading a neighbour's memory over NVLink. Not
+measured is what joins hosts: a 400 Gb/s card for each GPU, 10 us a step and 1 us a message."""
+
+H200_NCCL = replace(
+    H200_PEER,
     name="H200, NCCL",
-    access_rate=40e9,
-    cached_rate=140e9,
-    cache_bytes=60e6,
-    memory_bandwidth=4.2e12,
-    level_seconds=15e-6 + 12.6e-6,
+    level_seconds=0.26e-3,
+    settle_seconds=0.11e-3,
     link_bandwidth=3 * (64 << 20) / 658e-6,
     link_latency=8.7e-6,
-    host_bandwidth=8 * 50e9,
-    host_latency=10e-6,
-    message_seconds=1e-6,
-    ranks_per_host=8,
 )
-"""The same with NCCL: all-gathers of 64 MiB a rank on four GPUs took 658 us and of 1 KB 8.7 us, and every
-level goes back to the host (12.6 us)."""
+"""The same with NCCL: all-gathers of 64 MiB a rank on four GPUs took 658 us and of 1 KB 8.7 us. The host
+launches the kernels and messages of every level: at scale 22 searches of seven levels took 2.7 ms on one GPU,
+and 3.1 to 5.2 on two."""
 
 P100_RAY = Machine(
     name="P100, Ray",
-    access_rate=5e9,
-    cached_rate=5e9,
+    access_rate=5.8e9,
+    cached_rate=5.8e9,
+    cut_rate=2.9e9,
+    label_rate=10e9,
     cache_bytes=4e6,
     memory_bandwidth=0.5e12,
     level_seconds=0.3e-3,
+    settle_seconds=0.0,
+    end_levels=0,
     link_bandwidth=40e9,
     link_latency=50e-6,
     host_bandwidth=2 * 12.5e9,
@@ -85,15 +113,20 @@ P100_RAY = Machine(
 )
 """The paper's machine (Pan, Pearce, Owens 2018, section VI-A): NVLink of 40 GB/s, and for two sockets 100
 Gb/s of InfiniBand each, at line rate. The access rate is fitted to its table II (22.9 GTEPS of one GPU at
-scale 24), the latencies to the few milliseconds that section VI-D gives an iteration on 40 hosts."""
+scale 24) with two accesses for a cut arc and half of one for a label, the latencies to the few milliseconds
+that section VI-D gives an iteration on 40 hosts."""
 
 CPU_WORKERS = Machine(
     name="CPU workers",
     access_rate=0.1e9,
     cached_rate=0.4e9,
+    cut_rate=0.05e9,
+    label_rate=0.1e9,
     cache_bytes=8e6,
     memory_bandwidth=10e9,
     level_seconds=0.2e-3,
+    settle_seconds=0.0,
+    end_levels=0,
     link_bandwidth=1e9,
     link_latency=1.5e-3,
     host_bandwidth=1e9,

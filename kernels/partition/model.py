@@ -4,6 +4,11 @@ Time is local work, delegates' masks, normal vertices and meetings, one after th
 overlap. Volumes are the paper's: a bit for each delegate, in words of 8 bytes, and 4 bytes for each nn arc,
 of which (p - 1) / p are cut.
 On a host every rank reads the other ranks' masks; between hosts masks go up and down a tree.
+
+Local work is, on each rank: arcs that are expanded, first looks of normal vertices and of delegates (whose
+first columns lie side by side), further looks of delegates and nn arcs (each in a row that lies elsewhere),
+cut nn arcs, labels, and what a level takes that finds hardly anything. All but delegates' looks get fewer
+with more ranks. `tests/kernels/test_partition_measured.py` holds it against what searches took.
 """
 
 from __future__ import annotations
@@ -14,26 +19,18 @@ from dataclasses import dataclass, replace
 
 from kernels.partition.census import Division
 from kernels.partition.machines import H200_PEER, Machine
+from kernels.partition.workload import HUBS_FIRST, Searching
 
-LABEL_BYTES = 12
-"""Written for each vertex that a rank labels: a distance, and a predecessor of 64 bits."""
-
-PARENTS = 1.5
-"""Parents that a rank tests for a delegate before it finds a visited one; of hub-first Kronecker lists 84, 91
-and 96 % of the tests end within the first 1, 2 and 4 (simulated at scale 24)."""
-
-
-@dataclass(frozen=True)
-class Searching:
-    """How a search goes. The defaults are those of Kronecker graphs."""
-
-    levels: float = 7
-    mask_levels: float = 4
-    """Levels that find delegates, about half of them (section V-B)."""
-    looked_at: float = 0.04
-    """Share of nd, dn and dd arcs that a search with directions looks at: 3 to 5 % of a Kronecker graph."""
-    direction_optimized: bool = True
-    local_all_to_all: bool = False
+__all__ = [
+    "HUBS_FIRST",
+    "Prediction",
+    "Searching",
+    "calibrated",
+    "fastest",
+    "grown",
+    "hosts_of",
+    "predict",
+]
 
 
 @dataclass(frozen=True)
@@ -92,33 +89,38 @@ def predict(
     steps = math.ceil(math.log2(hosts))
     one_mask = (here - 1) * mask / machine.link_bandwidth + 2 * steps * mask / machine.host_bandwidth
     meeting = (machine.link_latency if here > 1 else 0.0) + steps * machine.host_latency
+    settling = machine.settle_seconds if ranks > 1 else 0.0
+    meetings = (how.levels + machine.end_levels) * (2 * meeting + settling)
     return Prediction(
         local=_local(division, vertices, ranks, machine, how),
         masks=how.mask_levels * one_mask,
         vertices=own / machine.link_bandwidth + leave / hosts / machine.host_bandwidth,
-        meetings=how.levels * (2 * meeting + partners * machine.message_seconds),
+        meetings=meetings + how.levels * partners * machine.message_seconds,
         mask_bytes=how.mask_levels * mask * (ranks * (here - 1) + 2 * (hosts - 1)),
         vertex_bytes=cut + (leave * (here - 1) / here if how.local_all_to_all else 0.0),
     )
 
 
 def _local(division: Division, vertices: int, ranks: int, machine: Machine, how: Searching) -> float:
-    def seconds(accesses: float, bits: float) -> float:
+    def side_by_side(accesses: float, bits: float) -> float:
         cached = bits / 8 <= machine.cache_bytes
         return accesses / (machine.cached_rate if cached else machine.access_rate)
 
-    # An nn arc is looked at where it begins and, if it is cut, where it ends.
-    nn = division.nn / ranks * (1 + (ranks - 1) / ranks)
+    delegates, normals = division.delegates, max(0, vertices - division.delegates) / ranks
+    cut = division.nn / ranks * (ranks - 1) / ranks
+    spent = (division.nn / ranks - cut) / machine.access_rate + cut / machine.cut_rate
     others = (division.mixed + division.dd) / ranks
-    spent = seconds(nn, vertices / ranks)
     if how.direction_optimized:
-        # Every rank looks for parents of every delegate, which the paper bounds by m' + p d b.
-        again = PARENTS * division.delegates * (ranks - 1) / ranks
-        spent += seconds(how.looked_at * others + again, division.delegates)
+        first = how.looked_at * others + min(1, how.parents) * delegates
+        spent += side_by_side(how.expanded * others + first, delegates)
+        # Rows of more ranks are shorter, but not what is looked at of them (the paper's bound m' + p d b).
+        spent += max(0, how.parents - 1) * delegates / machine.access_rate
     else:
-        spent += seconds(others, max(division.delegates, vertices / ranks))
-    labels = LABEL_BYTES * (vertices / ranks + division.delegates)
-    return spent + labels / machine.memory_bandwidth + how.levels * machine.level_seconds
+        spent += side_by_side(others, max(delegates, vertices / ranks))
+    # What is labelled waits for memory, what is cleared is written in a stream.
+    spent += how.reached * (normals + delegates) / (machine.label_rate * how.together)
+    spent += how.label_bytes * (normals + delegates) / machine.memory_bandwidth
+    return spent + (how.levels + machine.end_levels) * machine.level_seconds
 
 
 def grown(division: Division, factor: float) -> Division:
@@ -152,6 +154,8 @@ def calibrated(
         machine,
         access_rate=machine.access_rate * factor,
         cached_rate=machine.cached_rate * factor,
+        cut_rate=machine.cut_rate * factor,
+        label_rate=machine.label_rate * factor,
         memory_bandwidth=machine.memory_bandwidth * factor,
         level_seconds=machine.level_seconds / factor,
     )

@@ -11,6 +11,7 @@ import pytest
 from stages.context import PlainContext
 from stages.errors import StageError
 from stages.gang import GangBroken
+from stages.report import ReportParameters, report
 from stages.searching import gpu_ranks
 from stages.stage import Extent, Machine
 from stages.traverse import STAGE, TraverseParameters
@@ -105,3 +106,24 @@ def test_the_need_is_that_of_each_gpu() -> None:
     assert stated(4) < 0.3 * stated(1)
     extent = Extent(kind="Partition", ranks=4, **facts)
     assert STAGE.estimate(TraverseParameters(), {"input": (extent,)}, GPU).device_bytes == 0
+
+
+@pytest.mark.slow
+def test_a_report_draws_strong_scaling_with_the_split_of_times() -> None:
+    members = {}
+    for ranks in (1, 2):
+        stored = split("tail_on_clique", ranks)
+        context = Workers(ranks) if ranks > 1 else PlainContext(GPU)
+        _, members[f"bfs[ranks={ranks}]"] = search(context, stored, backend="cuda")
+        members[f"parts[ranks={ranks}]"] = stored
+    asked = ReportParameters(labels=tuple(members))
+    made = {
+        each["title"]: each for each in report(PlainContext(), asked, inputs=tuple(members.values())).sections
+    }
+    assert made["Strong scaling with ranks"]["data"]["auto"]["ranks"] == [1, 2]
+    times = made["Where searches over ranks spend their time"]["data"]
+    assert all(min(times[name]) > 0 for name in ("visit", "reduce", "exchange", "whole"))
+    table = made["Predicted against measured"]
+    place = {name: at for at, name in enumerate(table["columns"])}
+    assert table["rows"][0][place["predicted / measured"]] == "fitted"
+    assert all(row[place["search predicted, ms"]] > 0 for row in table["rows"])

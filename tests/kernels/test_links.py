@@ -32,6 +32,55 @@ def test_every_rank_finds_the_same_curves(ranks: int) -> None:
         assert point.turns >= 1
 
 
+class SlowLink:
+    """Takes the seconds of a turn that it is told; on rank 1 half as long again."""
+
+    name, patterns = "slow", ("meet", "pair", "exchange")
+
+    def __init__(self, gang: Any, seconds: float) -> None:
+        self._seconds = seconds * (1.5 if gang.rank == 1 else 1)
+        self.turns: list[int] = []
+
+    def run(self, pattern: str, size: int, turns: int) -> float:
+        self.turns.append(turns)
+        return self._seconds * turns
+
+    def arrived(self, pattern: str, size: int) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("seconds", "turns", "repeats"),
+    [
+        (1e-3, 1, [5, 5, 5]),
+        (1e-4, 13, [5, 5, 5]),
+        (0.1, 1, [3, 1, 3]),  # of 1 s: 0.15 are gone after the first turn, 0.45 after two more
+        (0.2, 1, [1, 1, 1]),
+        (0.4, 1, [1, 1, 1]),
+        (7.0, 1, [1, 1, 1]),
+    ],
+)
+def test_long_turns_are_repeated_less_often(seconds: float, turns: int, repeats: list[int]) -> None:
+    links = {}
+
+    def take(gang: Any, _: Any) -> Any:
+        links[gang.rank] = link = SlowLink(gang, seconds)
+        return measure(gang, link, (64,), repeats=5, total=64, point_seconds=1.0)
+
+    first, second = run_in_threads(take, [None] * 2)
+    assert first == second
+    assert links[0].turns == links[1].turns
+    assert [point.repeats for point in first] == repeats
+    assert all(point.seconds == pytest.approx(1.5 * seconds) for point in first)
+    if repeats[0] == 5:
+        assert {point.turns for point in first} == {turns}
+    # A point takes the second that it may, or one turn.
+    assert 1.5 * seconds * sum(links[0].turns) <= 3 * max(1.0, 1.5 * seconds) + 1e-9
+
+
 @pytest.mark.parametrize("pattern", ["pair", "exchange", "cut", "reduce"])
 def test_what_does_not_arrive_is_noticed(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run = WireLink.run

@@ -28,7 +28,15 @@ def kronecker(scale: int, delegates: float, nn: float) -> Division:
 
 def test_volumes_are_those_of_section_v() -> None:
     how = Searching(levels=5, mask_levels=3)
-    machine = replace(H200_PEER, link_bandwidth=1e9, host_bandwidth=2e9, link_latency=1e-3, host_latency=1e-2)
+    machine = replace(
+        H200_PEER,
+        settle_seconds=1e-4,
+        end_levels=2,
+        link_bandwidth=1e9,
+        host_bandwidth=2e9,
+        link_latency=1e-3,
+        host_latency=1e-2,
+    )
     alone = predict(DIVISION, vertices=VERTICES, ranks=1, machine=machine, searching=how)
     assert (alone.masks, alone.vertices, alone.meetings) == (0, 0, 0)
     assert (alone.mask_bytes, alone.vertex_bytes) == (0, 0)
@@ -37,12 +45,13 @@ def test_volumes_are_those_of_section_v() -> None:
     assert math.isclose(four.mask_bytes, 3 * 4 * 3 * (1 << 17))
     assert math.isclose(four.vertices, 40e6 / 4 * 3 / 4 * 4 / 1e9)
     assert math.isclose(four.vertex_bytes, 40e6 * 4 * 3 / 4)
-    assert math.isclose(four.meetings, 5 * 2 * 1e-3)
+    # A search begins and ends with as much as two levels.
+    assert math.isclose(four.meetings, (5 + 2) * (2 * 1e-3 + 1e-4))
     # Everything leaves a host that has one rank.
     spread = predict(DIVISION, vertices=VERTICES, ranks=4, hosts=4, machine=machine, searching=how)
     assert math.isclose(spread.masks, 3 * 2 * 2 * (1 << 17) / 2e9)
     assert math.isclose(spread.vertices, 40e6 / 4 * 3 / 4 * 4 / 2e9)
-    assert math.isclose(spread.meetings, 5 * (2 * 2 * 1e-2 + 3e-6))
+    assert math.isclose(spread.meetings, (5 + 2) * (2 * 2 * 1e-2 + 1e-4) + 5 * 3e-6)
     # Of two hosts of two, a third of what is cut stays.
     two = predict(DIVISION, vertices=VERTICES, ranks=4, hosts=2, machine=machine, searching=how)
     cut = 40e6 * 4 * 3 / 4

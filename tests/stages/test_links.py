@@ -36,6 +36,25 @@ def test_curves_are_told(found: Links) -> None:
     json.dumps(found.curves)
 
 
+def test_the_wire_takes_smaller_messages() -> None:
+    asked: dict[str, Any] = {**SMALL, "wire_largest": 256}
+    found = links(PlainContext(), LinksParameters(ranks=2, point_seconds=1e-9, **asked))
+    sizes = {curve["pattern"]: [point["bytes"] for point in curve["points"]] for curve in found.curves}
+    assert sizes["pair"] == sizes["reduce"] == [64, 256]
+    (meeting,) = found.curves[0]["points"]
+    assert (meeting["turns"], meeting["repeats"]) == (1, 1)
+    assert {point["carried"] for point in found.curves[3]["points"]} == {256}
+    assert "over the wire messages of up to 256 bytes were measured" in found.notes
+    small = links(PlainContext(), LinksParameters(ranks=2, **{**asked, "wire_largest": 8}))
+    assert [point["bytes"] for point in small.curves[1]["points"]] == [64]
+
+
+def test_what_is_told_of_time() -> None:
+    context = PlainContext()
+    links(context, LinksParameters(**SMALL))
+    assert any(line.startswith("wire: connected in 0.0 s, measured in") for line in context.messages)
+
+
 def test_a_report_draws_them(found: Links) -> None:
     sections = report(PlainContext(), ReportParameters(labels=("links",)), inputs=(found,)).sections
     json.dumps(sections)

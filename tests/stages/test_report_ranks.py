@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from kernels.partition import Division, predict
-from kernels.partition.machines import CPU_WORKERS
+from kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER
 from kernels.partition.model import Searching, calibrated
 from stages.artifacts import Artifact, Graph, Measurement, Partition
 from stages.context import PlainContext
@@ -17,7 +17,7 @@ from stages.partition import PartitionParameters, partition
 from stages.report import ReportParameters, report
 from stages.sections.ranks import rank_sections
 from stages.sections.ranks.memory import table_bytes
-from stages.sections.ranks.predicted import compare
+from stages.sections.ranks.predicted import compare, computed
 from stages.sections.ranks.splits import splits_of
 from stages.sections.ranks.thousand import COUNTS, VERTICES_PER_RANK, curve
 from stages.sections.ranks.thresholds import allowed
@@ -236,6 +236,51 @@ def test_predictions_rest_on_the_run_with_the_fewest_ranks(study: dict[str, Arti
     figure = sections_of(dict(runs))["Model against measurement"]
     assert figure["data"]["predicted_local"][0] == pytest.approx(measured)
     assert "Predicted against measured" not in sections_of(dict(runs[:1]))
+
+
+def on_gpus(scale: int, ranks: int, millis: float, parts: tuple[float, ...], **more: Any) -> Measurement:
+    """Make believe that GPUs took so many milliseconds, and so many of each part in all levels."""
+    _, one = ran(graph_of(scale), ranks, 8)
+    searches = []
+    for search in one.searches:
+        told = dict(search["ranks"])
+        for name, taken in zip(("visit", "reduce", "exchange"), parts, strict=True):
+            told[name] = [taken / len(told[name])] * len(told[name])
+        searches.append({**search, "milliseconds": millis, "ranks": told})
+    more["asked"] = {**one.asked, **more.get("asked", {})}
+    return replace(one, backend="cuda", searches=searches, notes=[], **more)
+
+
+def test_what_gpus_compute_holds_labels() -> None:
+    one = on_gpus(8, 1, 0.36, (0.15, 0.1, 0.05))
+    two = on_gpus(8, 2, 0.5, (0.15, 0.2, 0.1))
+    rows = compare([("bfs[ranks=1]", one), ("bfs[ranks=2]", two)])
+    assert [computed(each.one) for each in rows] == pytest.approx([0.36, 0.35])
+    assert rows[0].prediction.seconds == pytest.approx(0.36e-3)
+    # Levels are all there is to so small a graph; on two ranks they meet and read each other's.
+    gained = rows[1].prediction.meetings
+    levels = numpy.mean([search["depth"] + 1 for search in two.searches])
+    each = 2 * H200_PEER.link_latency + H200_PEER.settle_seconds
+    assert gained == pytest.approx((levels + H200_PEER.end_levels) * each)
+    # What one GPU holds goes rank by rank, and is not compared with GPUs at once.
+    held = replace(two, notes=["2 GPUs were not there at once, so one holds all ranks"])
+    table = sections_of({"bfs[ranks=1]": one, "bfs[ranks=2]": held})["Predicted against measured"]
+    assert column(table, "search, ms") == [0.36, None]
+
+
+def test_transports_are_predicted_apart() -> None:
+    nccl = {"asked": {"transport": "nccl"}}
+    runs = [
+        ("peer", on_gpus(8, 1, 0.36, (0.15, 0.1, 0.05))),
+        ("nccl", on_gpus(8, 1, 2.7, (1.4, 1.1, 1.9), **nccl)),
+        ("two", on_gpus(8, 2, 4.3, (1.5, 1.2, 2.0), **nccl)),
+    ]
+    found = {each.label: each for each in compare(runs)}
+    assert found["peer"].fitted
+    assert found["nccl"].fitted
+    assert found["nccl"].prediction.seconds == pytest.approx(2.7e-3)
+    assert computed(found["two"].one) == pytest.approx(1.5)
+    assert found["two"].prediction.meetings > 5 * H200_NCCL.settle_seconds
 
 
 def test_the_model_reaches_1024_ranks(study: dict[str, Artifact], sections: Sections) -> None:

@@ -15,6 +15,7 @@ A `Link` carries them; `measure` makes the curves. All ranks call both at the sa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -74,6 +75,7 @@ class Measured:
     seconds: float  # of a turn on the slowest rank, the median of the repetitions
     fastest: float  # repetition
     turns: int
+    repeats: int
 
 
 def sizes_between(smallest: int, largest: int, step: int) -> tuple[int, ...]:
@@ -95,15 +97,23 @@ def carried_bytes(pattern: str, size: int, ranks: int, total: int) -> int:
 
 
 def measure(
-    gang: Gang, link: Link, sizes: Sequence[int], *, repeats: int, total: int
+    gang: Gang,
+    link: Link,
+    sizes: Sequence[int],
+    *,
+    repeats: int,
+    total: int,
+    point_seconds: float = math.inf,
 ) -> tuple[Measured, ...]:
     """Time every pattern with every size, alike on all ranks.
 
     Parameters
     ----------
     sizes : of messages, in bytes, multiples of 8.
-    repeats : of as many turns as take `LEAST_SECONDS`.
+    repeats : of as many turns as take `LEAST_SECONDS`, at most.
     total : bytes for each other rank that `cut` cuts into messages.
+    point_seconds : that the turns of one point may take, or the first one, if that takes longer. A point
+        whose turns take long is repeated less often.
 
     Raises RuntimeError when a message did not arrive as it was sent.
 
@@ -113,18 +123,36 @@ def measure(
         for size in sizes[:1] if pattern == "meet" else sizes:
             if pattern == "cut" and not total / MOST_CUTS <= size <= total:
                 continue
-            link.run(pattern, size, 1)
-            turns = _turns(max(gang.all_gather(link.run(pattern, size, 2))) / 2)
-            times = []
-            for _ in range(repeats):
-                gang.barrier()
-                times.append(max(gang.all_gather(link.run(pattern, size, turns))) / turns)
+            # Of there and back one way counts, but both take time.
+            most = point_seconds / 2 if pattern == "pair" else point_seconds
+            turns, times = _timed(gang, link, pattern, size, repeats=repeats, most=most)
             if not all(gang.all_gather(link.arrived(pattern, size))):
                 raise RuntimeError(f"{link.name} {pattern} of {size} bytes did not bring what was sent")
             carried = carried_bytes(pattern, size, gang.size, total)
-            point = (0 if pattern == "meet" else size, carried, median(times), min(times), turns)
+            point = (0 if pattern == "meet" else size, carried, median(times), min(times), turns, len(times))
             found.append(Measured(link.name, pattern, *point))
     return tuple(found)
+
+
+def _timed(
+    gang: Gang, link: Link, pattern: str, size: int, *, repeats: int, most: float
+) -> tuple[int, list[float]]:
+    """Give the turns that were timed together, and seconds of a turn by repetition; alike on all ranks."""
+
+    def run(turns: int) -> float:
+        gang.barrier()
+        return float(max(gang.all_gather(link.run(pattern, size, turns))))
+
+    # The first turn finds nothing ready, which matters less the longer it takes.
+    first = run(1)
+    if 2 * first > most:
+        return 1, [first]
+    both = run(2)
+    turns = _turns(both / 2)
+    left = (most - first - both) / max(turns * both / 2, 1e-9)
+    if left < 1:
+        return 2, [both / 2]
+    return turns, [run(turns) / turns for _ in range(int(min(left, repeats)))]
 
 
 def _turns(seconds: float) -> int:

@@ -30,14 +30,19 @@ def link_sections(members: Sequence[tuple[str, Links]]) -> list[dict[str, Any]]:
     return [_times(members), _rates(members), _table(members)]
 
 
-def link_curves(members: Sequence[tuple[str, Links]], backend: str) -> list[LinkCurve]:
-    """Give the curves of what carries messages on a backend, of the first member that has them."""
+def link_curves(
+    members: Sequence[tuple[str, Links]], backend: str, over: str | None = None
+) -> list[LinkCurve]:
+    """Give the curves of what carries messages on a backend, over one transport if `over` names it.
+
+    They are those of the first member that has any.
+    """
     from kernels.partition.machines import LinkCurve
 
     for _, one in members:
         for transport, where in BASES.items():
             found = [curve for curve in one.curves if curve["transport"] == transport]
-            if found and where == backend:
+            if found and where == backend and over in (None, transport):
                 return [
                     LinkCurve(
                         transport,
@@ -50,11 +55,13 @@ def link_curves(members: Sequence[tuple[str, Links]], backend: str) -> list[Link
     return []
 
 
-def machine_with(members: Sequence[tuple[str, Links]], machine: Machine, backend: str) -> Machine:
+def machine_with(
+    members: Sequence[tuple[str, Links]], machine: Machine, backend: str, over: str | None = None
+) -> Machine:
     """Put the links that were measured in the place of a machine's own."""
     from kernels.partition.machines import with_links
 
-    return with_links(machine, link_curves(members, backend))
+    return with_links(machine, link_curves(members, backend, over))
 
 
 def _named(members: Sequence[tuple[str, Links]]) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from stages.sections.plot import INK, PALETTE, draw, legend_above
 from stages.sections.ranks.links import machine_with
 from stages.sections.ranks.splits import Split, run_names, split_of
-from stages.sections.ranks.times import in_turns, sent, spent
+from stages.sections.ranks.times import in_turns, ranks_of, sent, spent
+from stages.sections.ranks.transports import transport_of
 
 if TYPE_CHECKING:
     from kernels.partition.machines import Machine
@@ -31,21 +32,29 @@ class Compared:
 
 def machine_of(one: Measurement) -> Machine:
     """Give the machine that a run's links are taken for."""
-    from kernels.partition.machines import CPU_WORKERS, H200_PEER
+    from kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER
 
-    return H200_PEER if one.backend == "cuda" else CPU_WORKERS
+    if one.backend != "cuda":
+        return CPU_WORKERS
+    return H200_NCCL if transport_of(one) == "nccl" else H200_PEER
 
 
 def told(one: Measurement) -> bool:
-    """Tell whether its searches say what their levels went to; one rank alone on a GPU does not."""
+    """Tell whether its searches say what their levels went to; not all of one rank alone do."""
     return all("ranks" in search for search in one.searches)
 
 
 def computed(one: Measurement) -> float:
-    """Give the milliseconds of local computation; those of the whole search where nothing else is told."""
-    if told(one):
-        return spent(one)["visit"]
-    return float(median(search["milliseconds"] for search in one.searches))
+    """Give the milliseconds of local computation; those of the whole search where nothing else is told.
+
+    On GPUs labels are local work that is told with the reduction, and one rank alone does nothing else.
+    """
+    whole = float(median(search["milliseconds"] for search in one.searches))
+    if not told(one) or (one.backend == "cuda" and ranks_of(one) == 1):
+        return whole
+    parts = spent(one)
+    labels = parts["reduce"] if one.backend == "cuda" and transport_of(one) != "nccl" else 0.0
+    return parts["visit"] + labels
 
 
 def hosts_of_run(one: Measurement, ranks: int) -> int:
@@ -64,6 +73,7 @@ def searching_of(one: Measurement, symmetric: bool) -> Searching:
         levels=mean(search["depth"] + 1 for search in one.searches),
         mask_levels=mean(sum(1 for count in each if count) for each in masks),
         direction_optimized=symmetric and bool(tuning.get("direction_optimized", True)),
+        label_bytes=4 if one.asked.get("output") == "distance" else 12,
         local_all_to_all=bool(tuning.get("local_all_to_all", False)),
     )
 
@@ -71,22 +81,22 @@ def searching_of(one: Measurement, symmetric: bool) -> Searching:
 def compare(
     runs: Sequence[tuple[str, Measurement]], links: Sequence[tuple[str, Links]] = ()
 ) -> list[Compared]:
-    """Predict every run from the local rate of the one with the fewest ranks on its backend.
+    """Predict every run from the local rate of the one with the fewest ranks on its backend and transport.
 
     Links that were measured stand in the place of those that are known of such machines.
     """
     from kernels.partition.model import calibrated, predict
 
-    groups: dict[str, list[tuple[str, Split, Measurement]]] = {}
+    groups: dict[tuple[str, bool], list[tuple[str, Split, Measurement]]] = {}
     for label, one in runs:
         split = split_of(label, one) if "partition" in one.graph and one.searches else None
         if split is not None and (told(one) or split.ranks == 1) and computed(one) > 0:
-            groups.setdefault(one.backend, []).append((label, split, one))
+            groups.setdefault((one.backend, transport_of(one) == "nccl"), []).append((label, split, one))
     found = []
-    for group in groups.values():
+    for (_, over_nccl), group in groups.items():
         base_label, base, first = min(group, key=lambda run: run[1].ranks)
         machine = calibrated(
-            machine_with(links, machine_of(first), first.backend),
+            machine_with(links, machine_of(first), first.backend, "nccl" if over_nccl else None),
             computed(first) / 1e3,
             base.division,
             vertices=base.vertices,
@@ -142,7 +152,8 @@ def _table(found: Sequence[Compared], links: bool) -> dict[str, Any]:
         "title": "Predicted against measured",
         "about": (
             "The cost model's local rates are fitted to the local computation of one run, the first of those "
-            "with the fewest ranks; levels and those with masks are as measured. A whole search "
+            "with the fewest ranks; levels and those with masks are as measured. On GPUs labels count as "
+            "computation, and all that one rank alone does. A whole search "
             "is compared where its ranks ran at once. Masks are predicted whole, though only words that "
             "changed may be sent." + (" Links are those that were measured." if links else "")
         ),

@@ -42,8 +42,8 @@ def sent(one: Measurement, name: str) -> float:
 
 
 def in_turns(one: Measurement) -> bool:
-    """Tell whether ranks waited for each other's computation, so that only that is measured."""
-    return any("took turns in one process" in note for note in one.notes)
+    """Tell whether ranks shared a process or a GPU, so that only their computation is measured."""
+    return any("took turns in one process" in note or "so one holds all ranks" in note for note in one.notes)
 
 
 def options(one: Measurement, *also: str) -> str:
