@@ -20,8 +20,21 @@
 
 #include "kernels/partition/trees.cuh"
 
-// Words of `log`: rounds, and the clock at the start, when the ranks had joined their own arcs, and at the end.
-enum Log : u32 { ROUNDS, BEGAN, JOINED, ENDED };
+// Words of `log`: rounds, the clock when the last phase ended, and the nanoseconds of each, all its runs together.
+// The phases are in kernels/partition/cuda/components_launch.py too.
+enum Log : u32 { ROUNDS, LAST, PLANT, SAMPLE, SHORTEN, CHOOSE, JOIN, FLATTEN, LABEL, PUBLISH, PULL, SETTLE, HOOK, LOGGED };
+
+__device__ __forceinline__ void start_log(u64* log) {
+    if (global_thread() < LOGGED) log[global_thread()] = global_thread() == LAST ? nanoseconds() : 0;
+}
+
+// A phase ends when the first block goes on after it.
+__device__ __forceinline__ void ends(u64* log, Log phase) {
+    if (global_thread()) return;
+    u64 now = nanoseconds();
+    log[phase] += now - log[LAST];
+    log[LAST] = now;
+}
 
 // Lower the label of a node's tree; whether it fell. Most nodes are of one tree, whose label a cached load tells: it
 // may be older, and so larger, than the label is by now.
@@ -146,36 +159,42 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     __shared__ bool falling;
     const Parts w{ranks, here, delegates, here_count, rank_count, delegate_count, symmetric != 0};
     const Meeting& m = *meeting;
-    bool logs = global_thread() == 0;
+    start_log(log);
 
-    if (logs) log[BEGAN] = nanoseconds();
     for (u32 k = 0; k < here_count; ++k) plant(w, ranks[here[k]]);
     if (!meet(m, false)) return;
     for (u32 k = 0; k < here_count; ++k) plant_delegates(w, ranks[here[k]]);
     if (!meet(m, false)) return;
+    ends(log, PLANT);
     if (symmetric) {
         for (u32 k = 0; k < here_count; ++k) sample(w, ranks[here[k]]);
         if (!meet(m, false)) return;
+        ends(log, SAMPLE);
         for (u32 k = 0; k < here_count; ++k) flatten(w, ranks[here[k]], false);
         if (!meet(m, false)) return;
+        ends(log, SHORTEN);
     }
     for (u32 k = 0; k < here_count && global_thread() < WARP; ++k) choose_giant(w, ranks[here[k]]);
     if (!meet(m, false)) return;
+    ends(log, CHOOSE);
     for (u32 k = 0; k < here_count; ++k) {
         const Part& r = ranks[here[k]];
         join_rows(w, r, row, u32(load_relaxed(&r.counts[GIANT])));
     }
     if (!meet(m, false)) return;
+    ends(log, JOIN);
     for (u32 k = 0; k < here_count; ++k) flatten(w, ranks[here[k]], true);
     if (!meet(m, false)) return;
+    ends(log, FLATTEN);
     for (u32 k = 0; k < here_count; ++k) label_trees(w, ranks[here[k]]);
     if (!meet(m, false)) return;
-    if (logs) log[JOINED] = nanoseconds();
+    ends(log, LABEL);
 
     u64 round = 0;
     while (true) {
         for (u32 k = 0; k < here_count; ++k) publish(w, ranks[here[k]], round == 0);
         if (!meet(m, true)) return;
+        ends(log, PUBLISH);
         if (warp_id() == 0) {
             bool more = round ? any_fell(w, (round - 1) % SIDES) : rank_count > 1;
             if (lane_id() == 0) falling = more;
@@ -190,16 +209,16 @@ extern "C" __global__ void __launch_bounds__(512, 2)
             pull(w, r, row, side);
         }
         if (!meet(m, false)) return;
+        ends(log, PULL);
         for (u32 k = 0; k < here_count; ++k) settle(w, ranks[here[k]], side);
         if (!meet(m, true)) return;
+        ends(log, SETTLE);
         for (u32 k = 0; k < here_count; ++k) hook(w, ranks[here[k]], side);
         if (!meet(m, false)) return;
+        ends(log, HOOK);
         ++round;
     }
-    if (logs) {
-        log[ROUNDS] = round;
-        log[ENDED] = nanoseconds();
-    }
+    if (global_thread() == 0) log[ROUNDS] = round;
     // Nobody ends while others read what it published.
     meet(m, true);
 }

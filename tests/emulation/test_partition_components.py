@@ -11,6 +11,7 @@ import pytest
 from kernels.partition import partition
 from kernels.partition.cuda import mapping
 from kernels.partition.cuda.components import CudaComponents, PeerComponents
+from kernels.partition.cuda.components_launch import JOINING
 from kernels.partition.cuda.components_memory import FIELDS
 from stages.context import PlainContext
 from stages.errors import StageError
@@ -53,6 +54,10 @@ def test_components_equal_scipy(name: str, symmetric: bool) -> None:
             assert numpy.array_equal(found.component, wanted)
         assert found.component.dtype == columns.dtype
         assert len({told.rounds for told in search.told}) == 1
+        for told in search.told:
+            assert all((told.phases[phase] > 0) == symmetric for phase in ("sample", "shorten"))
+            assert told.took(JOINING) > 0
+            assert (told.took(("pull", "settle", "hook")) > 0) == (told.rounds > 0)
 
 
 def test_a_large_component_is_skipped_and_long_rows_are_cut() -> None:
