@@ -18,11 +18,13 @@
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
 
-#include "kernels/partition/trees.cuh"
+#include "kernels/partition/join.cuh"
+#include "kernels/partition/meeting.cuh"
+#include "kernels/partition/plant.cuh"
 
 // Words of `log`: rounds, the clock when the last phase ended, and the nanoseconds of each, all its runs together.
 // The phases are in kernels/partition/cuda/components_launch.py too.
-enum Log : u32 { ROUNDS, LAST, PLANT, SAMPLE, SHORTEN, CHOOSE, JOIN, FLATTEN, LABEL, PUBLISH, PULL, SETTLE, HOOK, LOGGED };
+enum Log : u32 { ROUNDS, LAST, PLANT, PROBE, SHORTEN, CHOOSE, JOIN, FLATTEN, PUBLISH, PULL, SETTLE, HOOK, LOGGED };
 
 __device__ __forceinline__ void start_log(u64* log) {
     if (global_thread() < LOGGED) log[global_thread()] = global_thread() == LAST ? nanoseconds() : 0;
@@ -63,12 +65,6 @@ __device__ __forceinline__ void list_hooks(const Part& r, u64 side, bool hooks, 
     if (!hooks) return;
     r.hook_at[place] = at;
     r.hook_to[place] = to;
-}
-
-// The smallest vertex of a tree is its label to begin with.
-__device__ __forceinline__ void label_trees(const Parts& w, const Part& r) {
-    for (u64 i = global_thread(); i < nodes_of(w, r); i += global_threads())
-        if (r.parents[i] != i) lower(r, i, vertex_of(w, r, i));
 }
 
 __device__ __forceinline__ void publish(const Parts& w, const Part& r, bool first) {
@@ -163,17 +159,13 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 
     for (u32 k = 0; k < here_count; ++k) plant(w, ranks[here[k]]);
     if (!meet(m, false)) return;
-    for (u32 k = 0; k < here_count; ++k) plant_delegates(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
     ends(log, PLANT);
-    if (symmetric) {
-        for (u32 k = 0; k < here_count; ++k) sample(w, ranks[here[k]]);
-        if (!meet(m, false)) return;
-        ends(log, SAMPLE);
-        for (u32 k = 0; k < here_count; ++k) flatten(w, ranks[here[k]], false);
-        if (!meet(m, false)) return;
-        ends(log, SHORTEN);
-    }
+    for (u32 k = 0; k < here_count; ++k) probe(w, ranks[here[k]]);
+    if (!meet(m, false)) return;
+    ends(log, PROBE);
+    for (u32 k = 0; k < here_count; ++k) shorten(w, ranks[here[k]]);
+    if (!meet(m, false)) return;
+    ends(log, SHORTEN);
     for (u32 k = 0; k < here_count && global_thread() < WARP; ++k) choose_giant(w, ranks[here[k]]);
     if (!meet(m, false)) return;
     ends(log, CHOOSE);
@@ -183,12 +175,9 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     }
     if (!meet(m, false)) return;
     ends(log, JOIN);
-    for (u32 k = 0; k < here_count; ++k) flatten(w, ranks[here[k]], true);
+    for (u32 k = 0; k < here_count; ++k) flatten(w, ranks[here[k]]);
     if (!meet(m, false)) return;
     ends(log, FLATTEN);
-    for (u32 k = 0; k < here_count; ++k) label_trees(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
-    ends(log, LABEL);
 
     u64 round = 0;
     while (true) {

@@ -55,8 +55,7 @@ def test_components_equal_scipy(name: str, symmetric: bool) -> None:
         assert found.component.dtype == columns.dtype
         assert len({told.rounds for told in search.told}) == 1
         for told in search.told:
-            assert all((told.phases[phase] > 0) == symmetric for phase in ("sample", "shorten"))
-            assert told.took(JOINING) > 0
+            assert all(told.phases[phase] > 0 for phase in JOINING)
             assert (told.took(("pull", "settle", "hook")) > 0) == (told.rounds > 0)
 
 

@@ -13,7 +13,7 @@ from kernels.cuda import load, resident_blocks
 from kernels.partition.cuda.launch import BLOCK
 from kernels.partition.cuda.meeting import MeetingPoint
 
-JOINING = ("plant", "sample", "shorten", "choose", "join", "flatten", "label")
+JOINING = ("plant", "probe", "shorten", "choose", "join", "flatten")
 EXCHANGING = ("publish", "pull", "settle", "hook")
 """The kernel's `Log` after its first two words: what a rank does by itself, and in all rounds together."""
 
