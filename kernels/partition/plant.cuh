@@ -3,8 +3,8 @@
 
 #include "kernels/partition/trees.cuh"
 
-constexpr u32 PROBES = 8;   // arcs at most that a delegate joins which is still a root
-constexpr u32 PROBING = 8;  // one in so many warps of other delegates joins an arc
+constexpr u32 PROBES = 8;    // arcs at most that a delegate joins which is still a root
+constexpr u32 PROBING = 16;  // one in so many warps of other nodes joins an arc
 
 // The node of an nn arc's head if it is here and smaller, else `node` itself.
 __device__ __forceinline__ u32 smaller_head(const Parts& w, const Part& r, u32 node, OFFSET arc) {
@@ -22,7 +22,7 @@ __device__ __forceinline__ u32 smaller_head(const Parts& w, const Part& r, u32 n
 // Every node hangs on its first neighbour where that is smaller, as every delegate is for an own vertex: most of all
 // trees, without an atomic. Labels of delegates begin with their vertices.
 __device__ __forceinline__ void plant(const Parts& w, const Part& r) {
-    if (global_thread() < COUNTS) r.counts[global_thread()] = 0;
+    if (global_thread() < COUNTS) r.counts[global_thread()] = global_thread() == LEAST ? ~0ull : 0;
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
         OFFSET dd = r.dd_offsets[d];
         u32 first = dd < r.dd_offsets[d + 1] ? r.dd_columns[dd] : u32(d);
@@ -55,8 +55,8 @@ __device__ __forceinline__ void plant(const Parts& w, const Part& r) {
 }
 
 // Own vertices that are delegates hang on these. Then more arcs join what a first look left apart: delegates that are
-// still roots try until they are none, some others and own vertices without delegates nearby join their last arc.
-// Hardly two threads hook the same root, and few walk past the caches to the same one.
+// still roots try until they are none; some others, and own vertices without delegates nearby, join their last arc.
+// A few of these put nearly all into one tree where there are delegates; more would queue for its root.
 __device__ __forceinline__ void probe(const Parts& w, const Part& r) {
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
         if (w.delegates[d] % w.rank_count == r.rank) r.parents[node_of(w, w.delegates[d])] = u32(d);
@@ -69,6 +69,7 @@ __device__ __forceinline__ void probe(const Parts& w, const Part& r) {
             link(r.parents, u32(d), r.dd_columns[begin + OFFSET(arcs - 1 - arcs * k / asked)], NO_TREE);
     }
     for (u64 i = global_thread(); i < r.local && w.symmetric; i += global_threads()) {
+        if (w.delegate_count && i / WARP % PROBING) continue;
         OFFSET end = r.nn_offsets[i + 1];
         u32 node = u32(w.delegate_count + i);
         if (r.parents[node] < w.delegate_count || r.nn_offsets[i] == end) continue;

@@ -12,7 +12,7 @@ constexpr u32 EACH = 4;  // nodes of a thread whose loads are under way at the s
 constexpr u32 NO_TREE = ~0u;
 
 // Words of `counts`. Labels that fell and hooks that are listed are counted in SIDES copies, by round.
-enum Count : u32 { FELL, HOOKS, GIANT = 6, COUNTS = 8 };
+enum Count : u32 { FELL, HOOKS, GIANT = 6, LEAST = 7, COUNTS = 8 };
 constexpr u32 SIDES = 3;
 
 // The fields, in this order, are in kernels/partition/cuda/components_memory.py too; each takes 8 bytes. Those
@@ -113,14 +113,23 @@ __device__ __forceinline__ void shorten(const Parts& w, const Part& r) {
     }
 }
 
-// Lower the labels of trees, each lane one; the lane below has the smaller vertex. Whole warps call it.
-__device__ __forceinline__ void lower_labels(const Part& r, bool lowers, u32 root, VERTEX label) {
+// Lower the label of one tree for each lane; whether any fell that this lane lowered. Most nodes are of one tree: its
+// label, which a cached load tells, may be older and so larger than it is by now, and a warp lowers it once. Whole
+// warps call it.
+__device__ __forceinline__ bool lower_labels(const Part& r, bool lowers, u32 root, VERTEX label) {
     lowers = lowers && label < r.labels[root];
     u32 all = __ballot_sync(ALL_LANES, lowers);
-    if (!all) return;
+    if (!all) return false;
     u32 first = __ffs(all) - 1;
-    bool told = __shfl_sync(ALL_LANES, root, first) == root && lane_id() != first;
-    if (lowers && !told) atomicMin(&r.labels[root], label);
+    bool same = __shfl_sync(ALL_LANES, root, first) == root && lowers;
+    VERTEX least = same ? label : VERTEX(~VERTEX(0));
+    for (u32 step = WARP / 2; step; step /= 2) {
+        VERTEX other = __shfl_xor_sync(ALL_LANES, least, step);
+        least = other < least ? other : least;
+    }
+    if (same) label = least;
+    if (!lowers || (same && lane_id() != first)) return false;
+    return atomicMin(&r.labels[root], label) > label;
 }
 
 // Point every node at its root. The label of a tree is its smallest vertex: of a delegate's, that of the root or an
