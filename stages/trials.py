@@ -24,9 +24,9 @@ MOST_ARCS = 1 << 27
 """Of a graph that is tried: it is in memory in one order and one layout besides. Samples alone decide for a
 larger one."""
 
-LIKELY = 6.0
-"""Choices are tried that are estimated to take at most so many times the least. Estimates of choices in one
-place are off against each other by up to 5 (orders and layouts of six graphs on an H200)."""
+LIKELY = 3.0
+"""Choices are tried that are estimated to take at most so many times the least. What was fastest of orders and
+layouts of six graphs on an H200 was estimated at 2.5 times the least at most."""
 
 SHARE = 0.05
 """Part of the time of all searches that trying may take."""
@@ -34,7 +34,7 @@ SHARE = 0.05
 LEAST_SECONDS, MOST_SECONDS = 2.0, 120.0
 """Below the first nothing is tried, since a few choices take that long; after the second nothing begins."""
 
-SOURCES = 8
+SOURCES = 4
 """Searches of each choice, from the same random vertices."""
 
 MARGIN = 0.03

@@ -102,6 +102,14 @@ struct Marked {
     }
 };
 
+// Words of lines that a warp takes at once, by how thinly the marks lie: about a word's worth of lines. Fewer where
+// warps would go without: the lines of one ticket are read one after the other.
+__device__ __forceinline__ u32 ticket_width(u64 words, u64 marked) {
+    u64 width = marked ? words * LINES / marked : LINES, share = words / (global_threads() / WARP);
+    width = width < share ? width : share;
+    return width < 1 ? 1 : width > WARP ? WARP : u32(width);
+}
+
 constexpr u64 ALONE = 2;  // words of lines that a lane marks before its warp helps
 
 // Mark lines `from` to below `upto` of each lane; all lanes call it.

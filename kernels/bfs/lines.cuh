@@ -69,11 +69,6 @@ __device__ __forceinline__ void walk(const HostRows& s, u64* ticket, u64 first, 
     }
 }
 
-// Words that a warp takes at once, by how thinly the marks lie: about a word's worth of lines.
-__device__ __forceinline__ u32 ticket_width(u64 words, u64 marked) {
-    u64 width = marked ? words * LINES / marked : LINES;
-    return width < 1 ? 1 : width > WARP ? WARP : u32(width);
-}
 
 // Top-down: the columns of the frontier's rows are claimed.
 __device__ __forceinline__ void push_lines(const HostRows& s, u64* ticket, u64 first, u64 last, u32 width, u64 base,

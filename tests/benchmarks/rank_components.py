@@ -23,6 +23,7 @@ from kernels.cuda.wake import wake, wake_all
 from kernels.generate.rmat import rmat
 from kernels.partition import partition, storage, suggest_threshold
 from kernels.partition.cuda.components import CudaComponents
+from kernels.partition.cuda.components_launch import EXCHANGING, JOINING
 
 RUNS = 9
 
@@ -84,9 +85,12 @@ def main() -> None:
                 f"{name} {ranks} ranks on {len(devices)} GPUs, threshold {threshold}, "
                 f"{told['delegates']} delegates, nn {told['nn_share']:.1%}, split in {split:.1f} s: "
                 f"{taken:.3f} ms, {arcs / taken / 1e6:.0f} Garc/s, {single / taken:.2f} of one GPU's rate; "
-                f"joined in {last.joining / 1e3:.3f} ms, {last.rounds} rounds in "
-                f"{last.exchanging / 1e3:.3f} ms"
+                f"joined in {last.took(JOINING) / 1e3:.3f} ms, {last.rounds} rounds in "
+                f"{last.took(EXCHANGING) / 1e3:.3f} ms"
             )
+            for device, one in zip(devices, search.told, strict=True):
+                phases = ", ".join(f"{phase} {taken:.0f}" for phase, taken in one.phases.items())
+                say(f"  GPU {device}, us of the last run: {phases}")
             del search, whole
 
 

@@ -11,6 +11,7 @@ import pytest
 from kernels.partition import partition
 from kernels.partition.cuda import mapping
 from kernels.partition.cuda.components import CudaComponents, PeerComponents
+from kernels.partition.cuda.components_launch import JOINING
 from kernels.partition.cuda.components_memory import FIELDS
 from stages.context import PlainContext
 from stages.errors import StageError
@@ -27,7 +28,7 @@ from tests.zoo import scipy_components, zoo
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
 BY_NAME = {graph.name: graph for graph in zoo()}
-GIANT, NO_TREE = 6, (1 << 32) - 1
+GIANT, LEAST, NO_TREE = 6, 7, (1 << 32) - 1
 NAMES = ("skewed_random", "hub_and_chain", "tail_on_clique", "grid_13x17", "complete_40")
 
 
@@ -53,6 +54,9 @@ def test_components_equal_scipy(name: str, symmetric: bool) -> None:
             assert numpy.array_equal(found.component, wanted)
         assert found.component.dtype == columns.dtype
         assert len({told.rounds for told in search.told}) == 1
+        for told in search.told:
+            assert all(told.phases[phase] > 0 for phase in JOINING)
+            assert (told.took(("pull", "settle", "hook")) > 0) == (told.rounds > 0)
 
 
 def test_a_large_component_is_skipped_and_long_rows_are_cut() -> None:
@@ -64,6 +68,8 @@ def test_a_large_component_is_skipped_and_long_rows_are_cut() -> None:
         assert numpy.array_equal(search.run().component, wanted)
         giants = [int(memory.arrays["counts"][GIANT]) for memory in search._memory]
         assert all((giant == NO_TREE) != symmetric for giant in giants)
+        told = min(int(memory.arrays["counts"][LEAST]) for memory in search._memory)
+        assert told == wanted[numpy.diff(offsets) > 0].min()
 
 
 def test_rounds_grow_with_the_logarithm_of_a_path() -> None:

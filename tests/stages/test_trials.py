@@ -35,8 +35,8 @@ RECORDS = (
     record("degree", "blocks", 1.0, 1e9),
     record("degree", "csr", 1.2, 5e8),
     record("original", "csr", 2.0),
-    record("rcm", "varint", 5.9),
-    record("community", "varint", 6.1),
+    record("rcm", "varint", 2.9),
+    record("community", "varint", 3.1),
 )
 
 

@@ -40,9 +40,12 @@ __device__ __forceinline__ void part_lines(const HostRows& s, const Parts& parts
 
 // Copy the marked lines of a part into its buffer. Warps take words of the bitmap of lines from a counter.
 __device__ __forceinline__ void copy_part(const HostRows& s, const Parts& parts, const u8* stream, u64 stream_bytes,
-                                          u64 part, u32 width) {
+                                          u64 part, u64 marked) {
     u64 first, last;
     part_lines(s, parts, part, first, last);
+    // Marks are taken to lie as thinly here as in all parts.
+    u64 words = (last + LINES - 1) / LINES - first / LINES, here = marked * words / s.line_words;
+    u32 width = ticket_width(words, here);
     u8* buffer = parts.buffers + part % 2 * parts.room;
     while (true) {
         u64 at = 0;
@@ -107,14 +110,12 @@ template <class Visit>
 __device__ __forceinline__ void read_rows(HostRows& s, const Parts& parts, const Rows& rows, u64 stream_bytes,
                                           const u32* chosen, u64 marked, Counted& counted, u64* control, u64* arrivals,
                                           u32& step, Visit visit) {
-    u32 width = u32(s.line_words * LINES / (marked + 1));
-    width = width < 1 ? 1 : width > WARP ? WARP : width;
     for (u64 part = 0; part <= parts.count; ++part) {
         // Half of the blocks begin with each of the two, since one waits for the link and the other does not.
         bool copies_first = blockIdx.x % 2 == 0;
-        if (copies_first && part < parts.count) copy_part(s, parts, rows.stream, stream_bytes, part, width);
+        if (copies_first && part < parts.count) copy_part(s, parts, rows.stream, stream_bytes, part, marked);
         if (part) decode_part(s, parts, rows, part - 1, chosen, visit);
-        if (!copies_first && part < parts.count) copy_part(s, parts, rows.stream, stream_bytes, part, width);
+        if (!copies_first && part < parts.count) copy_part(s, parts, rows.stream, stream_bytes, part, marked);
         end_step(s, counted, control, arrivals, step);
     }
 }

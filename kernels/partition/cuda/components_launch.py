@@ -13,16 +13,21 @@ from kernels.cuda import load, resident_blocks
 from kernels.partition.cuda.launch import BLOCK
 from kernels.partition.cuda.meeting import MeetingPoint
 
-LOG_WORDS = 4
+JOINING = ("plant", "probe", "shorten", "choose", "join", "flatten")
+EXCHANGING = ("publish", "pull", "settle", "hook")
+"""The kernel's `Log` after its first two words: what a rank does by itself, and in all rounds together."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """What one device tells of its last run; microseconds by the clock of its first block."""
+    """What one device tells of its last run."""
 
     rounds: int  # among the ranks
-    joining: float  # of what each rank joins by itself
-    exchanging: float  # of the rounds
+    phases: Mapping[str, float]  # microseconds by the clock of its first block
+
+    def took(self, phases: Sequence[str]) -> float:
+        """Add up the microseconds of some phases."""
+        return sum(self.phases[phase] for phase in phases)
 
 
 class ComponentsLaunch:
@@ -58,7 +63,7 @@ class ComponentsLaunch:
         self.point = point
         self._kernel = load("kernels/partition/components.cu", **macros).get_function("components")
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
-        self._log = cupy.zeros(LOG_WORDS, numpy.uint64)
+        self._log = cupy.zeros(2 + len(JOINING + EXCHANGING), numpy.uint64)
         self._arguments = (
             cupy.asarray(numpy.concatenate(rows)),
             cupy.asarray(numpy.array(here, numpy.uint64)),
@@ -80,5 +85,6 @@ class ComponentsLaunch:
 
     def told(self) -> Rounds:
         """Read what the last run logged."""
-        rounds, began, joined, ended = self._log.get().tolist()
-        return Rounds(rounds, (joined - began) / 1e3, (ended - joined) / 1e3)
+        rounds, _, *nanoseconds = self._log.get().tolist()
+        named = zip(JOINING + EXCHANGING, nanoseconds, strict=True)
+        return Rounds(rounds, {phase: taken / 1e3 for phase, taken in named})
