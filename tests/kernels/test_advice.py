@@ -257,8 +257,17 @@ def test_a_graph_that_fits_stays_plain():
     assert "nothing else saves 3%" in advice.reason
 
 
+def test_levels_of_encoded_rows_take_longer():
+    plain, packed = cost(Workload()), cost(Workload(), "varint", 8.0)
+    more = packed.parts["levels"] - plain.parts["levels"]
+    assert more == pytest.approx(model.NEAR_LEVEL["varint"] * GRAPH.levels)
+    components = Workload("components")
+    assert cost(components, "varint", 8.0).parts["levels"] == cost(components).parts["levels"]
+
+
 def test_a_graph_that_fits_only_when_packed_is_packed(monkeypatch):
     monkeypatch.setattr(model, "LEVEL", 0.0)
+    monkeypatch.setattr(model, "NEAR_LEVEL", dict.fromkeys(LAYOUTS, 0.0))
     rows = kron(15)
     memory = 48 * (len(rows.row_offsets) - 1) + 2 * len(rows.columns)
     advice = advise_layout(*rows, Workload(searches=10**9, device_memory=memory), symmetric=True)
