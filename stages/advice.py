@@ -35,7 +35,7 @@ class AdviceParameters(Parameters):
     """Where the rows will lie; `auto` is the device where they fit, else split."""
     measure: bool = False
     """Try what samples find likely on the graph itself, if it has at most 134 million arcs, and choose by
-    these measurements; it takes a twentieth of the time of all searches at most. The hardware is then part of
+    these measurements; it takes a tenth of the time of all searches at most. The hardware is then part of
     the recipe."""
 
     def workload(self) -> Workload:

@@ -28,13 +28,13 @@ LIKELY = 3.0
 """Choices are tried that are estimated to take at most so many times the least. What was fastest of orders and
 layouts of six graphs on an H200 was estimated at 2.5 times the least at most."""
 
-SHARE = 0.05
+SHARE = 0.1
 """Part of the time of all searches that trying may take."""
 
-LEAST_SECONDS, MOST_SECONDS = 2.0, 120.0
+LEAST_SECONDS, MOST_SECONDS = 0.5, 120.0
 """Below the first nothing is tried, since a few choices take that long; after the second nothing begins."""
 
-SOURCES = 4
+SOURCES = 8
 """Searches of each choice, from the same random vertices."""
 
 MARGIN = 0.03
