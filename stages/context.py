@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -77,11 +78,13 @@ class MemorySink:
 
     def close(self) -> NDArray[Any]:
         """Join the parts into one array."""
-        import numpy
+        from kernels.placement.pinned import pinnable
 
         if len(self._parts) == 1:
             return self._parts[0]
-        whole = numpy.empty((sum(map(len, self._parts)), *self._row_shape), dtype=self._dtype)
+        rows = sum(map(len, self._parts))
+        # A GPU may come to read it there.
+        whole = pinnable(rows * math.prod(self._row_shape), self._dtype).reshape(rows, *self._row_shape)
         filled = 0
         # Pages are taken as they are written, so parts that go meanwhile keep this from doubling.
         for place, part in enumerate(self._parts):

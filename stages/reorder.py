@@ -258,7 +258,7 @@ def _estimate(
 
 STAGE = Stage(
     name="reorder",
-    version=1,
+    version=2,
     about="Numbers the vertices anew: by degree, by communities, by reverse Cuthill-McKee, or at random.",
     parameters=ReorderParameters,
     inputs={"input": Slot(kinds=("Graph",), about="the graph to renumber")},

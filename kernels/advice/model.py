@@ -44,9 +44,9 @@ DECODED: Mapping[str, float] = {"csr": math.inf, "varint": 15.8e9, "blocks": 20.
 searches of 236 and 182 ms; that of `elias_fano` is assumed."""
 
 FAR_LEVEL: Mapping[str, float] = {"csr": 35e-6, "varint": 100e-6, "blocks": 120e-6, "elias_fano": 100e-6}
-"""Seconds more of a level whose rows are in host memory: what searches of six graphs took beyond the bytes, for
-each level that the sample counts: 26 to 50 us of `csr`, 50 (USA-road-NE) to 180 (cnr-2000) of `varint`, 50 to 330
-of `blocks`; that of `elias_fano` is assumed."""
+"""Seconds more of a level whose rows are in host memory: what searches of six graphs took beyond the bytes,
+for each level that the sample counts: 26 to 50 us of `csr`, 50 (USA-road-NE) to 180 (cnr-2000) of `varint`,
+50 to 330 of `blocks`; that of `elias_fano` is assumed."""
 
 STATE_BYTES = 48
 """Device bytes per vertex beside its row: two offsets, two first neighbours, labels, queue, bitmaps."""
@@ -186,7 +186,9 @@ def estimate(
         "looks": (arcs + slowed * (SLOWNESS[layout] - 1.0)) / LOOKS,
     }
     if placement != "device":
-        away = rows if placement == "pinned" else max(0.0, rows - room)
+        # A split search reads single rows, each at least a line of the link however it is written.
+        lines = float(graph.index_bytes * graph.arcs) if placement == "split" and shallow else rows
+        away = rows if placement == "pinned" else max(0.0, lines - room)
         # Whichever is slower: the link, or decoding what comes over it.
         parts["link"] = max(away * touched / LINK, graph.arcs * touched / DECODED[layout])
         if placement == "pinned" and work.algorithm == "bfs":

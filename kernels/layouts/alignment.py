@@ -27,7 +27,19 @@ def array_module(array: Any) -> Any:
 
 
 def pad(stream: Any) -> Any:
-    """Append zero bytes up to a multiple of `ALIGNMENT`; an array that ends there comes back itself."""
+    """Append zero bytes up to a multiple of `ALIGNMENT`; an array that ends there comes back itself.
+
+    A host's copy can be pinned as it is.
+    """
     rest = padded(len(stream)) - len(stream)
+    if not rest:
+        return stream
     module = array_module(stream)
-    return module.concatenate([stream, module.zeros(rest, stream.dtype)]) if rest else stream
+    if backend_of(stream) == "cuda":
+        return module.concatenate([stream, module.zeros(rest, stream.dtype)])
+    from kernels.placement.pinned import pinnable
+
+    whole = pinnable(len(stream) + rest, stream.dtype)
+    whole[: len(stream)] = stream
+    whole[len(stream) :] = 0
+    return whole

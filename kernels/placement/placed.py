@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kernels.placement.pinned import Host, Pinned, PinnedRefused, buffer, fill, pin
+from kernels.placement.pinned import (
+    LEAST_IN_PLACE,
+    Host,
+    Pinned,
+    PinnedRefused,
+    buffer,
+    fill,
+    lines_begin,
+    pin,
+)
 from kernels.placement.plan import Limits, Plan, Sizes, on_gpu
 from kernels.strategy import backend_of
-
-LEAST_IN_PLACE = 64 << 20
-"""Bytes from which an array in memory is pinned where it is: from 32 MiB on, glibc gives an array pages of
-its own. Pages that two arrays share cannot be pinned for both."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ def in_pages(array: Any) -> Any:
     import numpy
 
     large = array.nbytes >= LEAST_IN_PLACE if isinstance(array, numpy.ndarray) else False
-    if large and array.flags.c_contiguous and array.flags.writeable:
+    if large and array.flags.c_contiguous and array.flags.writeable and lines_begin(array):
         return array
     out = buffer(len(array), array.dtype)
     fill(out, array)

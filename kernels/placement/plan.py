@@ -69,8 +69,8 @@ class Sizes:
     takes, rows included; `beside` what a search of rows elsewhere takes on the device, `head` what one
     first neighbour of every vertex takes there, and `link` what pinned rows are copied into to be read.
     `pinned_heads` is how many first neighbours a search of pinned rows has on the device where they fit. Of
-    `split`, `heads` are the numbers of first neighbours to try, `kept` is the most bytes of others that the
-    device can use, None for all rows, and `hottest` says which.
+    `split`, `heads` are the numbers of first neighbours to try, and `kept` is the most bytes of the longest
+    rows that the device can use, None for all rows.
     """
 
     rows: int
@@ -81,7 +81,6 @@ class Sizes:
     pinned_heads: int = 0
     heads: Sequence[int] = HEADS
     kept: int | None = None
-    hottest: str = "the longest rows"
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Plan:
     """A placement with what it takes.
 
     `heads` are first neighbours of every vertex that the device has of rows elsewhere, and `keep` is how many
-    bytes of `hottest` it has of a `split` beside them.
+    bytes of the longest rows it has of a `split` beside them.
     """
 
     placement: str
@@ -107,14 +106,13 @@ class Plan:
     heads: int = 0
     keep: int = 0
     buffer_bytes: int = 0
-    hottest: str = "the longest rows"  # what `keep` is of
 
     def described(self) -> str:
         """Say where the rows lie and why."""
         more = ""
         if self.placement == "split":
             more = f", with {self.heads} first neighbours of every vertex"
-            more += f" and up to {size_text(self.keep)} of {self.hottest}" if self.keep else ""
+            more += f" and up to {size_text(self.keep)} of the longest rows" if self.keep else ""
             more += " on the device"
         elif self.placement == "pinned" and self.heads:
             more = f", with {self.heads} first neighbours of every vertex on the device"
@@ -190,7 +188,7 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
         heads, keep = _shares(sizes, limits)
         device = sizes.beside + sizes.link + heads * sizes.head + keep
         reason = "the rows do not fit the device"
-        return Plan(name, device, sizes.rows, reason, heads, keep, hottest=sizes.hottest)
+        return Plan(name, device, sizes.rows, reason, heads, keep)
     buffer = BUFFER_BYTES
     if limits.host is not None:
         buffer = min(buffer, limits.host // BUFFERS)

@@ -45,9 +45,10 @@ LOOK_UP_BYTES_PER_ARC = 56
 MOST_SEARCHES = 64
 """Of one batch of `kernels.bfs.multi_source`, each with its labels."""
 
-COMPONENT_HEADS, ENCODED_COMPONENT_HEADS = (2,), (4, 2)
-"""First neighbours of every vertex that components of `split` rows join before any other: of columns those of
-Sutton et al., and further ones as they fit; of encoded rows as many as the kernel takes, or those."""
+COMPONENT_HEADS = 2
+"""First neighbours of every vertex that components of rows in host memory have on the device, which Sutton
+et al. join before any other. More took longer: 23.5 ms with what fits 5.8 GB, 16.2 with these (3.7 G arcs on
+an H200)."""
 
 HUB_ARCS = 7 * 32
 """Arcs that a row has at least which all warps share (kernels.components.rows.cuda)."""
@@ -183,12 +184,9 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
     if parameters.algorithm == "components":
         # Roots of an eighth of the vertices, long rows to share, and which are longer than what is kept.
         beside += width * (n // 8 + m // HUB_ARCS) + n // 8
-        split = {"heads": COMPONENT_HEADS, "hottest": "further ones"}
+        split = {"heads": (COMPONENT_HEADS,), "kept": 0}
         if parameters.strategy in SPLIT_COMPONENTS:
-            split["pinned_heads"] = COMPONENT_HEADS[-1]
-        if graph.kind == "CompressedGraph":
-            # Its codec is not known before it is made: if it is `csr`, further ones are kept as well.
-            split["heads"] = ENCODED_COMPONENT_HEADS
+            split["pinned_heads"] = COMPONENT_HEADS
     return Sizes(
         rows=whole.columns,
         on_device=whole.offsets + whole.columns + whole.decoding + whole.on_device + whole.relabelling,

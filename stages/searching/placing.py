@@ -96,25 +96,15 @@ def plan_for(
     Raises `StageError` where it does not fit, with the numbers and what would fit.
     """
     from kernels.placement import DoesNotFit
-    from stages.artifacts import CompressedGraph
     from stages.searching.need import placing_of
 
     extent = extent_of(stored)
     if extent.normal_arcs is not None:
         return None
     try:
-        placing = placing_of(parameters, extent, machine)
+        return placing_of(parameters, extent, machine)
     except DoesNotFit as error:
         raise StageError(f"the graph does not fit: {error}", hint=error.hint) from None
-    codec = stored.codec if isinstance(stored, CompressedGraph) else "csr"
-    return placing if parameters.algorithm == "bfs" or codec == "csr" else heads_alone(placing)
-
-
-def heads_alone(placing: Placing) -> Placing:
-    """Leave out what components would keep of rows beside their heads: encoded ones have no more."""
-    plan = placing.plan
-    plan = replace(plan, keep=0, device_bytes=plan.device_bytes - plan.keep)
-    return replace(placing, plan=plan, sizes=replace(placing.sizes, kept=0))
 
 
 def place_columns(columns: Any, placing: Placing | None) -> Placed | None:

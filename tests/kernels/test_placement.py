@@ -3,7 +3,7 @@ import pytest
 
 from kernels.placement import PLACEMENTS, DoesNotFit, Limits, Sizes, on_gpu, on_host, place
 from kernels.placement.parts import PartReader
-from kernels.placement.pinned import Pinned, PinnedRefused, buffer, fill, pin
+from kernels.placement.pinned import Pinned, PinnedRefused, buffer, fill, pin, pinnable
 from kernels.placement.plan import BUFFERS, HEADS, LEAST_BUFFER, row_search_bytes, size_text
 from tests.stages.fake_device import fake_device  # noqa: F401
 
@@ -219,8 +219,10 @@ def test_without_pinned_memory_the_rows_go_elsewhere(fake_device, most, device, 
 def test_rows_in_memory_are_pinned_where_they_are(monkeypatch):
     monkeypatch.setattr(Pinned, "view", lambda pinned: pinned.array)
     monkeypatch.setattr("kernels.placement.placed.LEAST_IN_PLACE", 20_000)
+    monkeypatch.setattr("kernels.placement.pinned.LEAST_IN_PLACE", 20_000)
     host = Host(1 << 20)
-    columns = numpy.arange(5000, dtype=numpy.uint32)
+    columns = pinnable(5000, numpy.uint32)
+    columns[:] = numpy.arange(5000)
     sizes = Sizes(rows=columns.nbytes, on_device=40_000, beside=4_000, head=400)
     plan = on_gpu(sizes, Limits(30_000, None), "pinned")
     placed = place({"columns": columns}, plan, sizes, Limits(30_000, None), host=host)
@@ -230,6 +232,11 @@ def test_rows_in_memory_are_pinned_where_they_are(monkeypatch):
     few = place({"columns": columns[:4000]}, plan, sizes, Limits(30_000, None), host=host)
     assert numpy.array_equal(few.arrays["columns"], columns[:4000])
     assert not numpy.shares_memory(few.arrays["columns"], columns)
+    between_lines = buffer(6000, numpy.uint32)[4:5004]
+    between_lines[:] = columns
+    moved = place({"columns": between_lines}, plan, sizes, Limits(30_000, None), host=host)
+    assert not numpy.shares_memory(moved.arrays["columns"], between_lines)
+    assert numpy.array_equal(moved.arrays["columns"], columns)
     columns.flags.writeable = False
     copied = place({"columns": columns}, plan, sizes, Limits(30_000, None), host=host)
     assert copied.arrays["columns"] is not columns
