@@ -191,7 +191,7 @@ def estimate(
         away = rows if placement == "pinned" else max(0.0, lines - room)
         # Whichever is slower: the link, or decoding what comes over it.
         parts["link"] = max(away * touched / LINK, graph.arcs * touched / DECODED[layout])
-        if placement == "pinned" and work.algorithm == "bfs":
+        if work.algorithm == "bfs":
             parts["far levels"] = FAR_LEVEL[layout] * graph.levels
     elif work.algorithm == "bfs":
         parts["levels"] += NEAR_LEVEL[layout] * graph.levels
