@@ -69,7 +69,6 @@ __device__ __forceinline__ void walk(const HostRows& s, u64* ticket, u64 first, 
     }
 }
 
-
 // Top-down: the columns of the frontier's rows are claimed.
 __device__ __forceinline__ void push_lines(const HostRows& s, u64* ticket, u64 first, u64 last, u32 width, u64 base,
                                            u32 depth) {

@@ -28,9 +28,10 @@ def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster:
     return made
 
 
-def node() -> Any:
-    stage = SimpleNamespace(ranks=None, measures=True)
-    return SimpleNamespace(run=SimpleNamespace(stage=stage, upstream=()), parameters=None, places=frozenset())
+def node(*, timed: bool = True) -> Any:
+    stage = SimpleNamespace(ranks=None, is_timed=lambda parameters: parameters.timed)
+    run = SimpleNamespace(stage=stage, upstream=(), parameters=SimpleNamespace(timed=timed))
+    return SimpleNamespace(run=run, parameters=None, places=frozenset())
 
 
 def flexible(**more: Any) -> Need:
@@ -74,3 +75,14 @@ def test_one_process_has_no_gang() -> None:
     choice = placer(1, cluster="inline").choose(node(), flexible(each_host_bytes=10 * GIB), 0)
     assert choice is not None
     assert choice.gang == ()
+
+
+@pytest.mark.parametrize(
+    ("backend", "timed", "alone"), [("cpu", True, True), ("cpu", False, False), ("cuda", True, False)]
+)
+def test_what_is_timed_on_a_cpu_runs_alone(backend: str, timed: bool, alone: bool) -> None:
+    made = placer(2, backend=backend)
+    busy: Any = SimpleNamespace(in_state=lambda *states: [node(timed=False)])
+    made._nodes = busy
+    choice = made.choose(node(timed=timed), Need(GIB, 0, ()), 0)
+    assert (choice is None) == alone
