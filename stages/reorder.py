@@ -125,12 +125,12 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     row_offsets = context.sink(numpy.int64)
     # Columns in memory that stay as they are need no copy.
     same = parameters.method == "original" and isinstance(input.column_indices, numpy.ndarray)
-    column_indices = context.sink(input.column_indices.dtype)
+    column_indices = None if same else context.sink(input.column_indices.dtype)
     measured = OrderStatistics()
     row_offsets.append(offsets[:1])
     for first, part, columns in renumbered(machine, parameters.method, input, offsets, permutation, held):
         row_offsets.append(part[1:])
-        if not same:
+        if column_indices is not None:
             column_indices.append(columns)
         measured = measured.joined(statistics(part, columns, first))
         context.progress(int(part[-1]), input.arc_count, "arcs")
@@ -140,7 +140,7 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     )
     return Ordering(
         row_offsets=row_offsets.close(),
-        column_indices=input.column_indices if same else column_indices.close(),
+        column_indices=input.column_indices if column_indices is None else column_indices.close(),
         vertex_count=input.vertex_count,
         arc_count=input.arc_count,
         symmetric=input.symmetric,

@@ -37,20 +37,16 @@ LEAST_SECONDS, MOST_SECONDS = 0.5, 120.0
 SOURCES = 8
 """Searches of each choice, from the same random vertices."""
 
-MARGIN = 0.03
-"""Share of the time that a change must save, as in `kernels.advice.decide`."""
-
 Key = tuple[str, str]
 """An order and a layout."""
 
 
 @dataclass
 class _Trial:
-    """What was measured, in milliseconds; `refused` says why a choice could not be tried."""
+    """What was measured, in milliseconds, and the seconds that it took in all."""
 
     taken: dict[Key, float]
-    refused: dict[Key, str]
-    seconds: float = 0.0
+    seconds: float
 
 
 def trial_bytes(vertices: int, arcs: int, width: int) -> tuple[int, int]:
@@ -115,26 +111,26 @@ def _run(
     ordered: Callable[[str], Graph],
     budget: float,
 ) -> _Trial:
-    began, trial = time.perf_counter(), _Trial({}, {})
+    began, done = time.perf_counter(), 0
+    taken: dict[Key, float] = {}
     total = sum(len(layouts) for layouts in likely.values())
     for order, layouts in likely.items():
         rows: Graph | None = None
         for layout in layouts:
             # One is measured whatever it takes: without it there would be nothing to compare.
-            if trial.taken and time.perf_counter() - began > budget:
+            if taken and time.perf_counter() - began > budget:
                 break
             try:
                 rows = ordered(order) if rows is None else rows
-                taken = _milliseconds(context, rows, layout, parameters)
+                milliseconds = _milliseconds(context, rows, layout, parameters)
             except StageError as error:
-                trial.refused[order, layout] = str(error)
                 context.log(f"tried {layout} in the {order} order: {error}")
-                continue
-            trial.taken[order, layout] = taken
-            context.log(f"tried {layout} in the {order} order: {taken:.3g} ms")
-            context.progress(len(trial.taken) + len(trial.refused), total, "choices")
-    trial.seconds = time.perf_counter() - began
-    return trial
+            else:
+                taken[order, layout] = milliseconds
+                context.log(f"tried {layout} in the {order} order: {milliseconds:.3g} ms")
+            done += 1
+            context.progress(done, total, "choices")
+    return _Trial(taken, time.perf_counter() - began)
 
 
 def _milliseconds(context: Context, rows: Graph, layout: str, parameters: AdviceParameters) -> float:
@@ -154,6 +150,8 @@ def _milliseconds(context: Context, rows: Graph, layout: str, parameters: Advice
 
 def _chosen(advice: Advice, trial: _Trial, searches: int, field: str) -> Advice:
     """Take the least time with its share of preparation, or what leaves things as they are if hardly more."""
+    from kernels.advice.decide import MARGIN
+
     prepared = {
         (record["order"], record["layout"]): record["prepare_milliseconds"] / max(1, searches)
         for record in advice.considered

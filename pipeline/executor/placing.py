@@ -13,7 +13,7 @@ from pipeline.cluster.protocol import Place
 from pipeline.executor.machine import Setting
 from pipeline.executor.nodes import BUSY, Node, Nodes
 from pipeline.memory import Admission, format_bytes
-from stages.stage import Need
+from stages.stage import Need, Parameters
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,12 @@ class Choice:
 def ranks_of(node: Node) -> int:
     """Return how many workers the node needs at the same time; 0 without a gang."""
     ranks = node.run.stage.ranks
-    if ranks is None:
-        return 0
-    return ranks(node.parameters if node.parameters is not None else node.run.parameters)
+    return 0 if ranks is None else ranks(_parameters(node))
+
+
+def _parameters(node: Node) -> Parameters:
+    """Return a node's parameters, as they are written until its sources are resolved."""
+    return node.parameters if node.parameters is not None else node.run.parameters
 
 
 class Placer:
@@ -164,5 +167,4 @@ class Placer:
     def _alone(self, node: Node) -> bool:
         """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its place."""
         stage = node.run.stage
-        parameters = node.parameters if node.parameters is not None else node.run.parameters
-        return stage.is_timed(parameters) and self._setting.backend_of(stage) == "cpu"
+        return stage.is_timed(_parameters(node)) and self._setting.backend_of(stage) == "cpu"

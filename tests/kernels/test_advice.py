@@ -267,7 +267,6 @@ def test_levels_of_encoded_rows_take_longer():
 
 def test_a_graph_that_fits_only_when_packed_is_packed(monkeypatch):
     monkeypatch.setattr(model, "LEVEL", 0.0)
-    monkeypatch.setattr(model, "NEAR_LEVEL", dict.fromkeys(LAYOUTS, 0.0))
     rows = kron(15)
     memory = 48 * (len(rows.row_offsets) - 1) + 2 * len(rows.columns)
     advice = advise_layout(*rows, Workload(searches=10**9, device_memory=memory), symmetric=True)

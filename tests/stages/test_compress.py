@@ -280,3 +280,11 @@ def kron(scale):
         symmetric=True,
         deduplicated=True,
     )
+
+
+def test_columns_in_memory_are_their_own_bytes():
+    graph = kron(8)
+    packed = compress(PlainContext(), CompressParameters(codec="csr"), input=graph)
+    assert numpy.shares_memory(packed.stream, graph.column_indices)
+    assert numpy.array_equal(packed.byte_offsets, graph.row_offsets * graph.column_indices.itemsize)
+    assert numpy.array_equal(decompress(packed).column_indices, graph.column_indices)

@@ -378,3 +378,12 @@ def kron_graph(scale):
     ends = generate("rmat", first=0, count=16 << scale, scale=scale, edge_factor=16, seed=1)
     made = build(*ends, 1 << scale)
     return graph_of(made.row_offsets, made.column_indices)
+
+
+def test_columns_in_memory_that_stay_as_they_are_are_not_copied():
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 8)[:2])
+    same = run(graph, "original")
+    assert same.column_indices is graph.column_indices
+    assert numpy.array_equal(same.row_offsets, graph.row_offsets)
+    assert run(graph, "degree").column_indices is not graph.column_indices
