@@ -89,10 +89,10 @@ class WorkerContext:
         self._last_progress = 0.0
         self.reserved = services.reserved
 
-    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Sink:
-        """Start an output array of rows with this shape."""
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
+        """Start an output array of rows with this shape, and of so many rows where that is known."""
         if self._writer is None:
-            return cast(Sink, MemorySink(dtype, row_shape))
+            return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
         return self._writer.sink(dtype, row_shape)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -41,8 +41,8 @@ class Context(Protocol):
     scratch: Path  # an empty folder that is removed when the stage ends
     reserved: int  # workers that are kept for `gang`, 0 where it would run in this process
 
-    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Sink:
-        """Start an output array of rows with this shape."""
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
+        """Start an output array of rows with this shape, and of so many rows where that is known."""
         ...
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -63,28 +63,36 @@ class Context(Protocol):
 
 
 class MemorySink:
-    """A sink that keeps its rows in memory."""
+    """A sink that keeps its rows in memory, and copies them once where it knows how many come."""
 
-    def __init__(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> None:
+    def __init__(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> None:
         self._dtype = dtype
         self._row_shape = row_shape
         self._parts: list[NDArray[Any]] = []
+        self._whole = None if rows is None else self._taken(rows)
+        self._filled = 0
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Keep a copy of the rows."""
+        """Keep a copy of the rows; raises ValueError for more of them than were to come."""
         import numpy
 
-        self._parts.append(numpy.array(rows, dtype=self._dtype).reshape(-1, *self._row_shape))
+        if self._whole is None:
+            self._parts.append(numpy.array(rows, dtype=self._dtype).reshape(-1, *self._row_shape))
+            return
+        rows = numpy.asarray(rows).reshape(-1, *self._row_shape)
+        upto = self._filled + len(rows)
+        if upto > len(self._whole):
+            raise ValueError(f"{upto} rows came; {len(self._whole)} were to come")
+        self._whole[self._filled : upto] = rows
+        self._filled = upto
 
     def close(self) -> NDArray[Any]:
-        """Join the parts into one array."""
-        from kernels.placement.pinned import pinnable
-
+        """Return the rows as one array."""
+        if self._whole is not None:
+            return self._whole[: self._filled]
         if len(self._parts) == 1:
             return self._parts[0]
-        rows = sum(map(len, self._parts))
-        # A GPU may come to read it there.
-        whole = pinnable(rows * math.prod(self._row_shape), self._dtype).reshape(rows, *self._row_shape)
+        whole = self._taken(sum(map(len, self._parts)))
         filled = 0
         # Pages are taken as they are written, so parts that go meanwhile keep this from doubling.
         for place, part in enumerate(self._parts):
@@ -93,6 +101,12 @@ class MemorySink:
             self._parts[place] = whole[:0]
         self._parts = [whole]
         return whole
+
+    def _taken(self, rows: int) -> NDArray[Any]:
+        from kernels.placement.pinned import pinnable
+
+        # A GPU may come to read it there.
+        return pinnable(rows * math.prod(self._row_shape), self._dtype).reshape(rows, *self._row_shape)
 
 
 class PlainContext:
@@ -106,9 +120,11 @@ class PlainContext:
         self.messages: list[str] = []
         self.reserved = 0
 
-    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> MemorySink:
+    def sink(
+        self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
+    ) -> MemorySink:
         """Start an array in memory."""
-        return MemorySink(dtype, row_shape)
+        return MemorySink(dtype, row_shape, rows=rows)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function in this process."""

@@ -25,7 +25,7 @@ from stages.ordering.placing import (
     COMMUNITY_PINNED_WORDS_PER_ARC,
     COMMUNITY_WORDS_PER_ARC,
     ON_DEVICE,
-    device_bytes,
+    applying_bytes,
     order_bytes,
     place_of,
     uses_device,
@@ -102,7 +102,7 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     import numpy
 
     from kernels.jit import set_threads
-    from kernels.order import OrderStatistics, statistics
+    from kernels.order import OrderStatistics
     from stages.ordering.finding import find_order
     from stages.ordering.rows import renumbered
 
@@ -122,18 +122,20 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
         context, machine, parameters.method, parameters.seed, input, offsets
     )
     found = time.perf_counter()
-    row_offsets = context.sink(numpy.int64)
+    row_offsets = context.sink(numpy.int64, rows=input.vertex_count + 1)
     # Columns in memory that stay as they are need no copy.
     same = parameters.method == "original" and isinstance(input.column_indices, numpy.ndarray)
-    column_indices = None if same else context.sink(input.column_indices.dtype)
+    column_indices = None if same else context.sink(input.column_indices.dtype, rows=input.arc_count)
     measured = OrderStatistics()
     row_offsets.append(offsets[:1])
-    for first, part, columns in renumbered(machine, parameters.method, input, offsets, permutation, held):
-        row_offsets.append(part[1:])
+    made = renumbered(context, machine, parameters.method, input, offsets, permutation, held)
+    del held
+    for part in made:
+        row_offsets.append(part.row_offsets[1:])
         if column_indices is not None:
-            column_indices.append(columns)
-        measured = measured.joined(statistics(part, columns, first))
-        context.progress(int(part[-1]), input.arc_count, "arcs")
+            column_indices.append(part.column_indices)
+        measured = measured.joined(part.statistics)
+        context.progress(int(part.row_offsets[-1]), input.arc_count, "arcs")
     context.log(
         f"{parameters.method}: found in {(found - started) * 1e3:.1f} ms {where}, applied, measured and "
         f"stored in {(time.perf_counter() - found) * 1e3:.1f} ms"
@@ -218,8 +220,9 @@ def _estimate(
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
     on_device = uses_device(machine, n, m)
+    applying = applying_bytes(machine, n, m)
     if parameters.method == "original":
-        host, on_device = (8 + width) * n, False
+        host, applying = (8 + width) * n, 0
     else:
         host = (16 + 2 * width) * n + (0 if on_device else width * m)
     read = 2 * m if graph.directed else m
@@ -243,7 +246,7 @@ def _estimate(
         finding = max(finding, trial_device if machine.backend == "cuda" else 0)
     return Need(
         host_bytes=WORKING_BYTES + host,
-        device_bytes=max(finding, device_bytes(n, m) if on_device else 0),
+        device_bytes=max(finding, applying),
         outputs=(
             Extent(
                 kind="Ordering",

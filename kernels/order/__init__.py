@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from kernels.order.locality import OrderStatistics, statistics
+from kernels.order.locality import OrderStatistics
 from kernels.order.methods import METHODS, Method
 from kernels.strategy import backend_of
 
@@ -55,6 +55,22 @@ def apply(row_offsets: Any, column_indices: Any, permutation: Any) -> tuple[Any,
     `permutation[old] = new` must be a permutation of all vertices; it has the dtype of `column_indices`.
     """
     backend = backend_of(column_indices)
-    module = importlib.import_module("kernels.order.cuda" if backend == "cuda" else "kernels.order.renumber")
+    module = importlib.import_module(
+        "kernels.order.renumber_cuda" if backend == "cuda" else "kernels.order.renumber"
+    )
     renumbered: tuple[Any, Any] = module.apply(row_offsets, column_indices, permutation)
     return renumbered
+
+
+def statistics(row_offsets: Any, column_indices: Any, first_vertex: int = 0) -> OrderStatistics:
+    """Measure what an order does to the lists, which are sorted.
+
+    Row r belongs to vertex `first_vertex + r` and is column_indices[row_offsets[r] - row_offsets[0]:...], so
+    that slices of a graph's arrays may be passed, NumPy's or CuPy's.
+    """
+    backend = backend_of(column_indices)
+    module = importlib.import_module(
+        "kernels.order.locality_cuda" if backend == "cuda" else "kernels.order.locality"
+    )
+    measured: OrderStatistics = module.statistics(row_offsets, column_indices, first_vertex)
+    return measured

@@ -14,7 +14,7 @@ import numpy
 from kernels.cuda import blocks_for, load, vertex_macro
 from kernels.order.community_bisection import ROUNDS, SMALLEST, bits_of, gain_bits, gain_table
 from kernels.order.community_ranges_cuda import on_host
-from kernels.order.cuda import apply
+from kernels.order.renumber_cuda import apply
 
 SOURCE = "kernels/order/community_bisection.cu"
 PIECE_BLOCK = 128  # the kernel file's WARPS

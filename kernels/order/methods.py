@@ -32,7 +32,7 @@ _ALL = (
         "high degrees first, equal ones by vertex",
         "gravel",
         "kernels.order.degree:degree",
-        "kernels.order.cuda:degree",
+        "kernels.order.degree_cuda:degree",
     ),
     Method(
         "hub_sort",

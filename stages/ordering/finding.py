@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def find_order(
     context: Context, machine: Machine, name: str, seed: int, graph: Graph, offsets: NDArray[numpy.int64]
 ) -> tuple[NDArray[Any], Any, str]:
-    """Find the order; returns it, the graph's columns if they came to the device, and where it was found."""
+    """Find the order; returns it, the columns where the device reads them, if it does, and where that was."""
     import numpy
 
     from kernels.order import METHODS, permutation
@@ -38,9 +38,10 @@ def find_order(
         from kernels.placement.placed import in_pages
 
         columns = in_pages(columns)
-        on_device, refusal = _with_pinned(machine, name, row_offsets, columns)
+        on_device, there, refusal = _with_pinned(machine, name, row_offsets, columns)
         if on_device is not None:
-            return on_device, None, "on the device, columns in pinned memory"
+            held = there if graph.symmetric else None
+            return on_device, held, "on the device, columns in pinned memory"
         context.log(f"{method.name} is found on the host: {refusal}")
         place = "host"
     if place == "host":
@@ -58,8 +59,11 @@ def find_order(
 
 def _with_pinned(
     machine: Machine, name: str, row_offsets: NDArray[numpy.int64], columns: NDArray[Any]
-) -> tuple[NDArray[Any] | None, str]:
-    """Find an order on the device with columns in pinned memory; None and what the system said instead."""
+) -> tuple[NDArray[Any] | None, Any, str]:
+    """Find an order on the device with columns in pinned memory; None and what the system said instead.
+
+    Returns the columns there besides, a view that keeps them pinned.
+    """
     import cupy
     import numpy
 
@@ -74,8 +78,8 @@ def _with_pinned(
         there = pin(columns).view()
         found = cupy.asnumpy(permutation(name, cupy.asarray(row_offsets), there, **tuning))
     except PinnedRefused as error:
-        return None, f"pinned memory was refused ({error})"
-    return numpy.asarray(found), ""
+        return None, None, f"pinned memory was refused ({error})"
+    return numpy.asarray(found), there, ""
 
 
 def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:

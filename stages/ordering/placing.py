@@ -5,10 +5,10 @@ from __future__ import annotations
 from stages.stage import Machine
 
 DEVICE_BYTES_PER_ARC = 16
-"""Peak of `kernels.order.cuda.apply` beside both graphs: a 64-bit key, sorted out of place."""
+"""Peak of `kernels.order.renumber_cuda` beside both graphs: a 64-bit key, sorted out of place."""
 
 DEVICE_ARCS_AT_ONCE = 1 << 29
-"""Arcs that `kernels.order.cuda.apply` sorts at once."""
+"""Arcs of new rows that are sorted at once where memory does not ask for fewer."""
 
 DEVICE_BYTES_PER_ROW = 40
 
@@ -50,6 +50,31 @@ def uses_device(machine: Machine, vertices: int, arcs: int) -> bool:
     return machine.backend == "cuda" and device_bytes(vertices, arcs) <= machine.device_memory
 
 
+def arcs_at_once(machine: Machine, vertices: int, arcs: int) -> int:
+    """Count the arcs of new rows that may be made on the device at once; 0 where that is no place for them.
+
+    Columns that do not fit there are then read from pinned memory.
+    """
+    if machine.backend != "cuda":
+        return 0
+    if uses_device(machine, vertices, arcs):
+        return max(1, min(arcs, DEVICE_ARCS_AT_ONCE))
+    width = 4 if vertices < 1 << 32 else 8
+    room = machine.device_memory - DEVICE_BYTES_PER_ROW * vertices
+    if room < LEAST_ROOM:
+        return 0
+    return min(arcs, room // (DEVICE_BYTES_PER_ARC + width), DEVICE_ARCS_AT_ONCE)
+
+
+def applying_bytes(machine: Machine, vertices: int, arcs: int) -> int:
+    """Device memory that making the new rows takes, 0 where the host makes them."""
+    if uses_device(machine, vertices, arcs):
+        return device_bytes(vertices, arcs)
+    width = 4 if vertices < 1 << 32 else 8
+    at_once = arcs_at_once(machine, vertices, arcs)
+    return DEVICE_BYTES_PER_ROW * vertices + (DEVICE_BYTES_PER_ARC + width) * at_once if at_once else 0
+
+
 def place_of(method: str, machine: Machine, vertices: int, arcs: int) -> str:
     """Say where an order that has a CUDA implementation is found: "device", "pinned" or "host".
 
@@ -68,7 +93,8 @@ def place_of(method: str, machine: Machine, vertices: int, arcs: int) -> str:
         if needed <= machine.device_memory:
             return "device"
         return "pinned" if community_room(method, machine, vertices) >= LEAST_ROOM else "host"
-    return "device" if uses_device(machine, vertices, arcs) else "host"
+    # The others read no columns.
+    return "device" if DEVICE_BYTES_PER_ROW * vertices <= machine.device_memory else "host"
 
 
 def community_room(method: str, machine: Machine, vertices: int) -> int:

@@ -1,22 +1,38 @@
-"""The rows of a graph, renumbered a range at a time."""
+"""The rows of a graph, renumbered a range at a time and measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stages.artifacts import Graph
-from stages.ordering.placing import uses_device
+from stages.ordering.placing import arcs_at_once, uses_device
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+    from kernels.order import OrderStatistics
+    from stages.context import Context
     from stages.stage import Machine
 
 ROWS_AT_ONCE = 1 << 21
 ARCS_AT_ONCE = 1 << 22
 """New rows are made in ranges of at most so many rows and arcs, or of one row that is longer."""
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """A range of new rows.
+
+    `row_offsets` int64 (rows + 1,) of the new graph, `column_indices` (arcs,), valid until the next range
+    comes, and `statistics` that add up over the ranges to those of the whole graph.
+    """
+
+    row_offsets: NDArray[numpy.int64]
+    column_indices: NDArray[Any]
+    statistics: OrderStatistics
 
 
 def row_ranges(offsets: NDArray[numpy.int64]) -> Iterator[tuple[int, int]]:
@@ -32,33 +48,42 @@ def row_ranges(offsets: NDArray[numpy.int64]) -> Iterator[tuple[int, int]]:
 
 
 def renumbered(
+    context: Context,
     machine: Machine,
     method: str,
     graph: Graph,
     offsets: NDArray[numpy.int64],
     permutation: NDArray[Any],
     held: Any,
-) -> Iterator[tuple[int, NDArray[numpy.int64], NDArray[Any]]]:
-    """Yield ranges of new rows: the first vertex, row offsets (one more than rows) and columns.
+) -> Iterator[NewRows]:
+    """Yield the new rows in ranges.
 
-    `held` has the graph's columns on the device, if they are there already.
+    `held` has the graph's columns where the device reads them, if they are there already. Where the system
+    pins no memory, the host makes the rows and the log says so.
     """
     import numpy
+
+    from kernels.order import statistics
 
     if method == "original":
         for first, last in row_ranges(offsets):
             part = offsets[first : last + 1]
-            yield first, part, numpy.asarray(graph.column_indices[int(part[0]) : int(part[-1])])
+            columns = numpy.asarray(graph.column_indices[int(part[0]) : int(part[-1])])
+            yield NewRows(part, columns, statistics(part, columns, first))
         return
-    if uses_device(machine, graph.vertex_count, graph.arc_count):
-        yield from _on_device(graph, offsets, permutation, held)
-        return
+    if machine.backend == "cuda":
+        there, at_once = _readable(context, machine, graph, offsets, held)
+        del held
+        if at_once:
+            yield from _on_device(there, offsets, permutation, at_once)
+            return
     from kernels.order.renumber import Renumbering
 
     renumbering = Renumbering(offsets, numpy.asarray(graph.column_indices), permutation)
     new = renumbering.row_offsets
     for first, last in row_ranges(new):
-        yield first, new[first : last + 1], renumbering.rows(first, last)
+        part, columns = new[first : last + 1], renumbering.rows(first, last)
+        yield NewRows(part, columns, statistics(part, columns, first))
 
 
 def uploaded(columns: Any) -> Any:
@@ -73,16 +98,56 @@ def uploaded(columns: Any) -> Any:
     return there
 
 
+def _readable(
+    context: Context, machine: Machine, graph: Graph, offsets: NDArray[numpy.int64], held: Any
+) -> tuple[Any, int]:
+    """Return the columns where the device reads them, and the arcs to make there at once or 0."""
+    import numpy
+
+    vertices, arcs = graph.vertex_count, graph.arc_count
+    at_once = arcs_at_once(machine, vertices, arcs)
+    if uses_device(machine, vertices, arcs):
+        return (uploaded(graph.column_indices) if held is None else held), at_once
+    # A row is made whole.
+    if not at_once or int(numpy.diff(offsets).max(initial=0)) > at_once:
+        return None, 0
+    if held is not None:
+        return held, at_once
+    from kernels.placement.pinned import PinnedRefused, pin
+    from kernels.placement.placed import in_pages
+
+    try:
+        return pin(in_pages(graph.column_indices)).view(), at_once
+    except PinnedRefused as error:
+        context.log(f"the new rows are made on the host: pinned memory was refused ({error})")
+        return None, 0
+
+
 def _on_device(
-    graph: Graph, offsets: NDArray[numpy.int64], permutation: NDArray[Any], held: Any
-) -> Iterator[tuple[int, NDArray[numpy.int64], NDArray[Any]]]:
+    columns: Any, offsets: NDArray[numpy.int64], permutation: NDArray[Any], at_once: int
+) -> Iterator[NewRows]:
     import cupy
 
-    from kernels.order import apply
+    from kernels.order import OrderStatistics, statistics
+    from kernels.order.renumber_cuda import Renumbering
+    from kernels.placement.pinned import PinnedRefused, buffer, pin
 
-    columns = uploaded(graph.column_indices) if held is None else held
-    moved = apply(cupy.asarray(offsets), columns, cupy.asarray(permutation))
-    del columns, held
-    new = cupy.asnumpy(moved[0])
-    for first, last in row_ranges(new):
-        yield first, new[first : last + 1], cupy.asnumpy(moved[1][int(new[first]) : int(new[last])])
+    renumbering = Renumbering(cupy.asarray(offsets), columns, cupy.asarray(permutation))
+    new = cupy.asnumpy(renumbering.row_offsets)
+    staging = buffer(ARCS_AT_ONCE, columns.dtype)
+    try:
+        pinned = pin(staging)  # so that a copy runs at the link's rate
+    except PinnedRefused:
+        pinned = None
+    for first, last in renumbering.ranges(at_once):
+        made = renumbering.rows(first, last)
+        measured = statistics(renumbering.row_offsets[first : last + 1], made, first)
+        for low, high in row_ranges(new[first : last + 1]):
+            part = new[first + low : first + high + 1]
+            there = made[int(part[0] - new[first]) : int(part[-1] - new[first])]
+            # A longer row has a copy of its own.
+            out = staging[: len(there)] if len(there) <= len(staging) else None
+            yield NewRows(part, there.get(out=out), measured)
+            measured = OrderStatistics()
+        del made
+    del pinned

@@ -52,7 +52,12 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.full = lambda count, value: grid_kernels.on_device(numpy.full(count, value))
     fake.array = fake.asarray
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    for module in ("community_tree_cuda", "community_ranges_cuda", "community_bisection_cuda", "cuda"):
+    for module in (
+        "community_tree_cuda",
+        "community_ranges_cuda",
+        "community_bisection_cuda",
+        "renumber_cuda",
+    ):
         monkeypatch.setattr(f"kernels.order.{module}.load", grid_kernels.load)
     for module in ("community_tree_cuda", "community_ranges_cuda"):
         monkeypatch.setattr(f"kernels.order.{module}.sorted_rows", sorted_rows)

@@ -5,7 +5,7 @@ import pytest
 
 from kernels import csr, order
 from kernels.csr import cuda as csr_cuda
-from kernels.order import cuda as order_cuda
+from kernels.order import renumber_cuda
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 
 pytestmark = pytest.mark.gpu
@@ -93,7 +93,7 @@ def test_degree_order_and_renumbering(graph) -> None:
         expected = order.apply(offsets, columns, permutation)
         for renumbered in (
             order.apply(*arrays, on_device(permutation)[0]),
-            order_cuda.apply(*arrays, on_device(permutation)[0], arcs_at_once=100, long_row=20, block=64),
+            renumber_cuda.apply(*arrays, on_device(permutation)[0], arcs_at_once=100, long_row=20, block=64),
         ):
             same(renumbered[0], expected[0])
             same(renumbered[1], expected[1])

@@ -205,3 +205,9 @@ def test_cuda_orders_and_renumbers_the_same(graph):
     for one, other in zip(apply(offsets, columns, new), apply(*on_device, cupy.asarray(new)), strict=True):
         assert one.dtype == other.dtype
         assert numpy.array_equal(one, cupy.asnumpy(other))
+    measured = statistics(offsets, columns)
+    assert statistics(*on_device) == measured
+    half = len(offsets) // 2
+    low = statistics(on_device[0][: half + 1], on_device[1][: int(offsets[half])])
+    high = statistics(on_device[0][half:], on_device[1][int(offsets[half]) :], half)
+    assert low.joined(high) == measured

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from kernels.csr import rows
-from kernels.order import METHODS, renumber
+from kernels.order import METHODS, locality, renumber
 from stages.ordering.placing import COMMUNITY
 
 
@@ -23,8 +23,11 @@ class DeviceArray(numpy.ndarray):
         assert values.dtype == self.dtype
         self.view(numpy.ndarray)[...] = values
 
-    def get(self):
-        return self.view(numpy.ndarray).copy()
+    def get(self, out=None):
+        if out is None:
+            return self.view(numpy.ndarray).copy()
+        out[...] = self.view(numpy.ndarray)
+        return out
 
 
 DeviceArray.__module__ = "cupy._core.core"
@@ -55,10 +58,25 @@ def fake_device(monkeypatch):
             row_offsets=on_device(made.row_offsets), column_indices=on_device(made.column_indices)
         )
 
-    def apply(row_offsets, column_indices, permutation):
-        calls.append("apply")
-        moved = renumber.apply(host(row_offsets), host(column_indices), host(permutation))
-        return on_device(moved[0]), on_device(moved[1])
+    class Renumbering:
+        def __init__(self, row_offsets, column_indices, permutation):
+            calls.append("apply")
+            self._host = renumber.Renumbering(host(row_offsets), host(column_indices), host(permutation))
+            self.row_offsets = on_device(self._host.row_offsets)
+
+        def ranges(self, arcs_at_once):
+            offsets, first = self._host.row_offsets, 0
+            while first < len(offsets) - 1:
+                fitting = int(numpy.searchsorted(offsets, offsets[first] + arcs_at_once, side="right")) - 1
+                assert fitting > first
+                yield first, fitting
+                first = fitting
+
+        def rows(self, first, last):
+            return on_device(self._host.rows(first, last))
+
+    def measure(row_offsets, column_indices, first):
+        return locality.statistics(host(row_offsets), host(column_indices), first)
 
     def order_on_device(method):
         module, function = method.cpu.split(":")
@@ -85,5 +103,6 @@ def fake_device(monkeypatch):
             monkeypatch.setattr(method.cuda.replace(":", "."), order_on_device(method))
     monkeypatch.setattr("kernels.placement.pinned.pin", Pinned)
     monkeypatch.setattr("kernels.csr.cuda.build", build)
-    monkeypatch.setattr("kernels.order.cuda.apply", apply)
+    monkeypatch.setattr("kernels.order.renumber_cuda.Renumbering", Renumbering)
+    monkeypatch.setattr("kernels.order.locality_cuda.statistics", measure)
     return calls

@@ -151,6 +151,9 @@ def test_estimate_tells_the_methods_apart():
     cuda = estimate("degree", backend="cuda", device_memory=64 << 30)
     assert cuda.device_bytes > 2 * columns
     assert cuda.host_bytes < columns / 2
+    pinned = estimate("degree", backend="cuda", device_memory=1 << 30)
+    assert 40 << 22 < pinned.device_bytes <= 1 << 30
+    assert pinned.host_bytes > columns
     small = estimate("degree", backend="cuda", device_memory=1 << 20)
     assert small.device_bytes == 0
     assert small.host_bytes > columns
@@ -162,14 +165,17 @@ def test_estimate_tells_the_methods_apart():
         ("random", 1 << 30, ["apply"]),
         ("degree", 1 << 30, ["degree", "apply"]),
         ("rcm", 1 << 30, ["rcm", "apply"]),
-        ("rcm", 30_000, ["pin", "rcm"]),
+        ("rcm", 30_000, ["pin", "rcm", "apply"]),
+        ("degree", 20_000, ["degree", "pin", "apply"]),
+        ("random", 20_000, ["pin", "apply"]),
         ("rcm", 1 << 10, []),
         ("rcm_by_degree", 1 << 30, ["rcm_by_degree", "apply"]),
         ("hub_cluster", 1 << 30, ["hub_cluster", "apply"]),
         ("community", 1 << 30, ["community", "apply"]),
-        ("community", 30_000, ["pin", "community"]),
-        ("community_rcm", 40_000, ["pin", "community_rcm"]),
-        ("community", 20_000, []),
+        ("community", 30_000, ["pin", "community", "apply"]),
+        ("community_rcm", 40_000, ["pin", "community_rcm", "apply"]),
+        ("community", 20_000, ["pin", "apply"]),
+        ("community", 11_000, []),
         ("original", 1 << 30, []),
         ("degree", 1 << 10, []),
     ],
@@ -184,11 +190,12 @@ def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method,
     assert numpy.array_equal(here.column_indices, there.column_indices)
     assert numpy.array_equal(here.permutation, there.permutation)
     assert here.statistics == there.statistics
-    assert fake_device == calls
+    # New rows come back through a pinned buffer.
+    assert fake_device == [*calls, *["pin"] * ("apply" in calls)]
 
 
 @pytest.mark.parametrize(
-    ("cap", "calls"), [(30_000, ["pin", "rcm"]), (1 << 10, []), (1 << 40, ["rcm", "apply"])]
+    ("cap", "calls"), [(30_000, ["pin", "rcm"]), (1 << 10, []), (1 << 40, ["rcm", "apply", "pin"])]
 )
 def test_device_memory_caps_what_an_order_takes(fake_device, cap, calls):
     source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
@@ -216,7 +223,7 @@ def test_the_cuda_path_of_a_directed_graph(fake_device, device_memory):
     there = run(graph, "rcm", machine=Machine("cuda", 2, 1 << 30, device_memory))
     assert numpy.array_equal(here.permutation, there.permutation)
     assert numpy.array_equal(here.column_indices, there.column_indices)
-    assert fake_device[-2:] == (["rcm", "apply"] if device_memory == 1 << 30 else ["pin", "rcm"])
+    assert fake_device == (["rcm", "apply", "pin"] if device_memory == 1 << 30 else ["pin", "rcm"])
 
 
 def test_pinned_memory_that_is_refused_is_told(fake_device, monkeypatch):
@@ -231,6 +238,33 @@ def test_pinned_memory_that_is_refused_is_told(fake_device, monkeypatch):
     assert numpy.array_equal(found.permutation, run(graph, "rcm").permutation)
     assert fake_device == []
     assert any("out of locked pages" in message for message in context.messages)
+
+
+def test_new_rows_are_made_on_the_host_where_pinned_memory_is_refused(fake_device, monkeypatch):
+    def refuse(array):
+        raise PinnedRefused("out of locked pages")
+
+    monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
+    monkeypatch.setattr("kernels.placement.pinned.pin", refuse)
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    graph = graph_of(*build(source, target, 1 << 8)[:2])
+    context = PlainContext(Machine("cuda", 2, 1 << 30, 20_000))
+    found = STAGE.run(context, ReorderParameters(method="degree"), input=graph)
+    assert numpy.array_equal(found.column_indices, run(graph, "degree").column_indices)
+    assert fake_device == ["degree"]
+    said = "the new rows are made on the host: pinned memory was refused (out of locked pages)"
+    assert said in context.messages
+
+
+def test_a_row_that_does_not_fit_the_device_is_made_on_the_host(fake_device, monkeypatch):
+    monkeypatch.setattr(placing, "LEAST_ROOM", 100)
+    hub = numpy.zeros(255, numpy.uint32), numpy.arange(1, 256, dtype=numpy.uint32)
+    graph = graph_of(*build(*hub, 256)[:2])
+    machine = Machine("cuda", 2, 1 << 30, 40 * 256 + 20 * 254)
+    assert numpy.array_equal(
+        run(graph, "random", machine=machine).column_indices, run(graph, "random").column_indices
+    )
+    assert fake_device == []
 
 
 def test_pinned_memory_that_is_refused_on_the_way_is_told(fake_device, monkeypatch):
@@ -284,9 +318,14 @@ def test_estimate_of_communities_under_a_cap():
     assert 80 * n < capped.device_bytes <= cap
     assert 4 * m * 5 < capped.host_bytes < on_host.host_bytes
     # Cuthill-McKee within communities takes more for each vertex than such a GPU has.
-    assert need("community_rcm", "cuda", cap).device_bytes == 0
+    assert need("community_rcm", "cuda", cap).host_bytes > capped.host_bytes
     assert 0 < need("community_rcm", "cuda", 2 * cap).device_bytes <= 2 * cap
-    assert need("community", "cuda", 80 * n).device_bytes == 0
+    assert need("community_rcm", "cuda", 2 * cap).host_bytes == capped.host_bytes
+    assert need("community", "cuda", 80 * n).host_bytes > capped.host_bytes
+    # The new rows are made from pinned columns, a range at a time.
+    for method in ("degree", "random", "community_rcm"):
+        assert 40 * n < need(method, "cuda", cap).device_bytes <= cap
+        assert need(method, "cuda", 40 * n).device_bytes <= 40 * n
     assert need("community", "cuda", 143 << 30).device_bytes > 28 * m
 
 

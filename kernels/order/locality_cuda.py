@@ -1,0 +1,32 @@
+"""What an order does to the lists, measured on the GPU; the kernel is `locality.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.order.locality import OrderStatistics
+
+SOURCE = "kernels/order/locality.cu"
+MOST_BLOCKS = 1 << 12  # each warp ends with three atomic additions
+
+
+def statistics(
+    row_offsets: Any, column_indices: Any, first_vertex: int = 0, *, block: int = 256
+) -> OrderStatistics:
+    """Measure rows whose lists are sorted; see `kernels.order.locality.statistics`."""
+    import cupy
+
+    rows = len(row_offsets) - 1
+    arcs = len(column_indices)
+    if not arcs:
+        return OrderStatistics()
+    sums = cupy.zeros(3, cupy.uint64)
+    load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("measure_order")(
+        (blocks_for(rows * 32, block, most=MOST_BLOCKS),),
+        (block,),
+        (row_offsets, column_indices, numpy.uint64(rows), numpy.uint64(first_vertex), sums),
+    )
+    return OrderStatistics(arcs, *(int(each) for each in sums.get()))

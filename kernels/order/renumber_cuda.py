@@ -1,0 +1,133 @@
+"""Renumber a graph on the GPU range by range; the kernels are `renumber.cu`, the sort CuPy's.
+
+The twin of `kernels.order.renumber`. The columns may be a view of pinned memory: a range of new rows is
+gathered over the link, and what lies on the device is that range and what grows with the vertices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from kernels.cuda import blocks_for, load, vertex_macro
+
+SOURCE = "kernels/order/renumber.cu"
+LONG_ROW = 1024  # arcs from which a block copies a row, not a warp
+ARCS_AT_ONCE = 1 << 29  # arcs sorted at once: their keys and the sort's copy take 8 GiB
+MOST_BLOCKS = 1 << 16
+
+
+class Renumbering:
+    """A graph about to be renumbered, whose new rows are made range by range.
+
+    Parameters
+    ----------
+    row_offsets : int64 (vertices + 1,), CuPy.
+    column_indices : uint32 or uint64 (arcs,), CuPy, or a view of pinned memory.
+    permutation : (vertices,), CuPy; `permutation[old] = new`.
+    block, long_row : threads of a block, a multiple of 32; arcs from which a block copies a row, not a warp.
+
+    `row_offsets` of the result are the new ones, int64 (vertices + 1,), CuPy. Raises ValueError if
+    `permutation` is none.
+
+    """
+
+    def __init__(
+        self,
+        row_offsets: Any,
+        column_indices: Any,
+        permutation: Any,
+        *,
+        block: int = 256,
+        long_row: int = LONG_ROW,
+    ) -> None:
+        import cupy
+
+        vertices = len(row_offsets) - 1
+        if len(permutation) != vertices:
+            raise ValueError(f"the permutation has {len(permutation)} entries; there are {vertices} vertices")
+        self._block, self._long_row = block, long_row
+        self._bits = max(1, (vertices - 1).bit_length())
+        self._old_offsets, self._old_columns = row_offsets, column_indices
+        self._permutation = permutation.astype(column_indices.dtype, copy=False)
+        self._kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function
+        self._inverse = cupy.full(vertices, numpy.uint64((1 << 64) - 1))
+        self.row_offsets = cupy.zeros(vertices + 1, cupy.int64)
+        if not vertices:
+            return
+        faults = cupy.zeros(1, cupy.uint64)
+        arrays = row_offsets, self._permutation, numpy.uint64(vertices), self._inverse, self.row_offsets[1:]
+        self._run("invert", vertices, *arrays, faults)
+        if int(faults[0]):
+            raise ValueError(
+                "not a permutation: a number occurs twice, or is not below the number of vertices"
+            )
+        cupy.cumsum(self.row_offsets, out=self.row_offsets)
+
+    def ranges(self, arcs_at_once: int = ARCS_AT_ONCE) -> Iterator[tuple[int, int]]:
+        """Cut the new rows into ranges of at most `arcs_at_once` arcs, or of one row that is longer."""
+        import cupy
+
+        first, vertices = 0, len(self.row_offsets) - 1
+        while first < vertices:
+            upto = self.row_offsets[first : first + 1] + arcs_at_once
+            last = int(cupy.searchsorted(self.row_offsets, upto, side="right")[0]) - 1
+            last = min(max(last, first + 1), vertices, first + (1 << (64 - self._bits)))
+            yield first, last
+            first = last
+
+    def rows(self, first: int, last: int, *, out: Any = None) -> Any:
+        """Make the columns of new rows first <= v < last, sorted; `out` takes them, which may be pinned.
+
+        Beside the result it takes 16 bytes for each arc. A range must be one of `ranges`, or smaller.
+        """
+        import cupy
+
+        begin, end = (int(each) for each in self.row_offsets[[first, last]].get())
+        columns = cupy.empty(end - begin, self._old_columns.dtype) if out is None else out
+        if begin == end:
+            return columns
+        keys = cupy.empty(end - begin, cupy.uint64)
+        long_rows = cupy.flatnonzero(cupy.diff(self.row_offsets[first : last + 1]) > self._long_row)
+        graph = self._old_offsets, self._old_columns, self._permutation, self._inverse, self.row_offsets
+        span = numpy.uint64(first), numpy.uint64(last), numpy.uint32(self._bits)
+        long = numpy.int64(self._long_row), long_rows, numpy.uint64(len(long_rows))
+        self._run("row_keys", (last - first) * 32, *graph, *span, *long, keys)
+        keys.sort()
+        count = numpy.uint64(end - begin)
+        self._run("key_columns", end - begin, keys, count, numpy.uint32(self._bits), columns)
+        return columns
+
+    def _run(self, name: str, items: int, *arguments: Any) -> None:
+        grid = (blocks_for(items, self._block, most=MOST_BLOCKS),)
+        self._kernel(name)(grid, (self._block,), arguments)
+
+
+def apply(
+    row_offsets: Any,
+    column_indices: Any,
+    permutation: Any,
+    *,
+    block: int = 256,
+    arcs_at_once: int = ARCS_AT_ONCE,
+    long_row: int = LONG_ROW,
+    out: Any = None,
+) -> tuple[Any, Any]:
+    """Renumber a whole graph; see `kernels.order.apply`.
+
+    Rows are made `arcs_at_once` arcs at a time (more only for one longer row), which need 16 bytes each
+    beside the two graphs. `out` takes the columns; it and `column_indices` may be views of pinned memory.
+    Raises ValueError if `permutation` is none.
+    """
+    import cupy
+
+    columns = cupy.empty_like(column_indices) if out is None else out
+    renumbering = Renumbering(row_offsets, column_indices, permutation, block=block, long_row=long_row)
+    done = 0
+    for first, last in renumbering.ranges(arcs_at_once):
+        upto = int(renumbering.row_offsets[last])
+        renumbering.rows(first, last, out=columns[done:upto])
+        done = upto
+    return renumbering.row_offsets, columns
