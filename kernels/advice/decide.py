@@ -10,6 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.advice.bits import bits_per_arc
+from kernels.advice.heads import scattered_heads
 from kernels.advice.model import Estimate, Features, Workload, estimate, order_seconds
 from kernels.advice.pilot import ORIGINAL, WHOLE, Tried, try_orders
 from kernels.advice.sample import some_rows
@@ -110,7 +111,7 @@ def advise_layout(
         seen = looked_at(row_offsets, numpy.asarray(columns[:arcs]), symmetric=symmetric)
         levels, looked, beyond = float(seen.levels), seen.arcs / arcs, seen.beyond / arcs
     graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
-    tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond)
+    tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond, 1.0, scattered_heads(parts))
     found = [one for name in layouts if (one := _estimated(graph, work, tried, name, ordered=True))]
     if not found:
         return Advice(work, "csr", "no layout fits where the rows are to lie", ())
@@ -140,7 +141,8 @@ def _original(
     layouts: Sequence[str],
 ) -> list[Estimate]:
     """Estimate the given numbering from rows alone: an upper bound, as no search is counted."""
-    tried = Tried(ORIGINAL, bits_per_arc(some_rows(row_offsets, columns), graph.vertices), 1.0, 1.0)
+    rows = some_rows(row_offsets, columns)
+    tried = Tried(ORIGINAL, bits_per_arc(rows, graph.vertices), 1.0, 1.0, 1.0, scattered_heads(rows))
     found = [one for layout in layouts if (one := _estimated(graph, work, tried, layout)) is not None]
     if found:
         return found
@@ -160,6 +162,7 @@ def _estimated(
         looked=tried.looked,
         beyond=tried.beyond,
         span=tried.span,
+        scattered=tried.scattered,
         ordered=ordered,
     )
 

@@ -3,8 +3,10 @@
     seconds = levels * LEVEL + state bytes / MEMORY + arcs looked at / LOOKS * slowness of the layout
               + levels * NEAR_LEVEL of the layout
               + levels * FAR_LEVEL of the layout + the longer of bytes over the link / LINK and arcs / DECODED
+              + first neighbours * their scatter / SCATTERED
 
-of which the second line is for rows in device memory and the third for rows in host memory.
+of which the second line is for rows in device memory, the third for rows in host memory, and the last for
+components of these.
 
 The terms are those that a search's own measurements fall into; the constants are rates of one H200. Those
 that say so were measured there; the others are assumed, and say that. Times are estimates for comparing
@@ -57,6 +59,13 @@ where a direction-optimising search ends its bitmaps and first neighbours."""
 
 COMPONENT_BYTES = 104
 """Device bytes per vertex that finding components touches: 8 of labels, 64 to 128 of a row's beginning."""
+
+FAR_COMPONENT_BYTES = 32
+"""The same where rows lie in host memory: labels, and two first neighbours that were copied from the rows."""
+
+SCATTERED = 8.5e9
+"""First neighbours a second that components of rows in host memory are joined with, where each one's label is
+on a line of its own: a fit to a graph of 20 M vertices, of which three orders took 2.2, 2.3 and 0.8 ms."""
 
 SPLIT_SHARE = 0.15
 """Share of the rows that a search with first neighbours on the device reads from the host: that of vertices
@@ -148,6 +157,7 @@ def estimate(
     looked: float,
     beyond: float,
     span: float = 1.0,
+    scattered: float = 1.0,
     ordered: bool = False,
 ) -> Estimate | None:
     """Estimate a search of a graph in this order and layout; None where the placement cannot hold it.
@@ -158,6 +168,7 @@ def estimate(
     looked, beyond : shares of all arcs that a breadth-first search reads, and of those that first neighbours
         kept apart do not answer.
     span : share of the vertices that lie before or at the last one that has arcs.
+    scattered : lines of labels for each first neighbour, by `kernels.advice.heads`.
     ordered : the order is there already, so that it costs nothing.
 
     """
@@ -177,7 +188,11 @@ def estimate(
     if work.algorithm == "components":
         arcs = slowed = 2.0 * graph.vertices
         state_bytes = float(COMPONENT_BYTES * graph.vertices)
-        touched = min(1.0, 128.0 * graph.vertices / rows) if rows else 0.0
+        if placement != "device":
+            state_bytes = float(FAR_COMPONENT_BYTES * graph.vertices)
+            slowed = 0.0
+        # Rows of the largest component are not read, where arcs go both ways.
+        touched = 0.0 if graph.symmetric else 1.0
     elif placement == "split" and shallow:
         touched = SPLIT_SHARE
     parts = {
@@ -191,7 +206,9 @@ def estimate(
         away = rows if placement == "pinned" else max(0.0, lines - room)
         # Whichever is slower: the link, or decoding what comes over it.
         parts["link"] = max(away * touched / LINK, graph.arcs * touched / DECODED[layout])
-        if work.algorithm == "bfs":
+        if work.algorithm == "components":
+            parts["heads"] = arcs * scattered / SCATTERED
+        else:
             parts["far levels"] = FAR_LEVEL[layout] * graph.levels
     elif work.algorithm == "bfs":
         parts["levels"] += NEAR_LEVEL[layout] * graph.levels

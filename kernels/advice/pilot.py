@@ -17,6 +17,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.advice.bits import bits_per_arc
+from kernels.advice.heads import scattered_heads
 from kernels.advice.sample import Part, Rows, ball, some_rows, some_rows_renumbered
 from kernels.advice.search import looked_at
 from kernels.order import METHODS, apply, permutation
@@ -34,7 +35,8 @@ ORIGINAL = "original"
 class Tried:
     """An order as the sample has it: bits per arc by layout, and shares of all arcs that a search reads.
 
-    `span` is the share of the vertices that lie before or at the last one that has arcs.
+    `span` is the share of the vertices that lie before or at the last one that has arcs, `scattered` what
+    `kernels.advice.heads` counts.
     """
 
     order: str
@@ -42,6 +44,7 @@ class Tried:
     looked: float
     beyond: float  # of bottom-up levels after the first two arcs of a row, and of top-down levels
     span: float = 1.0
+    scattered: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -77,21 +80,26 @@ def try_orders(
     if m <= whole and symmetric:
         return Pilot(tuple(_all(Rows(row_offsets, columns[:m]), names).values()), m, m)
     near = ball(row_offsets, columns, symmetric=symmetric, arcs=m if m <= whole else arcs)
-    known = bits_per_arc(some_rows(row_offsets, columns), n)
+    rows = some_rows(row_offsets, columns)
+    known, scattered = bits_per_arc(rows, n), scattered_heads(rows)
     if len(near.columns) == 0:
-        return Pilot((Tried(ORIGINAL, known, 1.0, 1.0),), 0, m)
+        return Pilot((Tried(ORIGINAL, known, 1.0, 1.0, 1.0, scattered),), 0, m)
     here = _all(near, names)
     tried = []
     for name in names:
         one, span = here[name], 1.0
+        heads = scattered
         if METHODS[name].reads_columns:
             before = here[ORIGINAL].bits
             bits = {layout: known[layout] * one.bits[layout] / before[layout] for layout in known}
+            if here[ORIGINAL].scattered:
+                heads = min(1.0, scattered * one.scattered / here[ORIGINAL].scattered)
         else:
             order = permutation(name, row_offsets, None).astype(columns.dtype, copy=False)
-            bits = bits_per_arc(some_rows_renumbered(row_offsets, columns, order), n)
+            rows = some_rows_renumbered(row_offsets, columns, order)
+            bits, heads = bits_per_arc(rows, n), scattered_heads(rows)
             span = (int(order[numpy.diff(row_offsets) > 0].max(initial=0)) + 1) / n
-        tried.append(Tried(name, bits, one.looked, one.beyond, span))
+        tried.append(Tried(name, bits, one.looked, one.beyond, span, heads))
     return Pilot(tuple(tried), len(near.columns), m)
 
 
@@ -104,8 +112,11 @@ def _all(rows: Rows, names: Sequence[str]) -> dict[str, Tried]:
             order = permutation(name, rows.row_offsets, rows.columns)
             moved = Rows(*apply(rows.row_offsets, rows.columns, order))
         looked = looked_at(moved.row_offsets, moved.columns)
-        bits = bits_per_arc([Part(0, *moved)], len(moved.row_offsets) - 1)
+        part = Part(0, *moved)
+        bits = bits_per_arc([part], len(moved.row_offsets) - 1)
         last = int(numpy.flatnonzero(numpy.diff(moved.row_offsets)).max(initial=-1)) + 1
         span = last / max(1, len(moved.row_offsets) - 1)
-        found[name] = Tried(name, bits, looked.arcs / arcs, looked.beyond / arcs, span)
+        found[name] = Tried(
+            name, bits, looked.arcs / arcs, looked.beyond / arcs, span, scattered_heads([part])
+        )
     return found

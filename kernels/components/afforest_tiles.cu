@@ -4,7 +4,9 @@
 // The label is the root of a tree, which is its smallest vertex (forest.cuh). In a symmetric graph the vertices
 // of the largest component are skipped: an arc that leaves it is seen from its other end, whose vertex stops as
 // soon as it belongs to the largest component itself. Where no component is large, each edge is joined from its
-// larger end instead. Where arcs do not go both ways every arc is joined.
+// larger end instead; of a graph with long rows, two neighbours of every vertex are joined before that is believed
+// (in an order such as Cuthill-McKee's, first neighbours alone join next to nothing). Where arcs do not go both ways
+// every arc is joined.
 //
 // Contract: row_offsets i64 (vertices + 1), columns VERTEX ascending within rows, component VERTEX (vertices),
 // linked and counters as sweep.cuh says, roots VERTEX (vertices / 8 + TILE), hubs VERTEX (a place for each vertex
@@ -19,6 +21,7 @@ constexpr u32 THREADS = sizeof(VERTEX) == 4 ? 1536 : 1024;  // of a multiprocess
 constexpr i64 HUB = 4096;  // arcs from which a row is split over the grid
 constexpr i64 ALONE = 32;  // arcs that a lane joins before its warp helps
 constexpr i64 SHORT = 8;   // arcs per row, on average over a warp, up to which `rounds` of them are read
+constexpr i64 SECOND = 2;  // first neighbours of every vertex that are joined where hooks made no large component
 
 // Only the first neighbour is looked at where rows are long, since every further one costs each lane a cache
 // line of its own; where a warp's rows share few lines the first `rounds` neighbours are.
@@ -123,6 +126,18 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, V
     }
 }
 
+// Join the first neighbours of every vertex: a neighbour round of Sutton et al.
+__device__ __forceinline__ void join_first(Forest& forest, const Columns& rows) {
+    for (u64 v = global_thread(); v < rows.vertices; v += global_threads()) {
+        i64 begin = rows.row_offsets[v], end = rows.row_offsets[v + 1];
+        VERTEX top = seen_above(forest.component, VERTEX(v));
+        for (i64 at = begin; at < end && at < begin + SECOND; ++at) {
+            VERTEX other = seen_above(forest.component, rows.columns[at]);
+            if (other != top) top = join_in(forest, root_in(forest, top), other);
+        }
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     afforest_tiles(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 symmetric, u64 rounds, u64 probes,
              u64 giant, VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64* counters, u64* trace) {
@@ -158,6 +173,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     mark(trace, step);
 
     forest.giant = choose_giant(forest, linked, symmetric ? giant : u64(NONE), scratch.giant);
+    if (symmetric && giant == SAMPLED && forest.giant == NO_VERTEX && row_offsets[vertices] > i64(vertices) * SHORT) {
+        join_first(forest, rows);
+        grid_barrier(arrivals);
+        forest.giant = choose_giant(forest, linked, giant, scratch.giant, 1);
+    }
     forest.once = symmetric && forest.giant == NO_VERTEX;
     forest.changed = false;
     mark(trace, step);

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/types.cuh"
 
+constexpr u32 SEEN = 4;  // steps up that are looked for in the first-level cache
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
 __device__ __forceinline__ VERTEX parent_of(const VERTEX* component, VERTEX vertex) {
@@ -21,6 +22,18 @@ __device__ __forceinline__ VERTEX root_above(const VERTEX* component, VERTEX at,
         if (above == at || above == stop) return above;
         at = above;
     }
+}
+
+// The vertex that another hung on when the first-level cache saw it, a few steps up: no root for sure, but a vertex
+// of the same tree. Where many hang on few, their requests for these would wait for each other further away.
+__device__ __forceinline__ VERTEX seen_above(const VERTEX* component, VERTEX at) {
+#pragma unroll
+    for (u32 step = 0; step < SEEN; ++step) {
+        VERTEX above = __ldca(&component[at]);
+        if (above == at) break;
+        at = above;
+    }
+    return at;
 }
 
 // The same with path halving. What it stores may be older than what it replaces: `changed` becomes true.

@@ -140,14 +140,16 @@ __device__ __forceinline__ u64 vote(const Forest& forest, const u32* linked) {
     return best >> 8 >= MAJORITY ? u64(root) + 1 : NO_GIANT;
 }
 
-// The component to skip, the same one in every block: trees grow while blocks vote, so the first vote counts.
-__device__ __forceinline__ VERTEX choose_giant(const Forest& forest, const u32* linked, u64 giant, VERTEX& shared) {
+// The component to skip, the same one in every block: trees grow while blocks vote, so the first vote counts. Each
+// `ballot`, 0 to 15, is another choice.
+__device__ __forceinline__ VERTEX choose_giant(const Forest& forest, const u32* linked, u64 giant, VERTEX& shared,
+                                               u32 ballot = 0) {
     if (warp_id() == 0) {
         u64 choice = NO_GIANT;
         if (giant == SAMPLED) choice = vote(forest, linked);
         if (giant == FIRST) choice = u64(root_above(forest.component, VERTEX(0), NO_VERTEX)) + 1;
         if (lane_id() == 0) {
-            u64 held = atomicCAS(&forest.counters[GIANT], 0ull, choice);
+            u64 held = atomicCAS(&forest.counters[GIANT + ballot], 0ull, choice);
             if (held) choice = held;
             shared = choice == NO_GIANT ? NO_VERTEX : VERTEX(choice - 1);
         }

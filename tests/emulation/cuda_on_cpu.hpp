@@ -170,6 +170,10 @@ T __ldg(const T* address) {
     return *address;
 }
 template <class T>
+T __ldca(const T* address) {
+    return __ldcv(address);
+}
+template <class T>
 T __ldcg(const T* address) {
     return __ldcv(address);
 }

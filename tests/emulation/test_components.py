@@ -10,6 +10,8 @@ import numpy
 import pytest
 
 from kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
+from kernels.csr import build
+from kernels.order import apply, permutation
 from tests.emulation.kernel_library import Launch, library
 from tests.kernels.cuda_case import ZOO, fast_csr, names
 from tests.kernels.test_cuda_components import graph_of
@@ -18,6 +20,7 @@ from tests.zoo import scipy_components
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 BLOCKS, BLOCK = 2, 512
+GIANT, NO_GIANT = 32, (1 << 64) - 1  # as in sweep.cuh
 
 
 def hubs_apart() -> Any:
@@ -31,7 +34,7 @@ def device(array: numpy.ndarray) -> Any:
     return SimpleNamespace(data=SimpleNamespace(ptr=array.ctypes.data), array=array)
 
 
-def afforest(csr: Any, symmetric: bool, *, rounds: int, probes: int, giant: int) -> Any:
+def afforest(csr: Any, symmetric: bool, *, rounds: int, probes: int, giant: int, counters: Any = None) -> Any:
     offsets, columns = csr
     n, dtype = len(offsets) - 1, columns.dtype
     component = numpy.full(n, 12345, dtype)
@@ -43,7 +46,7 @@ def afforest(csr: Any, symmetric: bool, *, rounds: int, probes: int, giant: int)
         device(numpy.full(n // 32 + 1, 0xDEADBEEF, numpy.uint32)),
         device(numpy.zeros(n // 8 + TILE, dtype)),
         device(numpy.zeros(len(columns) // HUB + 1, dtype)),
-        device(numpy.zeros(COUNTERS, numpy.uint64)),
+        device(numpy.zeros(COUNTERS, numpy.uint64) if counters is None else counters),
         device(numpy.zeros(MOST_TRACED, numpy.uint64)),
     )
     vertex = "u32" if dtype == numpy.uint32 else "u64"
@@ -62,3 +65,18 @@ def test_labels(graph: Any, symmetric: bool) -> None:
         csr = fast_csr(graph, symmetric=symmetric, index=index)
         found = afforest(csr, symmetric, rounds=rounds, probes=probes, giant=giant)
         numpy.testing.assert_array_equal(found, scipy_components(*csr), err_msg=f"{index} {rounds} {probes}")
+
+
+def test_a_large_component_that_first_neighbours_do_not_show() -> None:
+    """After Cuthill-McKee a first neighbour is that of many: hooks make as many trees as there are such."""
+    rng = numpy.random.default_rng(1)
+    n = 30_000
+    source, target = rng.integers(0, n, (2, 8 * n)).astype(numpy.uint32)
+    offsets, columns, _ = build(source, target, n)
+    csr = apply(offsets, columns, permutation("rcm", offsets, columns))
+    counters = numpy.zeros(COUNTERS, numpy.uint64)
+    found = afforest(csr, True, rounds=1, probes=0, giant=GIANTS["sampled"], counters=counters)
+    numpy.testing.assert_array_equal(found, scipy_components(*csr))
+    first, second = counters[GIANT : GIANT + 2].tolist()
+    assert first == NO_GIANT
+    assert 0 < second < NO_GIANT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -12,6 +13,7 @@ from scipy.sparse import csgraph, csr_array
 
 from kernels.advice import Workload, advise_layout, advise_order, model
 from kernels.advice.bits import bits_per_arc
+from kernels.advice.heads import scattered_heads
 from kernels.advice.model import LINK, MEMORY, Features, estimate
 from kernels.advice.pilot import try_orders
 from kernels.advice.sample import FAN, Part, Rows, ball, some_rows, some_rows_renumbered
@@ -212,9 +214,9 @@ def test_a_whole_graph_is_tried_exactly():
 GRAPH = Features(1 << 20, 1 << 25, symmetric=True, levels=7.0)
 
 
-def cost(work, layout="csr", bits=32.0, **values):
+def cost(work, layout="csr", bits=32.0, *, graph=None, **values):
     return estimate(
-        GRAPH, work, order="original", layout=layout, bits=bits, looked=0.05, beyond=0.02, **values
+        graph or GRAPH, work, order="original", layout=layout, bits=bits, looked=0.05, beyond=0.02, **values
     )
 
 
@@ -234,7 +236,22 @@ def test_rows_that_do_not_fit_go_over_the_link():
 def test_components_touch_the_beginning_of_each_row():
     found = cost(Workload("components"))
     assert found.parts["state"] == pytest.approx(104 * GRAPH.vertices / MEMORY)
-    pinned = cost(Workload("components", placement="pinned"))
+
+
+def test_components_of_rows_in_host_memory_wait_for_labels():
+    work = Workload("components", placement="pinned")
+    pinned = cost(work)
+    assert pinned.parts["state"] == pytest.approx(32 * GRAPH.vertices / MEMORY)
+    assert pinned.parts["link"] == 0
+    assert pinned.parts["heads"] == pytest.approx(2 * GRAPH.vertices / model.SCATTERED)
+    together = cost(work, scattered=0.25)
+    assert together.parts["heads"] == pytest.approx(pinned.parts["heads"] / 4)
+    assert cost(work, "varint", 8.0).search_seconds == pinned.search_seconds
+    assert "heads" not in cost(Workload("components"), scattered=0.25).parts
+
+
+def test_components_of_a_directed_graph_read_every_row():
+    pinned = cost(Workload("components", placement="pinned"), graph=replace(GRAPH, symmetric=False))
     assert pinned.parts["link"] == pytest.approx(4 * GRAPH.arcs / LINK)
 
 
@@ -242,6 +259,22 @@ def test_a_search_ends_at_the_last_vertex_that_has_arcs():
     half = cost(Workload(), span=0.5)
     assert half.parts["state"] == pytest.approx(32 * GRAPH.vertices / MEMORY)
     assert cost(Workload()).parts["state"] == pytest.approx(48 * GRAPH.vertices / MEMORY)
+
+
+def test_first_neighbours_scatter_where_no_two_rows_share_one():
+    offsets = numpy.array([0, 3, 4, 4, 6])
+    apart = numpy.array([0, 32, 999, 64, 96, 128], numpy.uint32)
+    assert scattered_heads([Part(0, offsets, apart)]) == 1
+    hubs = numpy.array([0, 1, 999, 0, 1, 2], numpy.uint32)
+    assert scattered_heads([Part(0, offsets, hubs)]) == 1 / 5
+    assert scattered_heads([Part(0, offsets, apart), Part(7, offsets + 5, hubs)]) == 5 / 10
+    assert scattered_heads([Part(0, offsets[:1], apart[:0])]) == 0
+
+
+def test_hubs_first_gather_first_neighbours():
+    rows = kron(14)
+    tried = {one.order: one for one in try_orders(*rows, ("degree", "random"), symmetric=True).tried}
+    assert tried["degree"].scattered < tried["random"].scattered
 
 
 def test_preparation_is_spread_over_the_searches():

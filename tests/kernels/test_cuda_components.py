@@ -4,6 +4,8 @@ import numpy
 import pytest
 
 from kernels.components import components
+from kernels.csr import build
+from kernels.order import apply, permutation
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 from tests.zoo import ZooGraph, scipy_components
 
@@ -99,3 +101,14 @@ def test_what_cannot_be_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             components(*csr, symmetric=True, strategy="afforest_tiles", **tuning)
+
+
+def test_a_large_component_that_first_neighbours_do_not_show() -> None:
+    """After Cuthill-McKee hooks make as many trees as first neighbours; a second vote has to find it."""
+    rng = numpy.random.default_rng(1)
+    n = 200_000
+    source, target = rng.integers(0, n, (2, 8 * n)).astype(numpy.uint32)
+    offsets, columns, _ = build(source, target, n)
+    csr = apply(offsets, columns, permutation("rcm", offsets, columns))
+    found = components(*on_device(*csr), symmetric=True, strategy="afforest_tiles", probes=0)
+    numpy.testing.assert_array_equal(found.component.get(), scipy_components(*csr))

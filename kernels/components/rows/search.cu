@@ -157,9 +157,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     // Neighbour rounds: the heads of every vertex are in device memory, its row may be far away. A tile hooks no more
     // than one neighbour outside of each tree, and the first one may be another: it matters where no row is read.
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-        VERTEX root = parent_of(component, VERTEX(v));
-        for (u64 k = kept.longer ? 0 : 1; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k)
-            root = join_arc(forest, root, heads[k * vertices + v]);
+        VERTEX top = seen_above(component, VERTEX(v));
+        for (u64 k = kept.longer ? 0 : 1; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k) {
+            VERTEX other = seen_above(component, heads[k * vertices + v]);
+            if (other != top) top = join_in(forest, root_in(forest, top), other);
+        }
     }
     mark(trace, step);
     grid_barrier(arrivals);
