@@ -172,11 +172,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     grid_barrier(arrivals);
     mark(trace, step);
 
-    forest.giant = choose_giant(forest, linked, symmetric ? giant : u64(NONE), scratch.giant);
-    if (symmetric && giant == SAMPLED && forest.giant == NO_VERTEX && row_offsets[vertices] > i64(vertices) * SHORT) {
+#pragma unroll 1
+    for (u32 ballot = 0; ballot < 2; ++ballot) {
+        forest.giant = choose_giant(forest, linked, symmetric ? giant : u64(NONE), scratch.giant, ballot);
+        if (ballot || forest.giant != NO_VERTEX || giant != SAMPLED || !symmetric) break;
+        if (row_offsets[vertices] <= i64(vertices) * SHORT) break;
         join_first(forest, rows);
         grid_barrier(arrivals);
-        forest.giant = choose_giant(forest, linked, giant, scratch.giant, 1);
     }
     forest.once = symmetric && forest.giant == NO_VERTEX;
     forest.changed = false;
