@@ -12,6 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.jit import serial
+from kernels.row_blocks import even_blocks, run_blocks
 
 
 @serial
@@ -53,3 +54,23 @@ def components_back(
         if smallest[label] == none:
             smallest[label] = old
         result[old] = smallest[label]
+
+
+def row_offsets_back(permutation: NDArray[Any], row_offsets: NDArray[Any]) -> NDArray[numpy.int64]:
+    """Make the row offsets of a graph before it was renumbered: int64 (vertices + 1,)."""
+    found = numpy.zeros(len(row_offsets), numpy.int64)
+
+    def lengths(low: int, high: int) -> None:
+        _lengths_back(permutation, row_offsets, found, low, high)
+
+    run_blocks(lengths, even_blocks(len(permutation)))
+    return numpy.cumsum(found, out=found)
+
+
+@serial
+def _lengths_back(
+    permutation: NDArray[Any], row_offsets: NDArray[Any], lengths: NDArray[numpy.int64], low: int, high: int
+) -> None:
+    for old in range(low, high):
+        new = numpy.int64(permutation[old])
+        lengths[old + 1] = row_offsets[new + 1] - row_offsets[new]

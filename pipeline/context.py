@@ -90,7 +90,7 @@ class WorkerContext:
         self.reserved = services.reserved
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
-        """Start an output array of rows with this shape, and of so many rows where that is known."""
+        """Start an output array of rows with this shape, and of so many rows at most where that is known."""
         if self._writer is None:
             return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
         return self._writer.sink(dtype, row_shape)

@@ -54,7 +54,7 @@ class CompressParameters(Parameters):
 class _Writer:
     """Appends CSR after CSR to one byte stream, a range of rows at a time."""
 
-    def __init__(self, context: Context, codec: str, total_arcs: int) -> None:
+    def __init__(self, context: Context, codec: str, total_arcs: int, most_bytes: int) -> None:
         import numpy
 
         self._context = context
@@ -64,7 +64,7 @@ class _Writer:
         self.arcs = 0
         self.bytes = 0
         self.offsets: Sink = context.sink(numpy.int64)
-        self.stream: Sink = context.sink(numpy.uint8)
+        self.stream: Sink = context.sink(numpy.uint8, rows=most_bytes)
         self.offsets.append(numpy.zeros(1, numpy.int64))
         self.taken: NDArray[Any] | None = None
 
@@ -129,7 +129,9 @@ def row_ranges(
     count = len(row_offsets) - 1
     first = 0
     while first < count:
-        offsets = numpy.asarray(row_offsets[first : min(first + rows, count) + 1]).astype(numpy.int64)
+        offsets = numpy.asarray(row_offsets[first : min(first + rows, count) + 1]).astype(
+            numpy.int64, copy=False
+        )
         fitting = int(numpy.searchsorted(offsets, offsets[0] + arcs, side="right")) - 1
         taken = min(max(fitting, 1), len(offsets) - 1)
         yield first, offsets[: taken + 1]
@@ -158,7 +160,9 @@ def compress(
     try:
         advice = _advised(context, parameters, input)
         codec = parameters.codec if advice is None else advice.choice
-        writer = _Writer(context, codec, input.arc_count)
+        writer = _Writer(
+            context, codec, input.arc_count, input.arc_count * _most_bytes_per_arc(codec, input.vertex_count)
+        )
         if isinstance(input, Partition):
             if input.scheme != "delegates":
                 raise StageError(f"a graph of scheme {input.scheme} is not compressed", hint="take delegates")
@@ -355,6 +359,12 @@ def _decompress_partition(compressed: CompressedGraph) -> Partition:
     )
 
 
+def _most_bytes_per_arc(codec: str, vertices: int) -> int:
+    """Bytes that an arc may take: at worst two more than a column does, where it is not one itself."""
+    width = 4 if vertices < 1 << 32 else 8
+    return width if codec == "csr" else width + 2
+
+
 def _estimate(
     parameters: CompressParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
@@ -365,10 +375,11 @@ def _estimate(
     # the columns themselves), and some int64 values for each row. A range holds ARCS_AT_ONCE arcs or one
     # longer row.
     packed = parameters.codec != "csr"
+    most_per_arc = _most_bytes_per_arc(parameters.codec, n)
     arcs, rows = min(m, max(ARCS_AT_ONCE, n)), min(n, ROWS_AT_ONCE)
     on_host = CHUNKS + arcs * width + 48 * rows
     if packed:
-        on_host += COMPILED + arcs * (width + 2)
+        on_host += COMPILED + arcs * most_per_arc
     if parameters.codec == "auto":
         on_host += SAMPLE_BYTES + 8 * n
     on_device = arcs * (2 * width + 2) + 128 * rows
@@ -376,7 +387,7 @@ def _estimate(
         trial_host, trial_device = trial_bytes(n, m, width)
         on_host += trial_host
         on_device = max(on_device, trial_device)
-    most = (width + 2 if packed else width) * m
+    most = most_per_arc * m
     # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(

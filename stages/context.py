@@ -42,7 +42,7 @@ class Context(Protocol):
     reserved: int  # workers that are kept for `gang`, 0 where it would run in this process
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
-        """Start an output array of rows with this shape, and of so many rows where that is known."""
+        """Start an output array of rows with this shape, and of so many rows at most where that is known."""
         ...
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -63,7 +63,7 @@ class Context(Protocol):
 
 
 class MemorySink:
-    """A sink that keeps its rows in memory, and copies them once where it knows how many come."""
+    """A sink that keeps its rows in memory, and copies them once where it knows how many come at most."""
 
     def __init__(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> None:
         self._dtype = dtype
@@ -73,7 +73,7 @@ class MemorySink:
         self._filled = 0
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Keep a copy of the rows; raises ValueError for more of them than were to come."""
+        """Keep a copy of the rows; more than were to come take other memory."""
         import numpy
 
         if self._whole is None:
@@ -82,7 +82,9 @@ class MemorySink:
         rows = numpy.asarray(rows).reshape(-1, *self._row_shape)
         upto = self._filled + len(rows)
         if upto > len(self._whole):
-            raise ValueError(f"{upto} rows came; {len(self._whole)} were to come")
+            larger = self._taken(2 * upto)
+            larger[: self._filled] = self._whole[: self._filled]
+            self._whole = larger
         self._whole[self._filled : upto] = rows
         self._filled = upto
 
@@ -105,7 +107,7 @@ class MemorySink:
     def _taken(self, rows: int) -> NDArray[Any]:
         from kernels.placement.pinned import pinnable
 
-        # A GPU may come to read it there.
+        # A GPU may come to read it there. Of what is never written, no page is taken.
         return pinnable(rows * math.prod(self._row_shape), self._dtype).reshape(rows, *self._row_shape)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def lines_begin(array: NDArray[Any]) -> bool:
 def fill(out: NDArray[Any], array: Any, first: int = 0) -> None:
     """Write `array[first : first + len(out)]` into `out`.
 
-    A stored array decodes its chunks straight into `out` (`read_into`); others are copied a piece at a time.
+    A stored array decodes its chunks straight into `out` (`read_into`); NumPy's are copied by several
+    threads, of which one alone took 2 s for 8 GB of fresh pages; others a piece at a time.
     """
     if hasattr(array, "read_into"):
         array.read_into(out, first)
@@ -148,7 +150,20 @@ def fill(out: NDArray[Any], array: Any, first: int = 0) -> None:
     if type(array).__module__.split(".")[0] == "cupy":
         array[first : first + len(out)].get(out=out)
         return
+    import numpy
+
     step = max(1, PIECE_BYTES // max(1, out.itemsize))
-    for start in range(0, len(out), step):
+
+    def copy(start: int) -> None:
         stop = min(start + step, len(out))
         out[start:stop] = array[first + start : first + stop]
+
+    starts = range(0, len(out), step)
+    if len(starts) > 1 and isinstance(array, numpy.ndarray):
+        import numba
+
+        with ThreadPoolExecutor(min(len(starts), numba.get_num_threads())) as threads:
+            list(threads.map(copy, starts))
+        return
+    for start in starts:
+        copy(start)

@@ -63,16 +63,16 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     from kernels.index import index_dtype
     from kernels.layouts import EncodedRows
     from kernels.layouts.alignment import padded
+    from kernels.placement.pinned import fill, pinnable
 
     offsets = numpy.asarray(stored.byte_offsets)
     end = int(offsets[-1]) if len(offsets) else 0
     if end > len(stored.stream):
         raise ValueError(f"the rows end at byte {end}; the stream has {len(stored.stream)}")
-    # Read part by part, so that the stream is not in memory twice.
-    stream = numpy.zeros(padded(end), numpy.uint8)
-    for first in range(0, end, PART_BYTES):
-        last = min(first + PART_BYTES, end)
-        stream[first:last] = stored.stream[first:last]
+    # A GPU may come to read it there.
+    stream = pinnable(padded(end), numpy.uint8)
+    fill(stream[:end], stored.stream)
+    stream[end:] = 0
     dtype = numpy.dtype(index_dtype(stored.vertex_count))
     if stored.codec == "csr":
         arrays = {"row_offsets": offsets // dtype.itemsize, "column_indices": stream[:end].view(dtype)}

@@ -53,11 +53,14 @@ class SearchedGraph:
 
     def described(self) -> dict[str, Any]:
         """Say what was searched; `digest` is the same for every order and layout of a graph."""
+        import numpy
+
+        offsets = numpy.ascontiguousarray(self.first_offsets)
         return {
             "vertices": self.vertex_count,
             "arcs": self.arc_count,
             "symmetric": self.symmetric,
-            "digest": hashlib.blake2b(self.first_offsets.tobytes(), digest_size=8).hexdigest(),
+            "digest": hashlib.blake2b(offsets.data, digest_size=8).hexdigest(),
         }
 
     @property
@@ -263,14 +266,11 @@ def _read_partition(
 
 def _first_offsets(offsets: NDArray[Any], permutation: NDArray[Any] | None) -> NDArray[Any]:
     """Make the row offsets in `symmetrize`'s numbering from those of the numbering that is searched."""
-    import numpy
-
     if permutation is None:
         return offsets
-    first = numpy.zeros_like(offsets)
-    numpy.take(offsets[1:], permutation, out=first[1:])
-    first[1:] -= offsets[permutation]
-    return numpy.cumsum(first, out=first)
+    from kernels.relabel import row_offsets_back
+
+    return row_offsets_back(permutation, offsets)
 
 
 def _first(values: NDArray[Any] | None, permutation: NDArray[Any] | None) -> NDArray[Any] | None:

@@ -167,6 +167,15 @@ def test_filling_copies_a_range(monkeypatch):
     assert array.read == [(50, 60), (60, 70), (70, 75)]
 
 
+@pytest.mark.parametrize("count", [0, 10, 11, 1234])
+def test_filling_by_several_threads(monkeypatch, count):
+    monkeypatch.setattr("kernels.placement.pinned.PIECE_BYTES", 40)
+    values = numpy.arange(2000, dtype=numpy.uint32)
+    out = buffer(count, numpy.uint32)
+    fill(out, values, 17)
+    assert numpy.array_equal(out, values[17 : 17 + count])
+
+
 def test_a_stored_array_is_decoded_into_the_buffer(tmp_path):
     from pipeline.store import Cache
     from stages.artifacts import Traversal

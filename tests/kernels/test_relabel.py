@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from kernels.relabel import distances_back, invert, predecessors_back
+from kernels.relabel import distances_back, invert, predecessors_back, row_offsets_back
 
 
 def labels(vertices, tree, dtype):
@@ -34,6 +34,19 @@ def test_labels_follow_their_vertices():
             assert old_predecessor[old] == -1
         else:
             assert permutation[old_predecessor[old]] == predecessor[new]
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.uint64])
+@pytest.mark.parametrize("vertices", [0, 1, 33, 300_000])
+def test_row_offsets_of_the_numbering_before(vertices, dtype):
+    random = numpy.random.default_rng(3)
+    lengths = random.integers(0, 9, vertices)
+    permutation = random.permutation(vertices).astype(dtype)
+    new = numpy.zeros(vertices + 1, numpy.int64)
+    new[1:][permutation] = lengths
+    found = row_offsets_back(permutation, numpy.cumsum(new))
+    assert found.dtype == numpy.int64
+    assert found.tolist() == [0, *numpy.cumsum(lengths).tolist()]
 
 
 @pytest.mark.gpu

@@ -177,7 +177,7 @@ def test_memory_stays_within_the_stated_need(codec: str) -> None:
             return numpy.empty(0)
 
     context = PlainContext()
-    context.sink = lambda dtype, row_shape=(): Discard()  # type: ignore[method-assign,assignment,return-value]
+    context.sink = lambda dtype, row_shape=(), *, rows=None: Discard()  # type: ignore[method-assign,assignment,return-value]
     tracemalloc.start()
     compress(context, CompressParameters(codec=codec), input=graph)
     peak = tracemalloc.get_traced_memory()[1]

@@ -150,7 +150,7 @@ def test_memory_stays_within_the_stated_need(ranks: int, threshold: int | str) -
         def close(self) -> numpy.ndarray:
             return numpy.empty(0)
 
-    context.sink = lambda dtype, row_shape=(): Discard()  # type: ignore[method-assign,assignment,return-value]
+    context.sink = lambda dtype, row_shape=(), *, rows=None: Discard()  # type: ignore[method-assign,assignment,return-value]
     partition(context, parameters, input=graph)
     tracemalloc.start()
     partition(context, parameters, input=graph)
