@@ -15,6 +15,7 @@ from kernels.advice.model import Estimate, Features, Workload, estimate, order_s
 from kernels.advice.pilot import ORIGINAL, WHOLE, Tried, try_orders
 from kernels.advice.sample import some_rows
 from kernels.advice.search import grow, looked_at
+from kernels.bfs.choice import SHALLOW
 from kernels.bfs.cpu.shape import measure
 from kernels.index import index_dtype
 from kernels.layouts import LAYOUTS
@@ -71,7 +72,9 @@ def advise_order(
         return Advice(
             work, ORIGINAL, f"{told} as it is, less than any order costs; {seen}", (_record(cheapest),)
         )
-    pilot = try_orders(row_offsets, columns, orders, symmetric=symmetric)
+    # One more search of the graph pays where what its rows are read for decides.
+    misses = work.algorithm == "bfs" and cheapest.placement == "split" and graph.levels <= SHALLOW
+    pilot = try_orders(row_offsets, columns, orders, symmetric=symmetric, misses=misses)
     found = [
         one
         for tried in pilot.tried
@@ -163,6 +166,7 @@ def _estimated(
         beyond=tried.beyond,
         span=tried.span,
         scattered=tried.scattered,
+        missed=tried.missed,
         ordered=ordered,
     )
 

@@ -10,14 +10,15 @@ that keeps neighbours together saves more in the whole than in a ball, which has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
 from kernels.advice.bits import bits_per_arc
 from kernels.advice.heads import scattered_heads
+from kernels.advice.misses import levels_of, missed_lines
 from kernels.advice.sample import Part, Rows, ball, some_rows, some_rows_renumbered
 from kernels.advice.search import looked_at
 from kernels.order import METHODS, apply, permutation
@@ -30,13 +31,15 @@ BALL = 1 << 22
 
 ORIGINAL = "original"
 
+Share = TypeVar("Share", float, float | None)
+
 
 @dataclass(frozen=True)
 class Tried:
     """An order as the sample has it: bits per arc by layout, and shares of all arcs that a search reads.
 
     `span` is the share of the vertices that lie before or at the last one that has arcs, `scattered` what
-    `kernels.advice.heads` counts.
+    `kernels.advice.heads` counts, and `missed` what `kernels.advice.misses` does, where that was asked for.
     """
 
     order: str
@@ -45,6 +48,7 @@ class Tried:
     beyond: float  # of bottom-up levels after the first two arcs of a row, and of top-down levels
     span: float = 1.0
     scattered: float = 1.0
+    missed: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,53 +74,92 @@ def try_orders(
     symmetric: bool,
     whole: int = WHOLE,
     arcs: int = BALL,
+    misses: bool = False,
 ) -> Pilot:
     """Try orders on a graph whose arrays are in memory, sorted lists; "original" is tried always.
 
-    `arcs` are those of the ball that stands for a graph of more than `whole` arcs.
+    `arcs` are those of the ball that stands for a graph of more than `whole` arcs. With `misses` a symmetric
+    graph is searched once, and `missed` is counted.
     """
     n, m = len(row_offsets) - 1, int(row_offsets[-1])
     names = list(dict.fromkeys([ORIGINAL, *orders]))
+    misses = misses and symmetric
     if m <= whole and symmetric:
-        return Pilot(tuple(_all(Rows(row_offsets, columns[:m]), names).values()), m, m)
+        return Pilot(tuple(_all(Rows(row_offsets, columns[:m]), names, misses).values()), m, m)
     near = ball(row_offsets, columns, symmetric=symmetric, arcs=m if m <= whole else arcs)
     rows = some_rows(row_offsets, columns)
-    known, scattered = bits_per_arc(rows, n), scattered_heads(rows)
+    known = Tried(ORIGINAL, bits_per_arc(rows, n), 1.0, 1.0, scattered=scattered_heads(rows))
     if len(near.columns) == 0:
-        return Pilot((Tried(ORIGINAL, known, 1.0, 1.0, 1.0, scattered),), 0, m)
-    here = _all(near, names)
+        return Pilot((known,), 0, m)
+    levels = levels_of(row_offsets, columns) if misses else None
+    width = columns.dtype.itemsize
+    known = replace(known, missed=_missed(rows, levels, width))
+    here = _all(near, names, misses)
+    before = here[ORIGINAL]
+    saved = {layout: known.bits[layout] / before.bits[layout] for layout in known.bits}
     tried = []
     for name in names:
-        one, span = here[name], 1.0
-        heads = scattered
+        one = here[name]
         if METHODS[name].reads_columns:
-            before = here[ORIGINAL].bits
-            bits = {layout: known[layout] * one.bits[layout] / before[layout] for layout in known}
-            if here[ORIGINAL].scattered:
-                heads = min(1.0, scattered * one.scattered / here[ORIGINAL].scattered)
+            one = replace(
+                one,
+                bits={layout: bits * saved[layout] for layout, bits in one.bits.items()},
+                span=1.0,
+                scattered=_scaled(known.scattered, one.scattered, before.scattered),
+                missed=_scaled(known.missed, one.missed, before.missed),
+            )
         else:
             order = permutation(name, row_offsets, None).astype(columns.dtype, copy=False)
             rows = some_rows_renumbered(row_offsets, columns, order)
-            bits, heads = bits_per_arc(rows, n), scattered_heads(rows)
-            span = (int(order[numpy.diff(row_offsets) > 0].max(initial=0)) + 1) / n
-        tried.append(Tried(name, bits, one.looked, one.beyond, span, heads))
+            one = replace(
+                one,
+                bits=bits_per_arc(rows, n),
+                span=(int(order[numpy.diff(row_offsets) > 0].max(initial=0)) + 1) / n,
+                scattered=scattered_heads(rows),
+                missed=_missed(rows, _moved(levels, order), width),
+            )
+        tried.append(one)
     return Pilot(tuple(tried), len(near.columns), m)
 
 
-def _all(rows: Rows, names: Sequence[str]) -> dict[str, Tried]:
+def _scaled(known: Share, one: Share, before: Share) -> Share:
+    """Change a share of the whole graph as an order changes it in the ball; it stays at most 1."""
+    if known is None or one is None or not before:
+        return known
+    return min(1.0, known * one / before)
+
+
+def _moved(levels: NDArray[Any] | None, order: NDArray[Any]) -> NDArray[Any] | None:
+    if levels is None:
+        return None
+    moved = numpy.empty_like(levels)
+    moved[order] = levels
+    return moved
+
+
+def _missed(parts: Sequence[Part], levels: NDArray[Any] | None, width: int) -> float | None:
+    return None if levels is None else missed_lines(parts, levels, width)
+
+
+def _all(rows: Rows, names: Sequence[str], misses: bool) -> dict[str, Tried]:
     arcs = max(1, len(rows.columns))
+    levels = levels_of(rows.row_offsets, rows.columns) if misses else None
     found = {}
     for name in names:
-        moved = rows
+        moved, seen = rows, levels
         if name != ORIGINAL:
             order = permutation(name, rows.row_offsets, rows.columns)
-            moved = Rows(*apply(rows.row_offsets, rows.columns, order))
+            moved, seen = Rows(*apply(rows.row_offsets, rows.columns, order)), _moved(levels, order)
         looked = looked_at(moved.row_offsets, moved.columns)
         part = Part(0, *moved)
-        bits = bits_per_arc([part], len(moved.row_offsets) - 1)
         last = int(numpy.flatnonzero(numpy.diff(moved.row_offsets)).max(initial=-1)) + 1
-        span = last / max(1, len(moved.row_offsets) - 1)
         found[name] = Tried(
-            name, bits, looked.arcs / arcs, looked.beyond / arcs, span, scattered_heads([part])
+            name,
+            bits_per_arc([part], len(moved.row_offsets) - 1),
+            looked.arcs / arcs,
+            looked.beyond / arcs,
+            last / max(1, len(moved.row_offsets) - 1),
+            scattered_heads([part]),
+            _missed([part], seen, rows.columns.dtype.itemsize),
         )
     return found

@@ -105,7 +105,7 @@ def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric:
     queue = numpy.empty(n, index_dtype(n))
     found = taken = 0
     for place in range(STARTS):
-        start = _linked_from(row_offsets, (STARTS // 2 + place) * n // STARTS % max(1, n))
+        start = linked_from(row_offsets, (STARTS // 2 + place) * n // STARTS % max(1, n))
         if start < 0 or taken >= arcs:
             break
         found, more = _grow(row_offsets, columns, start, arcs - taken, FAN, inside, queue, found)
@@ -125,7 +125,7 @@ def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric:
 
 
 @serial
-def _linked_from(row_offsets: NDArray[Any], first: int) -> int:
+def linked_from(row_offsets: NDArray[Any], first: int) -> int:
     """Return the first vertex with arcs from `first` on, around the end; -1 if there is none."""
     n = len(row_offsets) - 1
     for step in range(n):

@@ -14,6 +14,7 @@ from scipy.sparse import csgraph, csr_array
 from kernels.advice import Workload, advise_layout, advise_order, model
 from kernels.advice.bits import bits_per_arc
 from kernels.advice.heads import scattered_heads
+from kernels.advice.misses import missed_lines
 from kernels.advice.model import LINK, MEMORY, Features, estimate
 from kernels.advice.pilot import try_orders
 from kernels.advice.sample import FAN, Part, Rows, ball, some_rows, some_rows_renumbered
@@ -275,6 +276,40 @@ def test_hubs_first_gather_first_neighbours():
     rows = kron(14)
     tried = {one.order: one for one in try_orders(*rows, ("degree", "random"), symmetric=True).tried}
     assert tried["degree"].scattered < tried["random"].scattered
+
+
+def test_looks_behind_first_neighbours_are_counted():
+    levels = numpy.array([0, 1, 1, 2, -1, 2], numpy.int32)
+    few, many = [1, 2], [3] * 8
+    rows = [few, [*many, 0], [0] * 8 + many, many * 4 + [3, 1] + many, many * 2, [1] * 40]
+    offsets = numpy.cumsum([0, *map(len, rows)])
+    columns = numpy.array([v for row in rows for v in row], numpy.uint32)
+    # Row 1 finds its parent behind the first eight, row 3 as its 34th; 2 and 5 at once; 4 is not reached.
+    reads = [(2 + 8, 2 + 8), (27 + 8, 27 + 33)]
+    expected = sum(last // 32 - first // 32 + 1 for first, last in reads)
+    assert missed_lines([Part(0, offsets, columns)], levels, 4) == expected / (len(columns) // 32 + 1)
+    assert missed_lines([Part(0, offsets[:1], columns[:0])], levels, 4) == 0
+
+
+def test_hubs_first_answer_looks_and_cuthill_mckee_does_not():
+    source, target = generate("communities", vertices=1 << 14, edges=20 << 14, seed=1)
+    made = build(source, target, 1 << 14)
+    orders = ("degree", "rcm")
+    graph = made.row_offsets, made.column_indices
+    whole = try_orders(*graph, orders, symmetric=True, misses=True).tried
+    sampled = try_orders(*graph, orders, symmetric=True, misses=True, whole=1000).tried
+    for tried in (whole, sampled):
+        original, degree, rcm = (one.missed for one in tried)
+        assert 0 < degree < original < 1
+        assert rcm > original or tried is sampled
+    assert try_orders(*graph, orders, symmetric=True).tried[0].missed is None
+
+
+def test_a_split_search_reads_what_was_counted():
+    capped = Workload(device_memory=100 << 20)
+    assumed, counted = cost(capped), cost(capped, missed=0.03)
+    assert counted.parts["link"] == pytest.approx(assumed.parts["link"] * 0.03 / model.SPLIT_SHARE)
+    assert cost(Workload(), missed=0.03).parts == cost(Workload()).parts
 
 
 def test_preparation_is_spread_over_the_searches():
