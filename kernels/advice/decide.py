@@ -79,7 +79,7 @@ def advise_order(
         one
         for tried in pilot.tried
         for layout in layouts
-        if (one := _estimated(graph, work, tried, layout)) is not None
+        if (one := _estimated(graph, work, tried, layout, before=pilot.tried[0])) is not None
     ]
     if not found:
         return Advice(work, ORIGINAL, f"no layout fits where the rows are to lie; {seen}", ())
@@ -154,8 +154,15 @@ def _original(
 
 
 def _estimated(
-    graph: Features, work: Workload, tried: Tried, layout: str, *, ordered: bool = False
+    graph: Features,
+    work: Workload,
+    tried: Tried,
+    layout: str,
+    *,
+    ordered: bool = False,
+    before: Tried | None = None,
 ) -> Estimate | None:
+    """Estimate one choice; `before` is the given numbering where several are compared."""
     return estimate(
         graph,
         work,
@@ -166,7 +173,7 @@ def _estimated(
         beyond=tried.beyond,
         span=tried.span,
         scattered=tried.scattered,
-        missed=tried.missed,
+        missed=1.0 if before is None else tried.against(before),
         ordered=ordered,
     )
 

@@ -158,7 +158,7 @@ def estimate(
     beyond: float,
     span: float = 1.0,
     scattered: float = 1.0,
-    missed: float | None = None,
+    missed: float = 1.0,
     ordered: bool = False,
 ) -> Estimate | None:
     """Estimate a search of a graph in this order and layout; None where the placement cannot hold it.
@@ -170,8 +170,8 @@ def estimate(
         kept apart do not answer.
     span : share of the vertices that lie before or at the last one that has arcs.
     scattered : lines of labels for each first neighbour, by `kernels.advice.heads`.
-    missed : share of the rows that a search reads behind first neighbours on the device, by
-        `kernels.advice.misses`; `SPLIT_SHARE` where nobody counted.
+    missed : lines that a split search reads behind first neighbours for each one that it reads in the given
+        numbering, of which it reads `SPLIT_SHARE`; by `kernels.advice.misses`.
     ordered : the order is there already, so that it costs nothing.
 
     """
@@ -197,7 +197,7 @@ def estimate(
         # Rows of the largest component are not read, where arcs go both ways.
         touched = 0.0 if graph.symmetric else 1.0
     elif placement == "split" and shallow:
-        touched = SPLIT_SHARE if missed is None else missed
+        touched = min(1.0, SPLIT_SHARE * missed)
     parts = {
         "levels": LEVEL * (graph.levels if work.algorithm == "bfs" else 4.0),
         "state": state_bytes / MEMORY,

@@ -302,14 +302,19 @@ def test_hubs_first_answer_looks_and_cuthill_mckee_does_not():
         original, degree, rcm = (one.missed for one in tried)
         assert 0 < degree < original < 1
         assert rcm > original or tried is sampled
-    assert try_orders(*graph, orders, symmetric=True).tried[0].missed is None
+        assert tried[0].against(tried[0]) == 1
+        assert tried[1].against(tried[0]) == degree / original
+    uncounted = try_orders(*graph, orders, symmetric=True).tried
+    assert uncounted[0].missed is None
+    assert uncounted[1].against(uncounted[0]) == 1
 
 
 def test_a_split_search_reads_what_was_counted():
     capped = Workload(device_memory=100 << 20)
-    assumed, counted = cost(capped), cost(capped, missed=0.03)
-    assert counted.parts["link"] == pytest.approx(assumed.parts["link"] * 0.03 / model.SPLIT_SHARE)
-    assert cost(Workload(), missed=0.03).parts == cost(Workload()).parts
+    assumed, counted = cost(capped), cost(capped, missed=0.3)
+    assert counted.parts["link"] == pytest.approx(assumed.parts["link"] * 0.3)
+    assert cost(capped, missed=100).parts["link"] == pytest.approx(assumed.parts["link"] / model.SPLIT_SHARE)
+    assert cost(Workload(), missed=0.3).parts == cost(Workload()).parts
 
 
 def test_preparation_is_spread_over_the_searches():
