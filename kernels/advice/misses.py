@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from kernels.advice.sample import Part, linked_from
 from kernels.jit import serial
+from kernels.placement import plan
+from kernels.placement.pinned import LINE_BYTES
 
-HEADS = 8
+HEADS = plan.HEADS[0]
 """First neighbours that the device has of rows in host memory, where memory is not very short."""
-
-LINE_BYTES = 128
 
 
 ASKED = 9

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 DECODED = "decoded before the search"
 COLUMNS = "rows of codec csr are columns, and were searched as such"
-PART_BYTES = 64 << 20
-"""Of a stream that is read at once: several chunks of a stored array, decompressed on threads."""
-
 WHOLE = ("device", "host")
 """Placements of rows that lie whole where the search runs."""
 

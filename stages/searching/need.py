@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kernels.bfs.rows.parts import ROOM
+from kernels.placement.pinned import PIECE_BYTES
 from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
-from stages.searching.encoded import PART_BYTES, WHOLE, searched_encoded
+from stages.searching.encoded import WHOLE, searched_encoded
 from stages.searching.gpu_components import component_bytes
 from stages.searching.gpu_ranks import device_bytes
 from stages.searching.gpu_stripes import device_bytes as stripe_bytes
@@ -251,7 +252,7 @@ def _parts(
         # Queue entries and checkpoints of a row's units; degrees before they are summed up, a part of the
         # stream as it is read, and the rows decoded for statistics.
         columns = max(0, graph.bytes - 8 * n)
-        gathered, decoding = columns // 8, 8 * n + min(columns, PART_BYTES)
+        gathered, decoding = columns // 8, 8 * n + min(columns, PIECE_BYTES)
         counting += csr if counting and backend == "cpu" else 0
     search = max(search + gathered if bfs else search, ordering)
     return _Parts(
