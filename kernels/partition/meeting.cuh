@@ -63,19 +63,17 @@ __device__ __forceinline__ void meet_devices(const Meeting& m, u64 since) {
         if (d != m.device) await(m, m.flags[m.device] + d, epoch, since);
 }
 
-// Meet; false where the search was given up. `everywhere` includes the other devices.
+// Meet; false where the search was given up. `everywhere` includes the other devices. What a block wrote is seen by
+// other devices too, although only the last to arrive orders its writes for them: it has seen those of the others, and
+// its fence and flag come after (causality order of the PTX memory model is transitive over scopes).
 __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
     __shared__ bool goes_on;
     __syncthreads();
     if (threadIdx.x == 0) {
-        bool system = everywhere && m.devices > 1;
-        if (system)
-            __threadfence_system();
-        else
-            __threadfence();
+        __threadfence();
         u64 ticket = atomicAdd(m.arrivals, 1ull), round = ticket / gridDim.x + 1, since = nanoseconds();
         if (ticket % gridDim.x == gridDim.x - 1) {
-            if (system) meet_devices(m, since);
+            if (everywhere && m.devices > 1) meet_devices(m, since);
             __threadfence();
             store_relaxed(m.released, round);
         } else {
@@ -88,10 +86,7 @@ __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
                 }
             }
         }
-        if (system)
-            __threadfence_system();
-        else
-            __threadfence();
+        __threadfence();
         goes_on = !load_relaxed(m.abort[m.device]);
     }
     __syncthreads();

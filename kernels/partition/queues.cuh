@@ -1,5 +1,6 @@
-// The queues of forward visits, made of the frontier's bits when directions are known: backward visits need none, and
-// that of nn is there already.
+// The queues of forward visits. They are made of the frontier's bits when directions are known, since backward visits
+// need none; but a frontier that cannot be large is listed as it settles, which saves a meeting. That of nn, which
+// is forward always, is made so in any case.
 
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/settle.cuh"
@@ -28,7 +29,7 @@ __device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
 }
 
 // List the delegates that have arcs to visit: dn rows in chunks, dd rows with the arcs before them. A lane lists all
-// of its own at once, so that there is one atomic for as many words as a warp takes.
+// of its own at once, so that there is one atomic for as many words as a warp takes. `counts` are this level's.
 __device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
     u32 width = words_at_once(w.words);
     for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {

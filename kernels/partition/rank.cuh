@@ -58,7 +58,7 @@ struct Rank {
     u32* dd_queue;
     u64* dd_starts;       // first arcs of the rows in dd_queue, counted over all of them
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
-    u64* came;            // (ranks) how far each rank's bin was read
+    u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u64 local, local_words, sent_words;
     u64 nd_source_count, dn_filled, dd_filled;
 };
@@ -118,11 +118,11 @@ __device__ __forceinline__ void claim_delegate(const Rank& r, u32* found, u32 d,
     claim<false>(r.delegates_seen, found, r.delegate_keys, live, place, [&](u32) { return vertex; });
 }
 
-// Words of a bitmap that a warp takes at once: as many as leave every warp of the grid some.
+// Words of a bitmap that a warp takes at once: its share of them, so that there is one round if that is no more than
+// a word for each lane.
 __device__ __forceinline__ u32 words_at_once(u64 words) {
-    u32 width = WARP;
-    while (width > 1 && words < global_threads() / WARP * width) width /= 2;
-    return width;
+    u32 warps = u32(global_threads() / WARP), share = (u32(words) + warps - 1) / warps;
+    return share < 1 ? 1 : share < WARP ? share : WARP;
 }
 
 // Take N of a warp's words that have bits, which `some` says, a bit of each for every lane. The words begin

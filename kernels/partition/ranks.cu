@@ -3,10 +3,10 @@
 //
 // A device holds one rank or several, which its grid goes through one after the other. A level is: visit the four
 // subgraphs; meet everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
-// here; label and count; meet everywhere. Where a visit of delegates' arcs is forward its queue is made first, beside
+// here; label and count; meet everywhere. Where a visit is forward and its queue not there yet, that is made first, beside
 // the others, and all meet here in between. The source enters as what a level -1 found.
 //
-// spills 200: what a level needs is laid aside between its visits
+// spills 224: what a level needs is laid aside between its visits (88 to 224 bytes)
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
 // variants TREE: 0 1
@@ -47,23 +47,36 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
     fill(r.counts, u64(SIDES * COUNTS), 0ull);
     for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) {
         r.bin_tail[i] = r.bin_start[i];
-        r.came[i] = w.ranks[i].bin_start[r.rank];
+        r.came[i] = r.came[w.rank_count + i] = w.ranks[i].bin_start[r.rank];
     }
 }
+
+// Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles: a visit
+// of as many takes longer than to list what a warp of a large GPU finds along them.
+constexpr u64 LISTED_ARCS = 1 << 20;
 
 // What a block knows of a rank in a level.
 struct Ahead {
     Local local;
     Forward forward;
+    bool listed, lists;  // whether its queues are there, and those of the next level will be when that begins
     u64 counts[COUNTS];
 };
+
+__device__ __forceinline__ void look_ahead(Ahead& a, const Factors& factors) {
+    auto count = [&](u32 place) { return a.counts[place]; };
+    decide(a.local, count, factors);
+    a.forward = forward_of(a.local, count);
+    a.listed = a.lists;
+    a.lists = !a.local.backward && count(ND_ARCS) + count(NN_ARCS) + count(DN_ARCS) + count(DD_ARCS) <= LISTED_ARCS;
+}
 
 // Make the queues of forward visits, and go through with those that need none.
 __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
     u64* counts = r.counts + level % SIDES * COUNTS;
     u32* found = r.found + (level & 1) * w.words;
-    if (a.forward.nd) list_normals(r, counts);
-    if (a.forward.dn || a.forward.dd) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
+    if (!a.listed && a.forward.nd) list_normals(r, counts);
+    if (!a.listed && (a.forward.dn || a.forward.dd)) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
     // dd first: where distances alone are asked for, what it finds does not look along dn rows.
 #pragma unroll 1
     for (u32 k = 0; k < 3; ++k) {
@@ -95,7 +108,6 @@ __device__ __forceinline__ u64 count_normals(const World& w, u64 level) {
 
 // Keys become predecessors (i64, -1 for none).
 __device__ __forceinline__ void finish(const Rank& r) {
-    if (!TREE) return;
     for (u64 i = global_thread(); i < r.local; i += global_threads()) {
         u64 key = r.keys[i];
         if (key != NO_KEY) r.keys[i] = key & ~NORMAL_CLASS;
@@ -127,17 +139,18 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     __shared__ Ahead known[MOST_HERE];
     __shared__ World w;
     __shared__ BlockRow row;
-    __shared__ u64 sums[COUNTS];
+    __shared__ u64 sums[MOST_HERE * COUNTS];
     __shared__ u64 frontier;
     const Meeting& m = *meeting;
     if (threadIdx.x == 0) w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
 
-    if (threadIdx.x < COUNTS) sums[threadIdx.x] = 0;
+    for (u32 i = threadIdx.x; i < MOST_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
     if (PLACED && threadIdx.x == 0) link_sectors() = 0;
     if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
     for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
         const Rank& r = ranks[here[k]];
         known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
+        known[k].lists = true;
     }
     __syncthreads();
     for (u32 k = 0; k < here_count; ++k) clear(w, ranks[here[k]], source, place);
@@ -148,25 +161,30 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         u64 ahead = level + 1, side = level & 1;
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
+            u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
+            u64 tails = ask_tails(w, r);
             settle_delegates(w, r, i32(ahead), tally, [&](u64 own) {
                 u32 found = 0;
                 for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
                 r.found[(side ^ 1) * w.words + own] = 0;
                 return found;
             });
-            receive(w, r, r.counts + ahead % SIDES * COUNTS);
-            tally.finish(sums, r.counts + ahead % SIDES * COUNTS, true);
+            receive(w, r, counts, side, tails);
+            // A warp lists the words that it settled, so nobody waits.
+            if (known[k].lists) list_delegates(w, r, counts, true, true);
+            tally.add_delegates(sums + k * COUNTS);
         }
         // One rank alone has nothing to take in before its normal vertices settle.
         if (rank_count > 1 && !meet(m, false)) return;
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
+            u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
-            mark_received(w, r);
-            settle_normals(r, i32(ahead), r.counts + ahead % SIDES * COUNTS, tally);
-            tally.finish(sums, r.counts + ahead % SIDES * COUNTS, false);
+            settle_normals(r, i32(ahead), counts, tally, known[k].lists);
+            tally.add_normals(sums + k * COUNTS);
         }
+        for (u32 k = 0; k < here_count; ++k) flush(sums + k * COUNTS, ranks[here[k]].counts + ahead % SIDES * COUNTS);
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         bool logs = global_thread() == 0 && level < LOGGED_LEVELS;
         if (logs) record[6] = nanoseconds();
@@ -177,11 +195,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         u64 normals = warp_id() == 0 ? count_normals(w, level) : 0;
         __syncthreads();
         if (threadIdx.x == 0) frontier = normals + known[0].counts[D_FRESH];
-        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
-            auto count = [&](u32 place) { return known[k].counts[place]; };
-            decide(known[k].local, count, *factors);
-            known[k].forward = forward_of(known[k].local, count);
-        }
+        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) look_ahead(known[k], *factors);
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         logs = global_thread() == 0 && level < LOGGED_LEVELS;
@@ -214,25 +228,29 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             // Those of the level before, which nobody reads any more.
             if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
-            queues |= known[k].forward.queued();
+            queues |= known[k].forward.queued() && !known[k].listed;
             visit_unqueued(w, r, known[k], row, level);
         }
         if (queues) {
             if (!meet(m, false)) return;
             read_counts(w, known, level);
             __syncthreads();
-            for (u32 k = 0; k < here_count; ++k) visit_queued(w, ranks[here[k]], known[k], row, level);
         }
+        for (u32 k = 0; k < here_count; ++k) visit_queued(w, ranks[here[k]], known[k], row, level);
         if (logs) record[4] = nanoseconds();
         if (!meet(m, true)) return;
         if (logs) record[5] = nanoseconds();
     }
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
-    for (u32 k = 0; k < here_count; ++k) finish(ranks[here[k]]);
-    if (!meet(m, false)) return;
+    if (TREE) {
+        for (u32 k = 0; k < here_count; ++k) finish(ranks[here[k]]);
+        if (!meet(m, false)) return;
+    }
     for (u32 k = 0; k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
-    meet(m, true);
+    // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
+    // devices begin the next (`assemble`).
+    if (TREE) meet(m, true);
 }
 
 // Wait for the other devices, so that the searches after it begin together.

@@ -3,7 +3,7 @@
 
 #include "kernels/partition/rank.cuh"
 
-// Counts of one thread, added up over the block and then to the rank's.
+// Counts of one thread, added up over the block and then (`flush`) to the rank's.
 struct Tally {
     u32 fresh = 0, rows[2] = {};
     u64 arcs[2] = {};
@@ -28,22 +28,17 @@ struct Tally {
         add(sums, DD_ROWS, rows[1]);
         add(sums, DD_ARCS, arcs[1]);
     }
-
-    // `sums` is zero; it is so again afterwards.
-    __device__ __forceinline__ void finish(u64* sums, u64* counts, bool of_delegates) {
-        if (of_delegates)
-            add_delegates(sums);
-        else
-            add_normals(sums);
-        __syncthreads();
-        if (threadIdx.x < COUNTS) {
-            u64 sum = sums[threadIdx.x];
-            if (sum) atomicAdd(&counts[threadIdx.x], sum);
-            sums[threadIdx.x] = 0;
-        }
-        __syncthreads();
-    }
 };
+
+// Add a block's sums to the rank's counts; they are zero again afterwards.
+__device__ __forceinline__ void flush(u64* sums, u64* counts) {
+    __syncthreads();
+    if (threadIdx.x < COUNTS) {
+        u64 sum = sums[threadIdx.x];
+        if (sum) atomicAdd(&counts[threadIdx.x], sum);
+        sums[threadIdx.x] = 0;
+    }
+}
 
 // Take in the delegates that were found; `reduced(word)` gives all ranks' masks of this level, and each word is
 // asked for once.
@@ -81,14 +76,27 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
     }
 }
 
-// Take in what other ranks' nn arcs reached here.
-__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts) {
+// How far other ranks' bins for this one are filled, as lanes of a warp know it who asked early: lane i has rank i's.
+// Peer memory is far, so they ask before they need it.
+__device__ __forceinline__ u64 ask_tails(const World& w, const Rank& r) {
+    return lane_id() < w.rank_count && lane_id() != r.rank ? __ldcv(&w.ranks[lane_id()].bin_tail[r.rank]) : 0;
+}
+
+// Take in what other ranks' nn arcs reached here; how far each bin was read is kept for the next level, which is on
+// the other `side`, so that nobody waits before it is written.
+__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts, u64 side, u64 tails) {
+    u64* came = r.came + side * w.rank_count;
+    u64* next = r.came + (side ^ 1) * w.rank_count;
     for (u32 from = 0; from < w.rank_count; ++from) {
+        u64 told = __shfl_sync(ALL_LANES, tails, from % WARP);
         if (from == r.rank) continue;
         const Rank& sender = w.ranks[from];
-        u64 last = __ldcv(&sender.bin_tail[r.rank]);
-        if (global_thread() == 0 && last > r.came[from]) atomicAdd(&counts[ARRIVED], last - r.came[from]);
-        for (u64 i = r.came[from] + global_thread(); i < last; i += global_threads()) {
+        u64 begin = came[from], last = from < WARP ? told : __ldcv(&sender.bin_tail[r.rank]);
+        if (global_thread() == 0) {
+            next[from] = last;
+            if (last > begin) atomicAdd(&counts[ARRIVED], last - begin);
+        }
+        for (u64 i = begin + global_thread(); i < last; i += global_threads()) {
             u32 local = __ldcv(&sender.bin_ids[i]);
             if (test_bit(r.seen, local)) continue;
             set_bit(r.reached, local);
@@ -97,12 +105,6 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
                 atomicMin(&r.keys[local], NORMAL_CLASS | (u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from));
         }
     }
-}
-
-// Remember how far the others' bins were read.
-__device__ __forceinline__ void mark_received(const World& w, const Rank& r) {
-    if (global_thread() < w.rank_count && global_thread() != r.rank)
-        r.came[global_thread()] = __ldcv(&w.ranks[global_thread()].bin_tail[r.rank]);
 }
 
 // Bits that lanes hold, of words that begin with number `first`, are listed; `tail` counts what the queue has.
@@ -119,14 +121,20 @@ __device__ __forceinline__ void enqueue(u32* queue, u64* tail, u64 first, u32 bi
     }
 }
 
-// Label the fresh normal vertices and make them the frontier.
-__device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* counts, Tally& tally) {
+// Label the fresh normal vertices and make them the frontier; `lists` those with nd arcs too.
+__device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* counts, Tally& tally, bool lists = false) {
     u32 width = words_at_once(r.local_words);
-    for (u64 first = global_thread() / WARP * width; first < r.local_words; first += global_threads() / WARP * width) {
-        u64 own = first + lane_id();
-        bool live = lane_id() < width && own < r.local_words;
-        u32 reached = live ? r.reached[own] : 0, fresh = live ? reached & ~r.seen[own] : 0;
-        if (live) r.front[own] = fresh;
+    u64 stride = global_threads() / WARP * width;
+    auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
+    // The next words are asked for before these are gone through.
+    u64 first = global_thread() / WARP * width;
+    u32 reached = live(first) ? r.reached[first + lane_id()] : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
+    for (u32 reached_ahead, seen_ahead; first < r.local_words; first += stride, reached = reached_ahead, seen = seen_ahead) {
+        u64 own = first + lane_id(), ahead = own + stride;
+        u32 fresh = reached & ~seen;
+        reached_ahead = live(first + stride) ? r.reached[ahead] : 0;
+        seen_ahead = live(first + stride) ? r.seen[ahead] : 0;
+        if (live(first)) r.front[own] = fresh;
         if (fresh) r.seen[own] = reached;
         tally.fresh += __popc(fresh);
         u32 with_nn = 0;
@@ -148,5 +156,6 @@ __device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* co
             }
         });
         enqueue(r.nn_queue, &counts[NN_TAIL], first, with_nn);
+        if (lists) enqueue(r.nd_queue, &counts[ND_TAIL], first, fresh ? fresh & r.nd_mask[own] : 0);
     }
 }

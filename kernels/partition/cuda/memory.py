@@ -219,7 +219,7 @@ class RankMemory(Table):
             ("dd_queue", filled["dd"], numpy.uint32),
             ("dd_starts", filled["dd"], numpy.uint64),
             ("sent", ranks * largest if uniquify and ranks > 1 else 0, numpy.uint32),
-            ("came", ranks, numpy.uint64),
+            ("came", 2 * ranks, numpy.uint64),
         ):
             arrays[name] = cupy.empty(count, dtype)
         self.arrays = arrays

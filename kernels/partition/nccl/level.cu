@@ -73,7 +73,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     Tally tally;
     u64* counts = r.counts + level % SIDES * COUNTS;
     settle_normals(r, i32(level), counts, tally);
-    tally.finish(sums, counts, false);
+    tally.add_normals(sums);
+    flush(sums, counts);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const World* world, u32* mask, u64 level) {
@@ -88,7 +89,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
         r.found[own] = 0;
         return bits;
     });
-    tally.finish(sums, r.counts + level % SIDES * COUNTS, true);
+    tally.add_delegates(sums);
+    flush(sums, r.counts + level % SIDES * COUNTS);
 }
 
 // One warp: directions of this level, and empty counts for the next.
