@@ -1,72 +1,50 @@
 // Backward visits: destinations that are not seen yet look for a parent that is (section IV-B). In a symmetric
 // graph a parent that is seen is on the frontier, so `seen` serves for it. Rows ascend, so the first hit is the
 // smallest parent. First columns lie side by side, and most looks end there; the others wait until a warp has enough
-// of them, when each lane goes on along two, a few columns at a time, until few are left for the whole warp.
+// of them, when each lane tries a few more columns of two, and the warp the rest.
 
 #include "kernels/partition/directions.cuh"
 
 constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after the first
 constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
-// Rows that the whole warp reads, one by one, when no more are left: from there on it has more columns under way than
-// its lanes by themselves. Over a link lanes side by side read whole lines, so that all are read in that way.
-constexpr u32 FEW = PLACED ? WAITING : 8;
-constexpr u32 WIDE = PLACED ? 1 : TRIES;  // columns that a lane of such a warp has under way
 constexpr u32 LOOKS = WORDS_AT_ONCE < 6 ? WORDS_AT_ONCE : 6;  // words whose first columns are under way at once
 constexpr u32 MOST_WARPS = 16;
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
-// What a warp reads of a row at once: the first of WIDE columns of each lane that is seen.
-__device__ __forceinline__ u32 first_seen(OFFSET at, OFFSET last, Columns<u32> columns, const u32* seen) {
-    u32 next[WIDE], result = NONE;
-#pragma unroll
-    for (u32 i = 0; i < WIDE; ++i) {
-        OFFSET place = at + i * WARP + lane_id();
-        next[i] = place < last ? columns[place] : NONE;
-    }
-#pragma unroll
-    for (u32 i = WIDE; i-- > 0;) {
-        u32 hits = __ballot_sync(ALL_LANES, next[i] != NONE && test_bit(seen, next[i]));
-        if (hits) result = __shfl_sync(ALL_LANES, next[i], __ffs(hits) - 1);
-    }
-    return result;
-}
-
 // The rest of two rows of each lane, from the second column on; those that do not look have NONE for a row.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
                                            const u32* seen, u32 (&hit)[2]) {
     OFFSET at[2], end[2];
+    u32 column[2][TRIES];
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
-        hit[k] = NONE;
         at[k] = row[k] == NONE ? 0 : offsets[row[k]] + 1;
         end[k] = row[k] == NONE ? 0 : offsets[row[k] + 1];
     }
-    u32 open[2];
-    do {
-        u32 column[2][TRIES];
-#pragma unroll
-        for (u32 k = 0; k < 2; ++k)
-#pragma unroll
-            for (u32 i = 0; i < TRIES; ++i) column[k][i] = at[k] + i < end[k] ? columns[at[k] + i] : NONE;
-#pragma unroll
-        for (u32 k = 0; k < 2; ++k) {
-#pragma unroll
-            for (u32 i = TRIES; i-- > 0;)
-                if (column[k][i] != NONE && test_bit(seen, column[k][i])) hit[k] = column[k][i];
-            at[k] = hit[k] == NONE && at[k] + TRIES < end[k] ? at[k] + TRIES : end[k];
-            open[k] = __ballot_sync(ALL_LANES, at[k] < end[k]);
-        }
-    } while (u32(__popc(open[0]) + __popc(open[1])) > FEW);
 #pragma unroll
     for (u32 k = 0; k < 2; ++k)
-        for (u32 left = open[k]; left; left &= left - 1) {
-            u32 lane = __ffs(left) - 1, result = NONE;
+#pragma unroll
+        for (u32 i = 0; i < TRIES; ++i) column[k][i] = at[k] + i < end[k] ? columns[at[k] + i] : NONE;
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        hit[k] = NONE;
+#pragma unroll
+        for (u32 i = TRIES; i-- > 0;)
+            if (column[k][i] != NONE && test_bit(seen, column[k][i])) hit[k] = column[k][i];
+        u32 open = __ballot_sync(ALL_LANES, hit[k] == NONE && at[k] + TRIES < end[k]);
+        while (open) {
+            u32 lane = __ffs(open) - 1, result = NONE;
+            open &= open - 1;
             OFFSET last = __shfl_sync(ALL_LANES, end[k], lane);
-            for (OFFSET i = __shfl_sync(ALL_LANES, at[k], lane); i < last && result == NONE; i += WIDE * WARP)
-                result = first_seen(i, last, columns, seen);
+            for (OFFSET i = __shfl_sync(ALL_LANES, at[k], lane) + TRIES; i < last && result == NONE; i += WARP) {
+                u32 next = i + lane_id() < last ? columns[i + lane_id()] : NONE;
+                u32 hits = __ballot_sync(ALL_LANES, next != NONE && test_bit(seen, next));
+                if (hits) result = __shfl_sync(ALL_LANES, next, __ffs(hits) - 1);
+            }
             if (lane_id() == lane) hit[k] = result;
         }
+    }
 }
 
 #endif
@@ -127,21 +105,12 @@ __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph vis
     const Looking l{w, r, visit, found};
     u32* list = waiting_rows();
     u64 words = l.words(), stride = global_threads() / WARP;
-    u32 width = words_at_once(words), held = 0, ahead[3];
-    // The next words are asked for before these are gone through. A tree takes the smallest parent of all subgraphs,
-    // distances any.
-    auto ask = [&](u64 from) {
-        u64 word = from + lane_id();
-        bool live = lane_id() < width && word < words;
-        ahead[0] = live ? l.mask()[word] : 0;
-        ahead[1] = live ? l.own()[word] : 0;
-        ahead[2] = live && !TREE ? *reinterpret_cast<volatile u32*>(&l.fresh()[word]) : 0;
-    };
-    u64 first = global_thread() / WARP * width;
-    ask(first);
-    for (; first < words; first += stride * width) {
-        u32 bits = ahead[0] & ~ahead[1] & ~ahead[2];
-        ask(first + stride * width);
+    u32 width = words_at_once(words), held = 0;
+    for (u64 first = global_thread() / WARP * width; first < words; first += stride * width) {
+        u64 word = first + lane_id();
+        u32 bits = lane_id() < width && word < words ? l.mask()[word] & ~l.own()[word] : 0;
+        // A tree takes the smallest parent of all subgraphs, distances any.
+        if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
         bool last = first + stride * width >= words;
         for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (last && held);) {
             u32 row[LOOKS], head[LOOKS];

@@ -11,7 +11,7 @@ constexpr u32 CURSOR_TRIES = 8;  // neighbours that a lane looks at before the w
 // The units of row v that belong to its arcs from `from` on, of `length`; those of all its parts are all its units.
 __device__ __forceinline__ u64 unit_at(u64 units, u64 from, u64 length) { return length ? from * units / length : 0; }
 
-// What a visit of one of three subgraphs does with a neighbour that `owner` has; whole warps call it.
+// What a visit of a subgraph does with a neighbour that `owner` has; whole warps call it.
 __device__ __forceinline__ void reach(const World& w, const Rank& r, u32 reading, u32* found, bool live, VERTEX neighbour,
                                       u64 owner) {
     if (reading == READ_NN) {
@@ -21,36 +21,31 @@ __device__ __forceinline__ void reach(const World& w, const Rank& r, u32 reading
         reach_normals(w, r, lives, vertex, owners);
     } else if (live && reading == READ_ND)
         claim_delegate(r, found, neighbour, owner * w.rank_count + r.rank);
-    else if (live)
+    else if (live && reading == READ_DN)
         claim_normal(r, neighbour, w.delegates[owner]);
+    else if (live)
+        claim_delegate(r, found, neighbour, w.delegates[owner]);
 }
 
-// Go through a queue: rows of one unit 32 side by side, others a unit at a time. One function for three subgraphs,
+// Go through a queue: rows of one unit 32 side by side, others a unit at a time. One function for both subgraphs,
 // since decoders are long, and are compiled wherever they are called.
 __device__ __noinline__ void visit_queue(const World& w, const Rank& r, u32 reading, u64 count, u32* found) {
-    const Rows& rows = *(reading == READ_NN ? r.nn_columns.rows : reading == READ_ND ? r.nd_columns.rows : r.dn_columns.rows);
+    const Rows& rows = *(reading == READ_NN ? r.nn_columns.rows : r.nd_columns.rows);
     for (u64 base = global_thread() - lane_id(); base < count; base += global_threads()) {
-        u64 i = base + lane_id(), v = 0, first = 0, last = 0;
-        if (i < count && reading == READ_DN) {
-            u64 entry = r.dn_queue[i];
-            v = entry >> 32;
-            u64 length = r.dn_offsets[v + 1] - r.dn_offsets[v], from = (entry & 0xffffffffu) * ROW_CHUNK;
-            u64 upto = length - from < ROW_CHUNK ? length : from + ROW_CHUNK, units = row_units(rows, v);
-            first = unit_at(units, from, length);
-            last = unit_at(units, upto, length);
-        } else if (i < count) {
+        u64 i = base + lane_id(), v = 0, last = 0;
+        if (i < count) {
             v = reading == READ_NN ? r.nn_queue[i] : r.nd_queue[i];
             last = row_units(rows, v);
         }
-        visit_units(rows, v, first, last == first + 1, [&](u32 lane, VERTEX neighbour, bool valid) {
+        visit_units(rows, v, 0, last == 1, [&](u32 lane, VERTEX neighbour, bool valid) {
             reach(w, r, reading, found, valid, neighbour, __shfl_sync(ALL_LANES, v, lane));
         });
-        u32 longer = __ballot_sync(ALL_LANES, last > first + 1);
+        u32 longer = __ballot_sync(ALL_LANES, last > 1);
         while (longer) {
             u32 lane = __ffs(longer) - 1;
             longer &= longer - 1;
             u64 of = __shfl_sync(ALL_LANES, v, lane), end = __shfl_sync(ALL_LANES, last, lane);
-            for (u64 unit = __shfl_sync(ALL_LANES, first, lane); unit < end; ++unit)
+            for (u64 unit = 0; unit < end; ++unit)
                 visit_unit(rows, of, unit, [&](VERTEX neighbour, bool valid) {
                     reach(w, r, reading, found, valid, neighbour, of);
                     return true;
@@ -67,27 +62,34 @@ __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow
     visit_queue(w, r, READ_ND, count, found);
 }
 
-__device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow&, u64 count) {
-    visit_queue(w, r, READ_DN, count, nullptr);
-}
-
-__device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
-    const Rows& rows = *r.dd_columns.rows;
+// Rows of delegates that are queued, a tile of their arcs at a time.
+__device__ __noinline__ void visit_merged(const World& w, const Rank& r, u32 reading, u64 tail, u32* found) {
+    bool dn = reading == READ_DN;
+    const Rows& rows = *(dn ? r.dn_columns.rows : r.dd_columns.rows);
+    const OFFSET* offsets = dn ? r.dn_offsets : r.dd_offsets;
+    const u32* queue = dn ? r.dn_queue : r.dd_queue;
+    const u64* starts = dn ? r.dn_starts : r.dd_starts;
     u64 count = tail >> MERGE_BITS, arcs = tail & MERGE_ARCS;
     for (u64 first = global_thread() / WARP * TILE; first < arcs; first += global_threads() / WARP * TILE) {
         u64 last = first + TILE < arcs ? first + TILE : arcs;
-        for (u64 i = row_of_tile(r, count, first); i < count && r.dd_starts[i] < last; ++i) {
-            u64 d = r.dd_queue[i], begin = r.dd_starts[i];
-            u64 length = r.dd_offsets[d + 1] - r.dd_offsets[d], units = row_units(rows, d);
+        for (u64 i = row_of_arc(starts, count, first); i < count && starts[i] < last; ++i) {
+            u64 d = queue[i], begin = starts[i];
+            u64 length = offsets[d + 1] - offsets[d], units = row_units(rows, d);
             u64 from = first > begin ? first - begin : 0, upto = last - begin < length ? last - begin : length;
             u64 end = unit_at(units, upto, length);
             for (u64 unit = unit_at(units, from, length); unit < end; ++unit)
                 visit_unit(rows, d, unit, [&](VERTEX neighbour, bool valid) {
-                    if (valid) claim_delegate(r, found, neighbour, w.delegates[d]);
+                    reach(w, r, reading, found, valid, neighbour, d);
                     return true;
                 });
         }
     }
+}
+
+__device__ __forceinline__ void visit_dn(const World& w, const Rank& r, u64 tail) { visit_merged(w, r, READ_DN, tail, nullptr); }
+
+__device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
+    visit_merged(w, r, READ_DD, tail, found);
 }
 
 __device__ __noinline__ u32 first_of_row(bool looks, u64 row, const OFFSET* offsets, Columns<u32> columns,

@@ -1,5 +1,6 @@
-// Forward visits. nn, nd and dn rows are mapped to lanes, warps or blocks by their lengths (the paper's section
-// IV-A, after Merrill's hybrid gather); dd arcs are cut evenly over the warps wherever rows end (merge-based).
+// Forward visits. Rows of normal vertices are mapped to lanes, warps or blocks by their lengths (the paper's section
+// IV-A, after Merrill's hybrid gather); those of delegates are cut evenly over the warps wherever they end
+// (merge-based, which the paper does for dd alone: dn rows too are few and of all lengths).
 
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
@@ -49,30 +50,18 @@ __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow
         });
 }
 
-__device__ __forceinline__ void visit_dn(const World& w, const Rank& r, BlockRow& shared, u64 entries) {
-    visit_by_length<BATCH>(
-        shared, entries, start_of(READ_DN),
-        [&](u64 i) {
-            u64 entry = r.dn_queue[i];
-            u32 owner = u32(entry >> 32);
-            OFFSET begin = r.dn_offsets[owner] + OFFSET(entry & 0xffffffffu) * ROW_CHUNK;
-            OFFSET left = r.dn_offsets[owner + 1] - begin;
-            return RowOf{begin, owner, left < ROW_CHUNK ? u32(left) : ROW_CHUNK};
-        },
-        [&](const Arcs<BATCH>& a) {
-            reach_columns<true>(a, r.dn_columns, r.seen, r.reached, r.keys, [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
-        });
-}
-
-// A warp's share of the arcs is one run, so that it looks for the row it begins in but once.
-__device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
+// Rows of delegates that are queued, cut evenly over the warps wherever they end. A warp's share of the arcs is one
+// run, so that it looks for the row it begins in but once; `place` is the warp's among all.
+template <class Reach>
+__device__ __forceinline__ void visit_merged(const u32* queue, const u64* starts, const OFFSET* offsets, u64 tail, u64 place,
+                                             const Reach& reach) {
     u64 rows = tail >> MERGE_BITS, arcs = tail & MERGE_ARCS, warps = global_threads() / WARP;
-    u64 share = ((arcs + warps - 1) / warps + WARP - 1) / WARP * WARP, first = global_thread() / WARP * share;
+    u64 share = ((arcs + warps - 1) / warps + WARP - 1) / WARP * WARP, first = place * share;
     if (first >= arcs) return;
-    u64 last = first + share < arcs ? first + share : arcs, low = row_of_tile(r, rows, first);
-    u64 begin = r.dd_starts[low], end = low + 1 < rows ? r.dd_starts[low + 1] : arcs;
-    u32 d = r.dd_queue[low];
-    u64 row = r.dd_offsets[d];
+    u64 last = first + share < arcs ? first + share : arcs, low = row_of_arc(starts, rows, first);
+    u64 begin = starts[low], end = low + 1 < rows ? starts[low + 1] : arcs;
+    u32 d = queue[low];
+    u64 row = offsets[d];
     for (u64 at = first; at < last; at += BATCH * WARP) {
         Arcs<BATCH> a;
 #pragma unroll
@@ -83,17 +72,31 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
                 while (arc >= end) {
                     ++low;
                     begin = end;
-                    end = low + 1 < rows ? r.dd_starts[low + 1] : arcs;
+                    end = low + 1 < rows ? starts[low + 1] : arcs;
                 }
-                d = r.dd_queue[low];
-                row = r.dd_offsets[d];
+                d = queue[low];
+                row = offsets[d];
             }
             a.arc[k] = OFFSET(row + (arc - begin));
             a.owner[k] = d;
         }
-        reach_columns<false>(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys,
-                      [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
+        reach(a);
     }
+}
+
+__device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
+    visit_merged(r.dd_queue, r.dd_starts, r.dd_offsets, tail, global_thread() / WARP, [&](const Arcs<BATCH>& a) {
+        reach_columns<false>(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys,
+                             [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
+    });
+}
+
+// From the last warp on, so that few arcs of both go on beside each other.
+__device__ __forceinline__ void visit_dn(const World& w, const Rank& r, u64 tail) {
+    u64 place = (global_threads() - 1 - global_thread()) / WARP;
+    visit_merged(r.dn_queue, r.dn_starts, r.dn_offsets, tail, place, [&](const Arcs<BATCH>& a) {
+        reach_columns<true>(a, r.dn_columns, r.seen, r.reached, r.keys, [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
+    });
 }
 
 #endif

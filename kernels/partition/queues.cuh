@@ -28,44 +28,49 @@ __device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
     }
 }
 
-// List the delegates that have arcs to visit: dn rows in chunks, dd rows with the arcs before them. A lane lists all
-// of its own at once, so that there is one atomic for as many words as a warp takes. `counts` are this level's.
+// List the delegates that have arcs to visit, each with the arcs before it. A lane lists all of its own at once, so that
+// there is one atomic for as many words as a warp takes. `counts` are this level's.
 __device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
     u32 width = words_at_once(w.words);
     for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();
         u32 front = lane_id() < width && own < w.words ? r.delegates_front[own] : 0;
         if (!__any_sync(ALL_LANES, front)) continue;
-        u64 chunks = 0, rows = 0, arcs = 0;
+        u64 packed[2] = {}, all[2], at[2] = {};
         auto each = [&](const auto& act) {
             each_bit(first, front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
-                OFFSET of_dn[WORDS_AT_ONCE], of_dd[WORDS_AT_ONCE];
+                uint2 lengths[WORDS_AT_ONCE];
 #pragma unroll
-                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
-                    of_dn[k] = dn && mine[k] ? r.dn_offsets[d[k] + 1] - r.dn_offsets[d[k]] : 0;
-                    of_dd[k] = dd && mine[k] ? r.dd_offsets[d[k] + 1] - r.dd_offsets[d[k]] : 0;
-                }
+                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
 #pragma unroll
-                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) act(d[k], (u64(of_dn[k]) + ROW_CHUNK - 1) / ROW_CHUNK, u64(of_dd[k]));
+                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) act(d[k], dn ? lengths[k].x : 0, dd ? lengths[k].y : 0);
             });
         };
-        each([&](u32, u64 of_dn, u64 of_dd) {
-            chunks += of_dn;
-            rows += of_dd != 0;
-            arcs += of_dd;
+        auto entry = [](u32 arcs) { return u64(arcs != 0) << MERGE_BITS | arcs; };
+        each([&](u32, u32 of_dn, u32 of_dd) {
+            packed[0] += entry(of_dn);
+            packed[1] += entry(of_dd);
         });
-        u64 packed = rows << MERGE_BITS | arcs, upto = warp_inclusive_sum(chunks), merged = warp_inclusive_sum(packed);
-        u64 all = __shfl_sync(ALL_LANES, upto, WARP - 1), whole = __shfl_sync(ALL_LANES, merged, WARP - 1), at = 0, tail = 0;
-        if (all && lane_id() == 0) at = atomicAdd(&counts[DN_TAIL], all);
-        if (whole && lane_id() == 0) tail = atomicAdd(&counts[DD_TAIL], whole);
-        at = __shfl_sync(ALL_LANES, at, 0) + upto - chunks;
-        tail = __shfl_sync(ALL_LANES, tail, 0) + merged - packed;
-        each([&](u32 d, u64 of_dn, u64 of_dd) {
-            for (u64 chunk = 0; chunk < of_dn; ++chunk) r.dn_queue[at++] = u64(d) << 32 | chunk;
-            if (!of_dd) return;
-            r.dd_queue[tail >> MERGE_BITS] = d;
-            r.dd_starts[tail >> MERGE_BITS] = tail & MERGE_ARCS;
-            tail += 1ull << MERGE_BITS | of_dd;
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            u64 upto = warp_inclusive_sum(packed[k]);
+            all[k] = __shfl_sync(ALL_LANES, upto, WARP - 1);
+            packed[k] = upto - packed[k];
+        }
+        // Both are asked for before one is awaited.
+        if (lane_id() == 0 && all[0]) at[0] = atomicAdd(&counts[DN_TAIL], all[0]);
+        if (lane_id() == 0 && all[1]) at[1] = atomicAdd(&counts[DD_TAIL], all[1]);
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) at[k] = __shfl_sync(ALL_LANES, at[k], 0) + packed[k];
+        auto list = [](u32* queue, u64* starts, u64& tail, u32 d, u64 added) {
+            if (!added) return;
+            queue[tail >> MERGE_BITS] = d;
+            starts[tail >> MERGE_BITS] = tail & MERGE_ARCS;
+            tail += added;
+        };
+        each([&](u32 d, u32 of_dn, u32 of_dd) {
+            list(r.dn_queue, r.dn_starts, at[0], d, entry(of_dn));
+            list(r.dd_queue, r.dd_starts, at[1], d, entry(of_dd));
         });
     }
 }

@@ -12,8 +12,7 @@
 
 constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;
 constexpr u32 NONE = ~0u;
-constexpr u32 ROW_CHUNK = 256;  // arcs of a dn row that a warp takes at once
-constexpr u32 MERGE_BITS = 36;  // of DD_TAIL: arcs; above them rows, so that rows and their first arcs agree
+constexpr u32 MERGE_BITS = 36;  // of DN_TAIL and DD_TAIL: arcs; above them rows, so that rows and their first arcs agree
 constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
@@ -28,7 +27,7 @@ constexpr u32 SIDES = 3;
 // Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic.
 // Reading over a link is bound by the link, and wide numbers take the registers of more words.
 constexpr u32 BATCH = PLACED || (TREE && sizeof(OFFSET) == 8) ? 2 : 4;
-constexpr u32 WORDS_AT_ONCE = PLACED ? 2 : sizeof(OFFSET) == 8 ? 4 : 8;
+constexpr u32 WORDS_AT_ONCE = PLACED ? 2 : sizeof(OFFSET) == 8 || sizeof(VERTEX) == 8 ? 4 : 8;
 
 // Lengths of a normal vertex's nd and nn rows, a byte each; those from LONG_ROW on are in the offsets.
 constexpr u32 LENGTH_BITS = 8, LONG_ROW = (1u << LENGTH_BITS) - 1;
@@ -50,13 +49,16 @@ struct Rank {
     const u32 *nd_mask, *dn_mask, *dd_mask;     // rows that are not empty
     const u32 *nd_heads, *dn_heads, *dd_heads;  // the first columns of those, by row, unless ENCODED
     const unsigned short* normal_lengths;       // (local) of nd and nn
+    const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     i32 *distance, *delegate_distance;
+    u8* depths;           // (local) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
     u32 *seen, *reached, *front, *delegates_seen, *delegates_front;
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
-    u64* dn_queue;        // delegate << 32 | chunk
+    u32* dn_queue;
+    u64* dn_starts;       // first arcs of the rows in dn_queue, counted over all of them
     u32* dd_queue;
-    u64* dd_starts;       // first arcs of the rows in dd_queue, counted over all of them
+    u64* dd_starts;
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u64 local, local_words, sent_words;
@@ -70,6 +72,9 @@ struct World {
     u64 here_count, rank_count;
     u64 delegate_count, words;  // 32-bit words of a mask, a multiple of 2
 };
+
+// Lengths of a delegate's dn and dd rows.
+__device__ __forceinline__ uint2 lengths_of(const Rank& r, u32 d) { return reinterpret_cast<const uint2*>(r.delegate_lengths)[d]; }
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
 

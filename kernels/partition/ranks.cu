@@ -6,7 +6,7 @@
 // here; label and count; meet everywhere. Where a visit is forward and its queue not there yet, that is made first, beside
 // the others, and all meet here in between. The source enters as what a level -1 found.
 //
-// spills 224: what a level needs is laid aside between its visits (88 to 224 bytes)
+// spills 200: what a level needs is laid aside between its visits
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
 // variants TREE: 0 1
@@ -27,8 +27,21 @@ constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
 constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of the whole search, with PLACED
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
+// A depth as a byte: 0 where nothing was reached, then one more than the depth. Labels of the deepest levels are
+// written at once, under DEEP. Bytes of a large graph stay in the second-level cache from level to level, where whole
+// labels, of which each level writes some everywhere, would go to memory and back every time.
+constexpr u32 DEEP = 255;
+
+__device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP ? u32(depth) + 1 : DEEP; }
+
+__device__ __forceinline__ void label(const Rank& r, u64 local, i32 depth) {
+    u32 byte = shallow(depth);
+    r.depths[local] = u8(byte);
+    if (byte == DEEP) r.distance[local] = depth;
+}
+
 __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
-    fill(r.distance, r.local, -1);
+    fill(r.depths, r.local, u8(0));
     fill(r.delegate_distance, w.delegate_count, -1);
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
@@ -90,7 +103,7 @@ __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, cons
     u32* found = r.found + (level & 1) * w.words;
     if (a.forward.dd) visit_dd(w, r, a.counts[DD_TAIL], found);
     if (a.forward.nd) visit_nd(w, r, row, a.counts[ND_TAIL], found);
-    if (a.forward.dn) visit_dn(w, r, row, a.counts[DN_TAIL]);
+    if (a.forward.dn) visit_dn(w, r, a.counts[DN_TAIL]);
 }
 
 // A block reads the counts of the ranks here, in one go.
@@ -121,7 +134,7 @@ __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) 
         VERTEX vertex = w.delegates[d];
         if (vertex % ranks != r.rank) continue;
         u64 local = vertex / ranks;
-        r.distance[local] = r.delegate_distance[d];
+        if (r.delegate_distance[d] >= 0) label(r, local, r.delegate_distance[d]);
         if (!TREE) continue;
         u64 smallest = NO_KEY;
         for (u32 from = 0; from < w.rank_count; ++from) {
@@ -129,6 +142,31 @@ __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) 
             smallest = key < smallest ? key : smallest;
         }
         r.keys[local] = smallest;
+    }
+}
+
+// Bytes become labels, -1 where nothing was reached.
+__device__ __forceinline__ void widen(const Rank& r) {
+    constexpr u32 SIDE = 4;
+    struct alignas(16) Side {
+        i32 labels[SIDE];
+    };
+    for (u64 i = global_thread(); i < (r.local + SIDE - 1) / SIDE; i += global_threads()) {
+        u32 bytes = reinterpret_cast<const u32*>(r.depths)[i];
+        Side side;
+        bool whole = (i + 1) * SIDE <= r.local;
+#pragma unroll
+        for (u32 k = 0; k < SIDE; ++k) {
+            side.labels[k] = i32(bytes >> 8 * k & 255) - 1;
+            whole = whole && u32(side.labels[k] + 1) != DEEP;
+        }
+        if (whole) {
+            reinterpret_cast<Side*>(r.distance)[i] = side;
+            continue;
+        }
+#pragma unroll
+        for (u32 k = 0; k < SIDE; ++k)
+            if (i * SIDE + k < r.local && u32(side.labels[k] + 1) != DEEP) r.distance[i * SIDE + k] = side.labels[k];
     }
 }
 
@@ -181,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
-            settle_normals(r, i32(ahead), counts, tally, known[k].lists);
+            settle_normals(r, counts, tally, known[k].lists, [&](u32 local) { label(r, local, i32(ahead)); });
             tally.add_normals(sums + k * COUNTS);
         }
         for (u32 k = 0; k < here_count; ++k) flush(sums + k * COUNTS, ranks[here[k]].counts + ahead % SIDES * COUNTS);
@@ -248,6 +286,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         if (!meet(m, false)) return;
     }
     for (u32 k = 0; k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
+    if (!meet(m, false)) return;
+    for (u32 k = 0; k < here_count; ++k) widen(ranks[here[k]]);
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next (`assemble`).
     if (TREE) meet(m, true);

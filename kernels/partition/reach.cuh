@@ -1,10 +1,10 @@
-// What a forward visit does with what it reaches, and how dd arcs are cut, whether rows are encoded or not.
+// What a forward visit does with what it reaches, and how arcs of delegates are cut, whether rows are encoded or not.
 
 #include "kernels/partition/rank.cuh"
 
-constexpr u32 TILE = 512;  // arcs of dd that a warp takes at once
+constexpr u32 TILE = 512;  // arcs of delegates that a warp takes at once, where rows are encoded
 
-enum Reading : u32 { READ_NN, READ_ND, READ_DN };
+enum Reading : u32 { READ_NN, READ_ND, READ_DN, READ_DD };
 
 // The end of an nn arc that another rank owns: it goes to that rank's bin (section V-B). Whole warps call it.
 __device__ __forceinline__ void send(const Rank& r, bool live, u32 to, u32 id, u32 owner) {
@@ -42,12 +42,12 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
     for (u32 k = 0; k < N; ++k) send(r, live[k] && to[k] != own, to[k], id[k], owner[k]);
 }
 
-// The last of `rows` queued dd rows that begins at or before an arc; whole warps call it.
-__device__ __forceinline__ u64 row_of_tile(const Rank& r, u64 rows, u64 first) {
+// The last of `rows` queued rows that begins at or before an arc; whole warps call it.
+__device__ __forceinline__ u64 row_of_arc(const u64* starts, u64 rows, u64 first) {
     u64 low = 0, high = rows;
     while (high - low > 1) {
         u64 step = (high - low + WARP - 1) / WARP, at = low + lane_id() * step;
-        u32 before = __popc(__ballot_sync(ALL_LANES, at < high && r.dd_starts[at] <= first));
+        u32 before = __popc(__ballot_sync(ALL_LANES, at < high && starts[at] <= first));
         low += (before - 1) * step;
         high = low + step < high ? low + step : high;
     }

@@ -58,19 +58,16 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
         }
         tally.fresh += __popc(fresh);
         each_bit(first, fresh, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
-            OFFSET dn[WORDS_AT_ONCE], dd[WORDS_AT_ONCE];
+            uint2 lengths[WORDS_AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
-                dn[k] = mine[k] ? r.dn_offsets[d[k] + 1] - r.dn_offsets[d[k]] : 0;
-                dd[k] = mine[k] ? r.dd_offsets[d[k] + 1] - r.dd_offsets[d[k]] : 0;
-            }
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
                 if (mine[k]) r.delegate_distance[d[k]] = depth;
-                tally.rows[0] += dn[k] != 0;
-                tally.arcs[0] += dn[k];
-                tally.rows[1] += dd[k] != 0;
-                tally.arcs[1] += dd[k];
+                tally.rows[0] += lengths[k].x != 0;
+                tally.arcs[0] += lengths[k].x;
+                tally.rows[1] += lengths[k].y != 0;
+                tally.arcs[1] += lengths[k].y;
             }
         });
     }
@@ -121,8 +118,9 @@ __device__ __forceinline__ void enqueue(u32* queue, u64* tail, u64 first, u32 bi
     }
 }
 
-// Label the fresh normal vertices and make them the frontier; `lists` those with nd arcs too.
-__device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* counts, Tally& tally, bool lists = false) {
+// Label the fresh normal vertices by `label(local)` and make them the frontier; `lists` those with nd arcs too.
+template <class Label>
+__device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists, const Label& label) {
     u32 width = words_at_once(r.local_words);
     u64 stride = global_threads() / WARP * width;
     auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
@@ -147,7 +145,7 @@ __device__ __forceinline__ void settle_normals(const Rank& r, i32 depth, u64* co
                 u64 nd = lengths[k] & LONG_ROW, nn = lengths[k] >> LENGTH_BITS;
                 if (nd == LONG_ROW) nd = r.nd_offsets[local[k] + 1] - r.nd_offsets[local[k]];
                 if (nn == LONG_ROW) nn = r.nn_offsets[local[k] + 1] - r.nn_offsets[local[k]];
-                if (mine[k]) r.distance[local[k]] = depth;
+                if (mine[k]) label(local[k]);
                 tally.rows[0] += nd != 0;
                 tally.arcs[0] += nd;
                 tally.arcs[1] += nn;

@@ -22,6 +22,12 @@
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
 
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };

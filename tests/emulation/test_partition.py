@@ -12,7 +12,7 @@ from kernels.partition import prepare as prepare_on_cpu
 from kernels.partition.cuda import prepare
 from kernels.partition.cuda.meeting import MeetingPoint
 from tests.emulation import fake_cupy
-from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
 from tests.kernels.test_partition_search import OPTIONS
 from tests.parameters import slow_among
 from tests.zoo import ZooGraph, zoo
@@ -59,6 +59,12 @@ def test_devices_find_what_the_cpu_does(name: str) -> None:
         for (ranks, devices), threshold in zip(LAYOUTS, thresholds, strict=True):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
             check(whole, sorted({0, graph.vertex_count - 1}), devices, SearchOptions(), symmetric)
+
+
+def test_labels_of_more_levels_than_a_byte_has() -> None:
+    offsets, columns = fast_csr(LONG_PATH, symmetric=True)
+    for ranks, threshold in ((1, 2), (2, 10**6)):
+        check(partition(offsets, columns, ranks=ranks, threshold=threshold), [0], 1, SearchOptions())
 
 
 @pytest.mark.parametrize("name", slow_among(OPTIONS, {"swinging", "uniquify"}))

@@ -32,6 +32,18 @@ def rmat(scale: int, edge_factor: int = 12, seed: int = 3) -> ZooGraph:
     )
 
 
+def _long_path() -> ZooGraph:
+    path = numpy.arange(300, dtype=numpy.uint32)
+    hubs = numpy.repeat(path[4::9], 4)
+    leaves = len(path) + numpy.arange(len(hubs), dtype=numpy.uint32)
+    source, target = numpy.concatenate((path[:-1], hubs)), numpy.concatenate((path[1:], leaves))
+    return ZooGraph("long_path", len(path) + len(leaves), source, target)
+
+
+LONG_PATH = _long_path()
+"""300 vertices in a row, every ninth with four leaves: more levels than a byte can tell, with delegates among them."""
+
+
 def fast_csr(graph: ZooGraph, *, symmetric: bool, index: Any = numpy.uint32) -> tuple[Any, Any]:
     """`ZooGraph.csr` for graphs too large for sets."""
     source, target = graph.source.astype(numpy.int64), graph.target.astype(numpy.int64)

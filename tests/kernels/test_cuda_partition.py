@@ -10,7 +10,7 @@ import pytest
 
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
-from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
+from tests.kernels.cuda_case import LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_search import OPTIONS
 
 pytestmark = pytest.mark.gpu
@@ -42,6 +42,13 @@ def check(
             assert numpy.array_equal(predecessor >= 0, wanted.predecessor >= 0)
             tree = predecessor >= 0
             assert (distance[predecessor[tree]] == distance[tree] - 1).all()
+
+
+def test_labels_of_more_levels_than_a_byte_has() -> None:
+    offsets, columns = fast_csr(LONG_PATH, symmetric=True)
+    for ranks, threshold in itertools.product((1, 3), (2, 10**6)):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        check(whole, [0, 299], symmetric=True, options=SearchOptions())
 
 
 @pytest.mark.parametrize("graph", ZOO, ids=names)

@@ -51,3 +51,13 @@ def normal_lengths(nd_offsets: Any, nn_offsets: Any) -> Any:
         for offsets in (nd_offsets, nn_offsets)
     )
     return of_nd | of_nn << numpy.uint16(LENGTH_BITS)
+
+
+def delegate_lengths(dn_offsets: Any, dd_offsets: Any) -> Any:
+    """Give the lengths of delegates' dn and dd rows side by side, uint32 (2 * delegates,); on the device."""
+    import cupy
+
+    lengths = cupy.empty((len(dn_offsets) - 1, 2), numpy.uint32)
+    for place, offsets in enumerate((dn_offsets, dd_offsets)):
+        lengths[:, place] = offsets[1:] - offsets[:-1]
+    return lengths.ravel()

@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
-from kernels.partition.cuda.lookers import first_columns, normal_lengths, row_mask
+from kernels.partition.cuda.lookers import delegate_lengths, first_columns, normal_lengths, row_mask
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.strategy import backend_of
@@ -28,8 +28,10 @@ FIELDS = (
     *(f"{name}_mask" for name in LOOKING),
     *(f"{name}_heads" for name in LOOKING),
     "normal_lengths",
+    "delegate_lengths",
     "distance",
     "delegate_distance",
+    "depths",
     "keys",
     "seen",
     "reached",
@@ -39,6 +41,7 @@ FIELDS = (
     "nn_queue",
     "nd_queue",
     "dn_queue",
+    "dn_starts",
     "dd_queue",
     "dd_starts",
     "sent",
@@ -53,11 +56,10 @@ FIELDS = (
 """The kernel's `Rank`, field by field, 8 bytes each."""
 
 COUNTS, SIDES = 16, 3
-CHUNK = 256
-"""Arcs of a dn row in one entry of its queue; the three are in `kernels/partition/rank.cuh` too."""
+"""Of the counters, as in `kernels/partition/rank.cuh`."""
 
 MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
-"""What the rows and arcs of a dd frontier share a 64-bit counter for."""
+"""What the rows and arcs of a frontier of delegates share a 64-bit counter for, those of dn and of dd each."""
 
 BIN_STEP = 1 << 26
 """Arcs whose destinations are counted at once, which takes 12 bytes each."""
@@ -154,11 +156,11 @@ class RankMemory(Table):
         local = local_count(vertex_count, ranks, part.rank)
         words, local_words = 2 * mask_words(delegate_count), -(-local // 32)
         largest = -(-local_count(vertex_count, ranks, 0) // 32)
-        dn_arcs, dd_arcs = (arc_count(part.subgraph(name)) for name in ("dn", "dd"))
-        if delegate_count >= MOST_ROWS or dd_arcs >= MOST_ARCS:
+        arcs = max(arc_count(part.subgraph(name)) for name in ("dn", "dd"))
+        if delegate_count >= MOST_ROWS or arcs >= MOST_ARCS:
             raise ValueError(
-                f"{delegate_count} delegates with {dd_arcs} arcs between them on a rank are too many; "
-                f"at most {MOST_ROWS} and {MOST_ARCS} fit"
+                f"{delegate_count} delegates with {arcs} arcs to each other or to normal vertices on a rank "
+                f"are too many; at most {MOST_ROWS} and {MOST_ARCS} fit"
             )
         arrays: dict[str, Any] = {}
         layout = layout_of(part)
@@ -185,6 +187,7 @@ class RankMemory(Table):
                 else cupy.empty(0, numpy.uint32)
             )
         arrays["normal_lengths"] = normal_lengths(arrays["nd_offsets"], arrays["nn_offsets"])
+        arrays["delegate_lengths"] = delegate_lengths(arrays["dn_offsets"], arrays["dd_offsets"])
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         sends = int(starts[-1])
@@ -207,6 +210,7 @@ class RankMemory(Table):
         for name, count, dtype in (
             ("distance", local, numpy.int32),
             ("delegate_distance", delegate_count, numpy.int32),
+            ("depths", -(-local // 4) * 4, numpy.uint8),
             ("keys", local if tree else 0, numpy.uint64),
             ("seen", local_words, numpy.uint32),
             ("reached", local_words, numpy.uint32),
@@ -215,7 +219,8 @@ class RankMemory(Table):
             ("delegates_front", words, numpy.uint32),
             ("nn_queue", local, numpy.uint32),
             ("nd_queue", local, numpy.uint32),
-            ("dn_queue", filled["dn"] + dn_arcs // CHUNK, numpy.uint64),
+            ("dn_queue", filled["dn"], numpy.uint32),
+            ("dn_starts", filled["dn"], numpy.uint64),
             ("dd_queue", filled["dd"], numpy.uint32),
             ("dd_starts", filled["dd"], numpy.uint64),
             ("sent", ranks * largest if uniquify and ranks > 1 else 0, numpy.uint32),

@@ -72,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     const Rank& r = world->ranks[0];
     Tally tally;
     u64* counts = r.counts + level % SIDES * COUNTS;
-    settle_normals(r, i32(level), counts, tally);
+    settle_normals(r, counts, tally, false, [&](u32 local) { r.distance[local] = i32(level); });
     tally.add_normals(sums);
     flush(sums, counts);
 }
@@ -144,11 +144,10 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* worl
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* world, const Local* state, u64 level) {
-    __shared__ BlockRow row;
     const Rank& r = world->ranks[0];
     Ahead ahead(r, *state, level);
     if (ahead.forward.dn)
-        visit_dn(*world, r, row, ahead.counts[DN_TAIL]);
+        visit_dn(*world, r, ahead.counts[DN_TAIL]);
     else if (ahead.counts[DN_ROWS])
         look(*world, r, DN, r.found);
 }
