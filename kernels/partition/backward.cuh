@@ -1,25 +1,26 @@
 // Backward visits: destinations that are not seen yet look for a parent that is (section IV-B). In a symmetric
 // graph a parent that is seen is on the frontier, so `seen` serves for it. Rows ascend, so the first hit is the
-// smallest parent. First columns lie side by side, and most looks end there; the others wait until a warp has enough
-// of them, when each lane tries a few more columns of two, and the warp the rest.
+// smallest parent. The first two columns of rows lie side by side, and most looks end there; the others wait until a
+// warp has enough of them, when each lane tries a few more columns of two, and the warp the rest.
 
 #include "kernels/partition/directions.cuh"
 
-constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after the first
+constexpr u32 HEADS = 2;       // columns of a row that lie beside those of others
+constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after these
 constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
-constexpr u32 LOOKS = WORDS_AT_ONCE < 6 ? WORDS_AT_ONCE : 6;  // words whose first columns are under way at once
+constexpr u32 LOOKS = WORDS_AT_ONCE < 4 ? WORDS_AT_ONCE : 4;  // words whose first columns are under way at once
 constexpr u32 MOST_WARPS = 16;
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
-// The rest of two rows of each lane, from the second column on; those that do not look have NONE for a row.
+// The rest of two rows of each lane, behind the first columns; those that do not look have NONE for a row.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
                                            const u32* seen, u32 (&hit)[2]) {
     OFFSET at[2], end[2];
     u32 column[2][TRIES];
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
-        at[k] = row[k] == NONE ? 0 : offsets[row[k]] + 1;
+        at[k] = row[k] == NONE ? 0 : offsets[row[k]] + HEADS;
         end[k] = row[k] == NONE ? 0 : offsets[row[k] + 1];
     }
 #pragma unroll
@@ -65,7 +66,9 @@ struct Looking {
     __device__ __forceinline__ u32* fresh() const { return normals() ? r.reached : found; }
     __device__ __forceinline__ u64* keys() const { return normals() ? r.keys : r.delegate_keys; }
     __device__ __forceinline__ u64 words() const { return normals() ? r.local_words : w.words; }
-    __device__ __forceinline__ const u32* heads() const { return visit == DD ? r.dd_heads : visit == ND ? r.dn_heads : r.nd_heads; }
+    __device__ __forceinline__ const uint2* heads() const {
+        return reinterpret_cast<const uint2*>(visit == DD ? r.dd_heads : visit == ND ? r.dn_heads : r.nd_heads);
+    }
     __device__ __forceinline__ const OFFSET* offsets() const {
         return visit == DD ? r.dd_offsets : visit == ND ? r.dn_offsets : r.nd_offsets;
     }
@@ -100,7 +103,7 @@ __device__ __forceinline__ u32* waiting_rows() {
     return rows[warp_id()];
 }
 
-// Rows whose first column was not seen wait until there are enough of them, or no more.
+// Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
 __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
     const Looking l{w, r, visit, found};
     u32* list = waiting_rows();
@@ -113,20 +116,28 @@ __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph vis
         if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
         bool last = first + stride * width >= words;
         for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (last && held);) {
-            u32 row[LOOKS], head[LOOKS];
-            bool looks[LOOKS], hit[LOOKS];
+            u32 row[LOOKS], parent[LOOKS];
+            uint2 head[LOOKS];
+            bool looks[LOOKS];
             take_words(first, bits, some, row, looks);
 #pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) head[k] = !ENCODED && looks[k] ? l.heads()[row[k]] : NONE;
-#pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) hit[k] = !ENCODED && looks[k] && test_bit(l.seen(), head[k]);
+            for (u32 k = 0; k < LOOKS; ++k) head[k] = !ENCODED && looks[k] ? l.heads()[row[k]] : make_uint2(NONE, NONE);
 #pragma unroll
             for (u32 k = 0; k < LOOKS; ++k) {
-                u32 hits = __ballot_sync(ALL_LANES, hit[k]), rest = __ballot_sync(ALL_LANES, looks[k] && !hit[k]);
+                // Both are read at once: a branch would let one wait for the other.
+                u32 one = head[k].x == NONE ? 0 : head[k].x, two = head[k].y == NONE ? 0 : head[k].y;
+                bool first_seen = test_bit(l.seen(), one) & (head[k].x != NONE), second_seen = test_bit(l.seen(), two);
+                parent[k] = first_seen ? one : second_seen ? head[k].y : NONE;
+            }
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; ++k) {
+                bool hit = parent[k] != NONE;
+                u32 hits = __ballot_sync(ALL_LANES, hit);
+                u32 rest = __ballot_sync(ALL_LANES, looks[k] && !hit && (ENCODED || head[k].y != NONE));
                 if (hits && lane_id() == 0) atomicOr(&l.fresh()[row[k] / 32], hits);
                 if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[k];
                 held += __popc(rest);
-                if (TREE && hit[k]) lower_key(&l.keys()[row[k]], l.vertex(head[k]));
+                if (TREE && hit) lower_key(&l.keys()[row[k]], l.vertex(parent[k]));
             }
             while (held >= WAITING || (last && !some && held)) look_further(l, list, held);
         }

@@ -47,7 +47,7 @@ struct Rank {
     Columns<VERTEX> nn_columns;
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nd_mask, *dn_mask, *dd_mask;     // rows that are not empty
-    const u32 *nd_heads, *dn_heads, *dd_heads;  // the first columns of those, by row, unless ENCODED
+    const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, NONE for none, unless ENCODED
     const unsigned short* normal_lengths;       // (local) of nd and nn
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     i32 *distance, *delegate_distance;

@@ -14,7 +14,7 @@ from kernels.partition.layout import mask_words
 from kernels.strategy import backend_of
 
 NONE = numpy.uint32(0xFFFFFFFF)
-"""The first column of an empty row."""
+"""Stands for a first or second column that a row does not have."""
 
 LENGTH_BITS = 8
 """Of a normal vertex's nd row and of its nn row; the longest stands for all from there on, as in rank.cuh."""
@@ -30,15 +30,15 @@ def row_mask(row_offsets: Any) -> Any:
 
 
 def first_columns(row_offsets: Any, columns: Any) -> Any:
-    """Give each row's first column, uint32, NONE where empty; offsets are on the device, columns anywhere."""
+    """Give each row's first two columns, uint32 (2 * rows,); offsets are on the device, columns anywhere."""
     import cupy
 
-    heads = cupy.full(len(row_offsets) - 1, NONE, numpy.uint32)
-    rows = cupy.flatnonzero(row_offsets[1:] != row_offsets[:-1])
-    starts = row_offsets[rows]
-    found = columns[starts] if backend_of(columns) == "cuda" else cupy.asarray(columns[starts.get()])
-    heads[rows] = found
-    return heads
+    heads = cupy.full((len(row_offsets) - 1, 2), NONE, numpy.uint32)
+    for place in range(2):
+        rows = cupy.flatnonzero(row_offsets[1:] - row_offsets[:-1] > place)
+        at = row_offsets[rows] + row_offsets.dtype.type(place)
+        heads[rows, place] = columns[at] if backend_of(columns) == "cuda" else cupy.asarray(columns[at.get()])
+    return heads.ravel()
 
 
 def normal_lengths(nd_offsets: Any, nn_offsets: Any) -> Any:
