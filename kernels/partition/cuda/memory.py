@@ -59,7 +59,7 @@ COUNTS, SIDES = 16, 3
 """Of the counters, as in `kernels/partition/rank.cuh`."""
 
 MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
-"""What the rows and arcs of a frontier of delegates share a 64-bit counter for, dn and dd one each."""
+"""What the rows and arcs of delegates on the frontier share a 64-bit counter for, dn and dd one each."""
 
 BIN_STEP = 1 << 26
 """Arcs whose destinations are counted at once, which takes 12 bytes each."""
