@@ -178,6 +178,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     __shared__ World w;
     __shared__ BlockRow row;
     __shared__ u64 sums[MOST_HERE * COUNTS];
+    __shared__ u64 tails[MOST_HERE * MOST_DEVICES];
     __shared__ u64 frontier;
     const Meeting& m = *meeting;
     if (threadIdx.x == 0) w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
@@ -201,14 +202,21 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
-            u64 tails = ask_tails(w, r);
+            // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
+            bool asks = threadIdx.x < rank_count && threadIdx.x != r.rank;
+            u64 told = asks ? __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]) : 0;
             settle_delegates(w, r, i32(ahead), tally, [&](u64 own) {
                 u32 found = 0;
                 for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
                 r.found[(side ^ 1) * w.words + own] = 0;
                 return found;
             });
-            receive(w, r, counts, side, tails);
+            if (rank_count > 1) {
+                if (asks) tails[threadIdx.x] = told;
+                __syncthreads();
+                receive(w, r, counts, side, tails);
+                __syncthreads();
+            }
             // A warp lists the words that it settled, so nobody waits.
             if (known[k].lists) list_delegates(w, r, counts, true, true);
             tally.add_delegates(sums + k * COUNTS);

@@ -73,22 +73,15 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
     }
 }
 
-// How far other ranks' bins for this one are filled, as lanes of a warp know it who asked early: lane i has rank i's.
-// Peer memory is far, so they ask before they need it.
-__device__ __forceinline__ u64 ask_tails(const World& w, const Rank& r) {
-    return lane_id() < w.rank_count && lane_id() != r.rank ? __ldcv(&w.ranks[lane_id()].bin_tail[r.rank]) : 0;
-}
-
-// Take in what other ranks' nn arcs reached here; how far each bin was read is kept for the next level, which is on
-// the other `side`, so that nobody waits before it is written.
-__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts, u64 side, u64 tails) {
+// Take in what other ranks' nn arcs reached here, up to `tails` in their bins. How far each bin was read is kept for
+// the next level, which is on the other `side`, so that nobody waits before it is written.
+__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts, u64 side, const u64* tails) {
     u64* came = r.came + side * w.rank_count;
     u64* next = r.came + (side ^ 1) * w.rank_count;
     for (u32 from = 0; from < w.rank_count; ++from) {
-        u64 told = __shfl_sync(ALL_LANES, tails, from % WARP);
         if (from == r.rank) continue;
         const Rank& sender = w.ranks[from];
-        u64 begin = came[from], last = from < WARP ? told : __ldcv(&sender.bin_tail[r.rank]);
+        u64 begin = came[from], last = tails[from];
         if (global_thread() == 0) {
             next[from] = last;
             if (last > begin) atomicAdd(&counts[ARRIVED], last - begin);

@@ -41,7 +41,7 @@ def _long_path() -> ZooGraph:
 
 
 LONG_PATH = _long_path()
-"""300 vertices in a row, every ninth with four leaves: more levels than a byte tells, delegates among them."""
+"""300 vertices in a row, every ninth with four leaves: more levels than a byte tells, and delegates."""
 
 
 def fast_csr(graph: ZooGraph, *, symmetric: bool, index: Any = numpy.uint32) -> tuple[Any, Any]:
