@@ -17,45 +17,34 @@ DIVISIONS = {
 }
 """Of Graph500 R-MAT graphs with edge factor 16 and seed 1, at threshold 32."""
 
-OWN_ORDER = Searching(label_bytes=4)
-DEGREE_ORDER = replace(HUBS_FIRST, label_bytes=4)
+OWN_ORDER = Searching(label_bytes=6)
+DEGREE_ORDER = replace(HUBS_FIRST, label_bytes=6)
 FORWARD = replace(OWN_ORDER, direction_optimized=False)
 
+FITTED = (22, 1, FORWARD, 1.046)
+"""The search that `cached_rate` was fitted to."""
+
 MEASURED = [
-    (22, 1, DEGREE_ORDER, 0.344),
-    (22, 2, DEGREE_ORDER, 0.513),
-    (24, 1, DEGREE_ORDER, 0.551),
-    (24, 2, DEGREE_ORDER, 0.700),
-    (24, 1, OWN_ORDER, 0.825),
-    (24, 2, OWN_ORDER, 0.846),
-    (22, 1, FORWARD, 1.378),
-    (22, 2, FORWARD, 1.044),
-    (24, 1, FORWARD, 5.533),
-    (24, 2, FORWARD, 3.262),
+    (22, 1, DEGREE_ORDER, 0.313),
+    (22, 2, DEGREE_ORDER, 0.399),
+    (22, 1, OWN_ORDER, 0.323),
+    (22, 2, OWN_ORDER, 0.405),
+    (24, 1, DEGREE_ORDER, 0.525),
+    (24, 2, DEGREE_ORDER, 0.610),
+    (24, 1, OWN_ORDER, 0.729),
+    (24, 2, OWN_ORDER, 0.703),
+    (22, 2, FORWARD, 0.799),
 ]
-"""Medians of 16 sources in ms, distances alone: `tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32`,
-with and without `--degree-order`; those that go forward alone with `--options`, by an earlier kernel whose
-forward visits were much the same."""
-
-AGAIN = [
-    (22, 1, DEGREE_ORDER, 0.338),
-    (22, 2, DEGREE_ORDER, 0.519),
-    (24, 1, DEGREE_ORDER, 0.594),
-    (24, 1, OWN_ORDER, 0.787),
-    (24, 2, OWN_ORDER, 0.844),
-]
-"""From 32 other sources, by a kernel in between. The sixth of them, scale 24 in degree order on two GPUs,
-took 1.090 ms, which the model does not explain (the levels that were told of its last source took 0.65)."""
-
-BEFORE = [(22, 1, 0.553), (22, 2, 0.623), (24, 1, 1.431), (24, 2, 1.254)]
-"""In the graph's own order, before first columns were kept apart and queues made only where needed."""
+"""Medians of 16 sources in ms, distances alone, of searches that nothing was fitted to but what a level takes
+that finds hardly anything: `tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32`, with and without
+`--degree-order`, and with `--options`."""
 
 
 def milliseconds(scale: int, ranks: int, how: Searching) -> float:
     return 1e3 * predict(DIVISIONS[scale], vertices=1 << scale, ranks=ranks, searching=how).seconds
 
 
-@pytest.mark.parametrize(("scale", "ranks", "how", "measured"), [*MEASURED, *AGAIN])
+@pytest.mark.parametrize(("scale", "ranks", "how", "measured"), [FITTED, *MEASURED])
 def test_searches_are_predicted_within_a_sixth(
     scale: int, ranks: int, how: Searching, measured: float
 ) -> None:
@@ -67,14 +56,9 @@ def test_neither_order_nor_number_of_ranks_is_favoured() -> None:
     assert abs(sum(errors) / len(errors)) < 0.1
 
 
-@pytest.mark.parametrize(("scale", "ranks", "measured"), BEFORE)
-def test_kernels_were_slower_before(scale: int, ranks: int, measured: float) -> None:
-    assert measured / 2 < milliseconds(scale, ranks, OWN_ORDER) < measured
-
-
-@pytest.mark.parametrize(("ranks", "measured"), [(1, 25e-6), (2, 44.5e-6)])
+@pytest.mark.parametrize(("ranks", "measured"), [(1, 20.9e-6), (2, 34.9e-6)])
 def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
-    """The mean of levels 0, 1, 5 and 6 of all six searches, visits to the last meeting."""
+    """The mean of the first two and the last two levels of four searches, visits to the last meeting."""
 
     def seconds(levels: int) -> float:
         how = Searching(levels=levels, mask_levels=0)
@@ -84,20 +68,20 @@ def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
 
 
 def test_order_matters_more_to_one_rank_than_to_two() -> None:
-    # What delegates look for does not get less with more ranks; measured are 0.67 and 0.83.
+    # What delegates look for does not get less with more ranks; measured are 0.72 and 0.87.
     one, two = (
         milliseconds(24, ranks, DEGREE_ORDER) / milliseconds(24, ranks, OWN_ORDER) for ranks in (1, 2)
     )
     assert one < two
-    assert one == pytest.approx(0.67, rel=0.2)
-    assert two == pytest.approx(0.83, rel=0.2)
+    assert one == pytest.approx(0.72, rel=0.2)
+    assert two == pytest.approx(0.87, rel=0.2)
 
 
-@pytest.mark.parametrize(("ranks", "fastest", "slowest"), [(1, 2.6, 3.6), (2, 3.0, 5.2)])
+@pytest.mark.parametrize(("ranks", "fastest", "slowest"), [(1, 2.0, 2.9), (2, 3.2, 4.6)])
 def test_a_host_that_launches_every_level_takes_milliseconds(
     ranks: int, fastest: float, slowest: float
 ) -> None:
-    """Over NCCL at scale 22, with all options: 2.678 to 3.519 ms on one GPU, 3.069 to 5.178 on two."""
+    """Over NCCL at scale 22, with all options: 1.976 to 2.907 ms on one GPU, 3.194 to 4.613 on two."""
     facts = {"vertices": 1 << 22, "ranks": ranks, "hosts": hosts_of(ranks, H200_NCCL)}
     found = 1e3 * predict(DIVISIONS[22], machine=H200_NCCL, searching=OWN_ORDER, **facts).seconds
     assert 0.9 * fastest < found < 1.1 * slowest
