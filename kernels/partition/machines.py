@@ -70,8 +70,8 @@ The rest is from the levels of searches on Kronecker graphs of scales 22 and 24,
 - `cached_rate`: a search of scale 22 that goes forward alone, which takes 1.046 ms on one GPU;
 - `cut_rate`: 1.15 million nn arcs a rank, half of them cut, took 41 us; uncut ones 16 ns a thousand;
 - `label_rate`: 8.8 million labels in the graph's own order took 137 us, in degree order 74 us;
-- `level_seconds`: the mean of the first two and last two levels of searches, which find hardly anything: 14 to
-  41 us, of which two barriers take 4 each;
+- `level_seconds`: the mean of the first two and last two levels of searches, which find hardly anything: 14
+  to 41 us, of which two barriers take 4 each;
 - `settle_seconds`, `link_latency`: the same levels take 14 us longer on two ranks, 3 of them at either
   meeting and 8 between them, where masks and bins of the other rank are read. More than two ranks have not
   been measured so;
@@ -93,8 +93,8 @@ H200_NCCL = replace(
     link_latency=8.7e-6,
 )
 """The same with NCCL: all-gathers of 64 MiB a rank on four GPUs took 658 us and of 1 KB 8.7 us. The host
-launches the kernels and messages of every level: at scale 22 searches of seven levels took 2.0 to 2.9 ms on one
-GPU with all options, and 3.2 to 4.6 on two."""
+launches the kernels and messages of every level: at scale 22 searches of seven levels took 2.0 to 2.9 ms on
+one GPU with all options, and 3.2 to 4.6 on two."""
 
 P100_RAY = Machine(
     name="P100, Ray",
