@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import threading
@@ -23,7 +24,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AHEAD = 2
-"""Items of `context.map` in flight per worker: one that runs and one that waits for it."""
+"""Groups of items of `context.map` in flight per worker: one that runs and one that waits for it. Where there
+are no other workers, items in flight per thread."""
 
 TOPIC = "gravel-progress"
 
@@ -77,14 +79,18 @@ class DaskServices:
         return sum(self._peaks.values())
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Spread the items over the cluster; with a single worker, over threads of this process."""
+        """Spread the items over the cluster, and over threads of its processes where a stage may use several.
+
+        As many are in flight as a single worker with this stage's threads has, if there are no more workers.
+        """
         from distributed import get_client
 
         client = get_client()
         workers = len(client.scheduler_info()["workers"])
         if workers <= 1:
             return self._map_threads(function, items)
-        return self._map_workers(client, function, items, workers * AHEAD)
+        together = max(1, self._task.machine.threads // workers)
+        return self._map_workers(client, function, in_groups(items, together), workers * AHEAD)
 
     def _map_threads(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         from kernels.jit import set_threads
@@ -104,33 +110,33 @@ class DaskServices:
                     future.cancel()
 
     def _map_workers(
-        self, client: Any, function: Callable[[Item], Result], items: Iterable[Item], ahead: int
+        self, client: Any, function: Callable[[Item], Result], groups: Iterable[list[Item]], ahead: int
     ) -> Iterator[Result]:
         from distributed.scheduler import KilledWorker
 
         waiting: deque[Any] = deque()
 
-        def next_result() -> Result:
+        def next_results() -> Iterator[Result]:
             future = waiting.popleft()
             try:
-                done, value, process, peak = future.result()
+                answers, process, peak = future.result()
             except KilledWorker as error:
                 raise GangBroken(f"workers died again and again over an item: {error}") from error
             if process[1] != os.getpid():
                 self._peaks[process] = max(self._peaks.get(process, 0), peak)
-            if not done:
-                raise value
-            result: Result = value
-            return result
+            for done, value in answers:
+                if not done:
+                    raise value
+                yield value
 
         try:
-            for item in items:
+            for group in groups:
                 name = item_prefix(self._task.run, self._task.key) + uuid.uuid4().hex
-                waiting.append(client.submit(run_item, function, item, key=name, pure=False, priority=10))
+                waiting.append(client.submit(run_items, function, group, key=name, pure=False, priority=10))
                 if len(waiting) >= ahead:
-                    yield next_result()
+                    yield from next_results()
             while waiting:
-                yield next_result()
+                yield from next_results()
         finally:
             if waiting:
                 client.cancel(list(waiting))
@@ -195,18 +201,36 @@ def _gather(client: Any, futures: list[Any], hub: Hub) -> list[tuple[bool, Any]]
     return answers
 
 
-def run_item(function: Callable[[Any], Any], item: Any) -> tuple[bool, Any, tuple[str, int], int]:
-    """Apply the function to one item of `context.map`: (done, result or error, process, peak bytes)."""
+def in_groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Take the items `size` at a time."""
+    rest = iter(items)
+    while group := list(itertools.islice(rest, size)):
+        yield group
+
+
+def run_items(
+    function: Callable[[Any], Any], items: list[Any]
+) -> tuple[list[tuple[bool, Any]], tuple[str, int], int]:
+    """Apply the function to items of `context.map`, a thread for each.
+
+    Returns (done, result or error) of each item, the process, and its peak in bytes.
+    """
     import socket
 
-    _one_thread(function)
-    process = (socket.gethostname(), os.getpid())
-    with Peak(tidy=False) as peak:
+    def answer(item: Any) -> tuple[bool, Any]:
+        _one_thread(function)
         try:
-            done, value = True, function(item)
+            return True, function(item)
         except Exception as error:
-            done, value = False, _portable(error)
-    return done, value, process, peak.host_bytes
+            return False, _portable(error)
+
+    with Peak(tidy=False) as peak:
+        if len(items) == 1:
+            answers = [answer(items[0])]
+        else:
+            with ThreadPoolExecutor(len(items), "gravel-map") as pool:
+                answers = list(pool.map(answer, items))
+    return answers, (socket.gethostname(), os.getpid()), peak.host_bytes
 
 
 def _one_thread(function: Callable[[Any], Any]) -> None:
