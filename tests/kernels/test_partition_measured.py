@@ -1,4 +1,4 @@
-"""The cost model describes the searches on H200 GPUs that its rates were fitted to, levels and wholes."""
+"""The cost model against searches on H200 GPUs: one that a rate was fitted to, nine others, and levels."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ MEASURED = [
     (24, 2, OWN_ORDER, 0.703),
     (22, 2, FORWARD, 0.799),
 ]
-"""Medians of 16 sources in ms, distances alone, of searches that nothing was fitted to but what a level takes
-that finds hardly anything: `tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32`, with and without
-`--degree-order`, and with `--options`."""
+"""Medians of 16 sources in ms, distances alone, timed as
+`tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32` does, with and without `--degree-order`, and with
+`--options`. Of these searches only the times of levels that find hardly anything went into the model; rates
+that are not `cached_rate` were fitted to earlier kernels on these graphs."""
 
 
 def milliseconds(scale: int, ranks: int, how: Searching) -> float:
