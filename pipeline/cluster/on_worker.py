@@ -81,7 +81,7 @@ class DaskServices:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Spread the items over the cluster, and over threads of its processes where a stage may use several.
 
-        As many are in flight as a single worker with this stage's threads has, if there are no more workers.
+        No more are in flight than over the threads of a single worker, unless workers are more than threads.
         """
         from distributed import get_client
 
