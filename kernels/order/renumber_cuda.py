@@ -27,6 +27,7 @@ class Renumbering:
     row_offsets : int64 (vertices + 1,), CuPy.
     column_indices : uint32 or uint64 (arcs,), CuPy, or a view of pinned memory.
     permutation : (vertices,), CuPy; `permutation[old] = new`.
+    column_permutation : that of the columns, where they are no rows; `permutation` by default.
     block, long_row : threads of a block, a multiple of 32; arcs from which a block copies a row, not a warp.
 
     `row_offsets` of the result are the new ones, int64 (vertices + 1,), CuPy. Raises ValueError if
@@ -40,6 +41,7 @@ class Renumbering:
         column_indices: Any,
         permutation: Any,
         *,
+        column_permutation: Any | None = None,
         block: int = 256,
         long_row: int = LONG_ROW,
     ) -> None:
@@ -49,16 +51,17 @@ class Renumbering:
         if len(permutation) != vertices:
             raise ValueError(f"the permutation has {len(permutation)} entries; there are {vertices} vertices")
         self._block, self._long_row = block, long_row
-        self._bits = max(1, (vertices - 1).bit_length())
         self._old_offsets, self._old_columns = row_offsets, column_indices
-        self._permutation = permutation.astype(column_indices.dtype, copy=False)
+        permutation = permutation.astype(column_indices.dtype, copy=False)
+        self._new_columns = permutation if column_permutation is None else column_permutation
+        self._bits = max(1, (len(self._new_columns) - 1).bit_length())
         self._kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function
         self._inverse = cupy.full(vertices, numpy.uint64((1 << 64) - 1))
         self.row_offsets = cupy.zeros(vertices + 1, cupy.int64)
         if not vertices:
             return
         faults = cupy.zeros(1, cupy.uint64)
-        arrays = row_offsets, self._permutation, numpy.uint64(vertices), self._inverse, self.row_offsets[1:]
+        arrays = row_offsets, permutation, numpy.uint64(vertices), self._inverse, self.row_offsets[1:]
         self._run("invert", vertices, *arrays, faults)
         if int(faults[0]):
             raise ValueError(
@@ -91,7 +94,7 @@ class Renumbering:
             return columns
         keys = cupy.empty(end - begin, cupy.uint64)
         long_rows = cupy.flatnonzero(cupy.diff(self.row_offsets[first : last + 1]) > self._long_row)
-        graph = self._old_offsets, self._old_columns, self._permutation, self._inverse, self.row_offsets
+        graph = self._old_offsets, self._old_columns, self._new_columns, self._inverse, self.row_offsets
         span = numpy.uint64(first), numpy.uint64(last), numpy.uint32(self._bits)
         long = numpy.int64(self._long_row), long_rows, numpy.uint64(len(long_rows))
         self._run("row_keys", (last - first) * 32, *graph, *span, *long, keys)
@@ -110,12 +113,13 @@ def apply(
     column_indices: Any,
     permutation: Any,
     *,
+    column_permutation: Any | None = None,
     block: int = 256,
     arcs_at_once: int = ARCS_AT_ONCE,
     long_row: int = LONG_ROW,
     out: Any = None,
 ) -> tuple[Any, Any]:
-    """Renumber a whole graph; see `kernels.order.apply`.
+    """Renumber a whole graph; see `kernels.order.apply`, and `Renumbering` for `column_permutation`.
 
     Rows are made `arcs_at_once` arcs at a time (more only for one longer row), which need 16 bytes each
     beside the two graphs. `out` takes the columns; it and `column_indices` may be views of pinned memory.
@@ -124,7 +128,14 @@ def apply(
     import cupy
 
     columns = cupy.empty_like(column_indices) if out is None else out
-    renumbering = Renumbering(row_offsets, column_indices, permutation, block=block, long_row=long_row)
+    renumbering = Renumbering(
+        row_offsets,
+        column_indices,
+        permutation,
+        column_permutation=column_permutation,
+        block=block,
+        long_row=long_row,
+    )
     done = 0
     for first, last in renumbering.ranges(arcs_at_once):
         upto = int(renumbering.row_offsets[last])

@@ -29,8 +29,8 @@ constexpr u32 SIDES = 3;
 constexpr u32 BATCH = PLACED || (TREE && sizeof(OFFSET) == 8) ? 2 : 4;
 constexpr u32 WORDS_AT_ONCE = PLACED ? 2 : sizeof(OFFSET) == 8 || sizeof(VERTEX) == 8 ? 4 : 8;
 
-// Lengths of a normal vertex's nd and nn rows, a byte each; those from LONG_ROW on are in the offsets.
-constexpr u32 LENGTH_BITS = 8, LONG_ROW = (1u << LENGTH_BITS) - 1;
+// Of the bytes with the lengths of normal vertices' rows: this long and longer ones are in the offsets.
+constexpr u32 LONG_ROW = 255;
 
 // The fields, in this order, are in kernels/partition/cuda/memory.py too; each takes 8 bytes. Those above
 // `rank` are valid for every rank, as peer pointers; the rest only for ranks of this device.
@@ -46,11 +46,11 @@ struct Rank {
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
     Columns<u32> nd_columns, dn_columns, dd_columns;
-    const u32 *nd_mask, *dn_mask, *dd_mask;     // rows that are not empty
+    const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
     const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, NONE for none, unless ENCODED
-    const unsigned short* normal_lengths;       // (local) of nd and nn
+    const u8 *nn_lengths, *nd_lengths;          // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
-    i32 *distance, *delegate_distance;
+    i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u8* depths;           // (local) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
     u32 *seen, *reached, *front, *delegates_seen, *delegates_front;
@@ -154,15 +154,45 @@ __device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
     }
 }
 
+constexpr u32 SIDE = 4;  // places of a lane at once, whose bytes are a word
+constexpr u32 SIDES_AT_ONCE = 2;
+
+// Bytes of ones for the bits of a side.
+__device__ __forceinline__ u32 spread(u32 bits) { return (bits * 0x00204081u & 0x01010101u) * 0xFFu; }
+
+__device__ __forceinline__ u32 sum_bytes(u32 bytes, u32 before) { return __dp4a(bytes, 0x01010101u, before); }
+
+__device__ __forceinline__ bool any_full_byte(u32 bytes) { return (~bytes - 0x01010101u) & bytes & 0x80808080u; }
+
+// Call `act(place, bits)` for the bits of a warp's words, SIDE of them from `place` on in each lane, so that a warp has
+// four words at a time.
+template <class Act>
+__device__ __forceinline__ void each_side(u64 first, u32 word, const Act& act) {
+    constexpr u32 LANES = WARP / SIDE;  // of a word
+    u32 some = __ballot_sync(ALL_LANES, word != 0);
+    some = (some | some >> 1 | some >> 2 | some >> 3) & 0x11111111u;
+    while (some) {
+        u32 place[SIDES_AT_ONCE], bits[SIDES_AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < SIDES_AT_ONCE; ++k) {
+            u32 from = some ? __ffs(some) - 1 : 0, mine = __shfl_sync(ALL_LANES, word, from + lane_id() / LANES);
+            bits[k] = some ? mine >> lane_id() % LANES * SIDE & 15 : 0;
+            place[k] = u32(first + from) * WARP + lane_id() * SIDE;
+            some &= some - 1;
+        }
+        act(place, bits);
+    }
+}
+
 // Arrays begin at multiples of 16 bytes.
 template <class T>
 __device__ __forceinline__ void fill(T* values, u64 count, T value) {
-    constexpr u32 SIDE = 16 / sizeof(T);
-    struct alignas(16) Side {
-        T values[SIDE];
-    } side;
+    constexpr u32 ROW = 16 / sizeof(T);
+    struct alignas(16) Row {
+        T values[ROW];
+    } row;
 #pragma unroll
-    for (u32 k = 0; k < SIDE; ++k) side.values[k] = value;
-    for (u64 i = global_thread(); i < count / SIDE; i += global_threads()) reinterpret_cast<Side*>(values)[i] = side;
-    for (u64 i = count / SIDE * SIDE + global_thread(); i < count; i += global_threads()) values[i] = value;
+    for (u32 k = 0; k < ROW; ++k) row.values[k] = value;
+    for (u64 i = global_thread(); i < count / ROW; i += global_threads()) reinterpret_cast<Row*>(values)[i] = row;
+    for (u64 i = count / ROW * ROW + global_thread(); i < count; i += global_threads()) values[i] = value;
 }

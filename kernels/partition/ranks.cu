@@ -34,15 +34,22 @@ constexpr u32 DEEP = 255;
 
 __device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP ? u32(depth) + 1 : DEEP; }
 
-__device__ __forceinline__ void label(const Rank& r, u64 local, i32 depth) {
+// Label those of the SIDE vertices from `local` on whose bytes are ones. Delegates have bytes beside normal vertices'.
+__device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 depth) {
     u32 byte = shallow(depth);
-    r.depths[local] = u8(byte);
-    if (byte == DEEP) r.distance[local] = depth;
+    atomicOr(reinterpret_cast<u32*>(r.depths) + local / SIDE, ones & byte * 0x01010101u);
+    for (u32 k = 0; byte == DEEP && k < SIDE; ++k)
+        if (ones >> 8 * k & 1) r.distance[local + k] = depth;
+}
+
+// Label a delegate where it is an own vertex.
+__device__ __forceinline__ void label_delegate(const World& w, const Rank& r, u32 d, i32 depth) {
+    VERTEX vertex = w.delegates[d], ranks = VERTEX(w.rank_count), local = vertex / ranks;
+    if (vertex - local * ranks == r.rank) label(r, u32(local) & ~(SIDE - 1), 255u << local % SIDE * 8, depth);
 }
 
 __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
     fill(r.depths, r.local, u8(0));
-    fill(r.delegate_distance, w.delegate_count, -1);
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
         fill(r.delegate_keys, w.delegate_count, NO_KEY);
@@ -128,27 +135,23 @@ __device__ __forceinline__ void finish(const Rank& r) {
     }
 }
 
-// Delegates get their labels at their owners.
+// Delegates get their predecessors at their owners.
 __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) {
     VERTEX ranks = VERTEX(w.rank_count);
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
         VERTEX vertex = w.delegates[d];
         if (vertex % ranks != r.rank) continue;
-        u64 local = vertex / ranks;
-        if (r.delegate_distance[d] >= 0) label(r, local, r.delegate_distance[d]);
-        if (!TREE) continue;
         u64 smallest = NO_KEY;
         for (u32 from = 0; from < w.rank_count; ++from) {
             u64 key = __ldcv(&w.ranks[from].delegate_keys[d]);
             smallest = key < smallest ? key : smallest;
         }
-        r.keys[local] = smallest;
+        r.keys[vertex / ranks] = smallest;
     }
 }
 
 // Bytes become labels, -1 where nothing was reached.
 __device__ __forceinline__ void widen(const Rank& r) {
-    constexpr u32 SIDE = 4;
     struct alignas(16) Side {
         i32 labels[SIDE];
     };
@@ -206,12 +209,15 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
             bool asks = threadIdx.x < rank_count && threadIdx.x != r.rank;
             u64 told = asks ? __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]) : 0;
-            settle_delegates(w, r, i32(ahead), tally, [&](u64 own) {
-                u32 found = 0;
-                for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
-                r.found[(side ^ 1) * w.words + own] = 0;
-                return found;
-            });
+            settle_delegates(
+                w, r, tally,
+                [&](u64 own) {
+                    u32 found = 0;
+                    for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
+                    r.found[(side ^ 1) * w.words + own] = 0;
+                    return found;
+                },
+                [&](u32 d) { label_delegate(w, r, d, i32(ahead)); });
             if (rank_count > 1) {
                 if (asks) tails[threadIdx.x] = told;
                 __syncthreads();
@@ -228,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
-            settle_normals(r, counts, tally, known[k].lists, [&](u32 local) { label(r, local, i32(ahead)); });
+            settle_normals(r, counts, tally, known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
             tally.add_normals(sums + k * COUNTS);
         }
         for (u32 k = 0; k < here_count; ++k) flush(sums + k * COUNTS, ranks[here[k]].counts + ahead % SIDES * COUNTS);
@@ -294,8 +300,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         for (u32 k = 0; k < here_count; ++k) finish(ranks[here[k]]);
         if (!meet(m, false)) return;
     }
-    for (u32 k = 0; k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
+    for (u32 k = 0; TREE && k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
     for (u32 k = 0; k < here_count; ++k) widen(ranks[here[k]]);
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next (`assemble`).

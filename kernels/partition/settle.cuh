@@ -41,10 +41,10 @@ __device__ __forceinline__ void flush(u64* sums, u64* counts) {
 }
 
 // Take in the delegates that were found; `reduced(word)` gives all ranks' masks of this level, and each word is
-// asked for once.
-template <class Reduced>
-__device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, i32 depth, Tally& tally,
-                                                 const Reduced& reduced) {
+// asked for once. `label(delegate)` labels one.
+template <class Reduced, class Label>
+__device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, Tally& tally, const Reduced& reduced,
+                                                 const Label& label) {
     u32 width = words_at_once(w.words);
     for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
         u64 own = first + lane_id();
@@ -63,7 +63,7 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
-                if (mine[k]) r.delegate_distance[d[k]] = depth;
+                if (mine[k]) label(d[k]);
                 tally.rows[0] += lengths[k].x != 0;
                 tally.arcs[0] += lengths[k].x;
                 tally.rows[1] += lengths[k].y != 0;
@@ -111,42 +111,63 @@ __device__ __forceinline__ void enqueue(u32* queue, u64* tail, u64 first, u32 bi
     }
 }
 
-// Label the fresh normal vertices by `label(local)` and make them the frontier; `lists` those with nd arcs too.
+// The arcs that a side's rows have above LONG_ROW, where their bytes are full.
+__device__ __forceinline__ u64 beyond_bytes(u32 bytes, u32 local, const OFFSET* offsets) {
+    u64 more = 0;
+#pragma unroll 1
+    for (u32 k = 0; k < SIDE; ++k)
+        if ((bytes >> 8 * k & 255) == LONG_ROW) more += offsets[local + k + 1] - offsets[local + k] - LONG_ROW;
+    return more;
+}
+
+// Label the fresh normal vertices and make them the frontier; `lists` those with nd arcs too. `label(local, ones)`
+// labels those of the SIDE vertices from `local` on whose bytes are ones.
 template <class Label>
 __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists, const Label& label) {
     u32 width = words_at_once(r.local_words);
     u64 stride = global_threads() / WARP * width;
     auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
+    const u32* nd_lengths = reinterpret_cast<const u32*>(r.nd_lengths);
+    const u32* nn_lengths = reinterpret_cast<const u32*>(r.nn_lengths);
+    u32 nd_arcs = 0, nn_arcs = 0;
     // The next words are asked for before these are gone through.
     u64 first = global_thread() / WARP * width;
     u32 reached = live(first) ? r.reached[first + lane_id()] : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
     for (u32 reached_ahead, seen_ahead; first < r.local_words; first += stride, reached = reached_ahead, seen = seen_ahead) {
         u64 own = first + lane_id(), ahead = own + stride;
-        u32 fresh = reached & ~seen;
+        u32 fresh = reached & ~seen, with_nd = 0, with_nn = 0;
         reached_ahead = live(first + stride) ? r.reached[ahead] : 0;
         seen_ahead = live(first + stride) ? r.seen[ahead] : 0;
         if (live(first)) r.front[own] = fresh;
-        if (fresh) r.seen[own] = reached;
+        if (fresh) {
+            r.seen[own] = reached;
+            with_nd = fresh & r.nd_mask[own];
+            with_nn = fresh & r.nn_mask[own];
+        }
         tally.fresh += __popc(fresh);
-        u32 with_nn = 0;
-        each_bit(first, fresh, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
-            u32 lengths[WORDS_AT_ONCE];
+        tally.rows[0] += __popc(with_nd);
+        each_side(first, fresh, [&](const u32(&local)[SIDES_AT_ONCE], const u32(&bits)[SIDES_AT_ONCE]) {
+            u32 nd[SIDES_AT_ONCE], nn[SIDES_AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? r.normal_lengths[local[k]] : 0;
+            for (u32 k = 0; k < SIDES_AT_ONCE; ++k) {
+                nd[k] = bits[k] ? nd_lengths[local[k] / SIDE] : 0;
+                nn[k] = bits[k] ? nn_lengths[local[k] / SIDE] : 0;
+            }
 #pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
-                u64 nd = lengths[k] & LONG_ROW, nn = lengths[k] >> LENGTH_BITS;
-                if (nd == LONG_ROW) nd = r.nd_offsets[local[k] + 1] - r.nd_offsets[local[k]];
-                if (nn == LONG_ROW) nn = r.nn_offsets[local[k] + 1] - r.nn_offsets[local[k]];
-                if (mine[k]) label(local[k]);
-                tally.rows[0] += nd != 0;
-                tally.arcs[0] += nd;
-                tally.arcs[1] += nn;
-                u32 bits = __ballot_sync(ALL_LANES, nn != 0);
-                if (bits && own == local[k] / 32) with_nn = bits;
+            for (u32 k = 0; k < SIDES_AT_ONCE; ++k) {
+                u32 ones = spread(bits[k]);
+                if (ones) label(local[k], ones);
+                nd[k] &= ones;
+                nn[k] &= ones;
+                nd_arcs = sum_bytes(nd[k], nd_arcs);
+                nn_arcs = sum_bytes(nn[k], nn_arcs);
+                if (any_full_byte(nd[k])) tally.arcs[0] += beyond_bytes(nd[k], local[k], r.nd_offsets);
+                if (any_full_byte(nn[k])) tally.arcs[1] += beyond_bytes(nn[k], local[k], r.nn_offsets);
             }
         });
         enqueue(r.nn_queue, &counts[NN_TAIL], first, with_nn);
-        if (lists) enqueue(r.nd_queue, &counts[ND_TAIL], first, fresh ? fresh & r.nd_mask[own] : 0);
+        if (lists) enqueue(r.nd_queue, &counts[ND_TAIL], first, with_nd);
     }
+    tally.arcs[0] += nd_arcs;
+    tally.arcs[1] += nn_arcs;
 }

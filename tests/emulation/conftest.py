@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulation import fake_cupy
+from tests.emulation import fake_cupy, grid_kernels
 
 
 @pytest.fixture
@@ -20,3 +20,4 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     for launch in ("partition.cuda.launch", "partition.cuda.components_launch", "probes.links.peer"):
         monkeypatch.setattr(f"kernels.{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("kernels.order.renumber_cuda.load", grid_kernels.load)

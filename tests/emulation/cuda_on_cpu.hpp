@@ -160,6 +160,10 @@ unsigned __match_any_sync(unsigned mask, T value) {
 inline unsigned __activemask() { return 1u << emulated::lane(); }
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+    for (int shift = 0; shift < 32; shift += 8) sum += (a >> shift & 255) * (b >> shift & 255);
+    return sum;
+}
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 inline int __clz(int bits) { return bits ? __builtin_clz(bits) : 32; }

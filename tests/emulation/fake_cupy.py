@@ -113,6 +113,10 @@ def _filled(make: Any) -> Any:
     return lambda count, dtype: make(count, dtype).view(Array)
 
 
+def _on_device(make: Any) -> Any:
+    return lambda *given, **named: _array(make(*given, **named))
+
+
 def module() -> types.ModuleType:
     """Make the module that stands for `cupy`."""
     fake: Any = types.ModuleType("cupy")
@@ -127,6 +131,9 @@ def module() -> types.ModuleType:
     fake.packbits = lambda bits, bitorder: _array(numpy.packbits(bits, bitorder=bitorder))
     fake.flatnonzero = lambda values: _array(numpy.flatnonzero(values))
     fake.minimum = numpy.minimum
+    for name in ("arange", "argsort", "cumsum", "diff", "searchsorted"):
+        setattr(fake, name, _on_device(getattr(numpy, name)))
+    fake.empty_like = lambda array: fake.empty(len(array), array.dtype)
     fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
     runtime = types.SimpleNamespace(

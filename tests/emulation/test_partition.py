@@ -42,9 +42,14 @@ def check(
     whole: Any, sources: list[int], devices: int, options: SearchOptions, symmetric: bool = True
 ) -> None:
     on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
-    search = prepare(whole, devices=range(devices), symmetric=symmetric, options=options, time_limit=60.0)
+    choices = {"devices": range(devices), "symmetric": symmetric, "options": options, "time_limit": 60.0}
+    search, of_distances = prepare(whole, **choices), prepare(whole, output="distance", **choices)
     for source in sources:
         same(search, on_cpu, source, exact=not options.uniquify)
+        # Delegates have other numbers there.
+        wanted, found = on_cpu.run(source), of_distances.run(source)
+        assert numpy.array_equal(found.distance, wanted.distance)
+        assert found.directions == wanted.directions
 
 
 LONG = {"path_33", "tail_on_clique"}

@@ -51,6 +51,8 @@ class Launch:
     macros : VERTEX, OFFSET and TREE of `kernels/partition/ranks.cu`.
     rows : of the table of all ranks, as this device sees them (`kernels.partition.cuda.memory`).
     here : ranks of this device.
+    delegates : their vertices, ascending.
+    numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they ascend.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     time_limit : seconds that it waits for the others at one meeting.
     blocks : of the grid, at most what runs at the same time; None fills the device.
@@ -75,12 +77,13 @@ class Launch:
         blocks: int | None = None,
         placed: bool = False,
         layout: str | None = None,
+        numbers: NDArray[numpy.uint32] | None = None,
     ) -> None:
         import cupy
 
         self.point = point
         self._here = len(here)
-        self._delegates = delegates
+        self._delegates, self._numbers = delegates, numbers
         file = "ranks_placed" if placed else "ranks"
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
@@ -99,7 +102,7 @@ class Launch:
         self._arguments = (
             cupy.asarray(numpy.concatenate(rows)),
             cupy.asarray(numpy.array(here, numpy.uint64)),
-            cupy.asarray(delegates),
+            cupy.asarray(delegates if numbers is None else _in_order_of(numbers, delegates)),
             self._meeting,
             cupy.asarray(packed_factors(options, symmetric)),
             self._log,
@@ -118,6 +121,8 @@ class Launch:
 
         place = int(numpy.searchsorted(self._delegates, source))
         is_delegate = place < len(self._delegates) and int(self._delegates[place]) == source
+        if is_delegate and self._numbers is not None:
+            place = int(self._numbers[place])
         depth = (1 << 31) - 1 if max_depth is None else max_depth
         last = [numpy.uint64(v) for v in (source, place if is_delegate else (1 << 64) - 1, depth)]
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -140,6 +145,12 @@ class Launch:
         answer = numpy.zeros(depth, numpy.bool_)
         answer[:TURNED_LEVELS] = self._turned[:depth].get().view(numpy.bool_)
         return answer
+
+
+def _in_order_of(numbers: NDArray[numpy.uint32], values: NDArray[Any]) -> NDArray[Any]:
+    placed = numpy.empty_like(values)
+    placed[numbers] = values
+    return placed
 
 
 def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:

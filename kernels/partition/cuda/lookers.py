@@ -16,8 +16,8 @@ from kernels.strategy import backend_of
 NONE = numpy.uint32(0xFFFFFFFF)
 """Stands for a first or second column that a row does not have."""
 
-LENGTH_BITS = 8
-"""Of a normal vertex's nd row and of its nn row; the longest stands for all from there on, as in rank.cuh."""
+LONG_ROW = numpy.uint8(255)
+"""Stands for a length from there on, as in rank.cuh."""
 
 
 def row_mask(row_offsets: Any) -> Any:
@@ -41,16 +41,15 @@ def first_columns(row_offsets: Any, columns: Any) -> Any:
     return heads.ravel()
 
 
-def normal_lengths(nd_offsets: Any, nn_offsets: Any) -> Any:
-    """Give the lengths of normal vertices' nd and nn rows, a byte of a uint16 each; on the device."""
+def short_lengths(row_offsets: Any) -> Any:
+    """Give each row's length up to LONG_ROW, uint8, as many as whole words take; on the device."""
     import cupy
 
-    most = (1 << LENGTH_BITS) - 1
-    of_nd, of_nn = (
-        cupy.minimum(offsets[1:] - offsets[:-1], offsets.dtype.type(most)).astype(numpy.uint16)
-        for offsets in (nd_offsets, nn_offsets)
-    )
-    return of_nd | of_nn << numpy.uint16(LENGTH_BITS)
+    rows = len(row_offsets) - 1
+    lengths = cupy.zeros(-(-rows // 4) * 4, numpy.uint8)
+    most = row_offsets.dtype.type(LONG_ROW)
+    lengths[:rows] = cupy.minimum(row_offsets[1:] - row_offsets[:-1], most)
+    return lengths
 
 
 def delegate_lengths(dn_offsets: Any, dd_offsets: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
-from kernels.partition.cuda.lookers import delegate_lengths, first_columns, normal_lengths, row_mask
+from kernels.partition.cuda.lookers import delegate_lengths, first_columns, row_mask, short_lengths
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.strategy import backend_of
@@ -25,9 +25,10 @@ FIELDS = (
     "rank",
     *(f"{name}_offsets" for name in SUBGRAPHS),
     *(f"{name}_columns" for name in SUBGRAPHS),
-    *(f"{name}_mask" for name in LOOKING),
+    *(f"{name}_mask" for name in SUBGRAPHS),
     *(f"{name}_heads" for name in LOOKING),
-    "normal_lengths",
+    "nn_lengths",
+    "nd_lengths",
     "delegate_lengths",
     "distance",
     "delegate_distance",
@@ -126,6 +127,7 @@ class RankMemory(Table):
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : whether predecessors are found.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
+    labels_delegates : whether delegates have labels apart, as ranks that send have them.
     part : with columns, or with encoded rows (`kernels.partition.encoded`) for
         `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
@@ -148,6 +150,7 @@ class RankMemory(Table):
         offset_dtype: Any,
         tree: bool,
         uniquify: bool,
+        labels_delegates: bool = False,
         placing: Placing | None = None,
     ) -> None:
         import cupy
@@ -176,7 +179,9 @@ class RankMemory(Table):
         nn_columns = self.placed["nn"].columns if self.placed else arrays["nn_columns"]
         if layout is not None:
             nn_columns = cupy.asarray(decoded(part.nn, layout))
-        arrays["nd_mask"] = row_mask(arrays["nd_offsets"])
+        for name in ("nn", "nd"):
+            arrays[f"{name}_mask"] = row_mask(arrays[f"{name}_offsets"])
+            arrays[f"{name}_lengths"] = short_lengths(arrays[f"{name}_offsets"])
         arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
         for name in LOOKING:
@@ -186,7 +191,6 @@ class RankMemory(Table):
                 if layout is None
                 else cupy.empty(0, numpy.uint32)
             )
-        arrays["normal_lengths"] = normal_lengths(arrays["nd_offsets"], arrays["nn_offsets"])
         arrays["delegate_lengths"] = delegate_lengths(arrays["dn_offsets"], arrays["dd_offsets"])
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
@@ -209,7 +213,7 @@ class RankMemory(Table):
         }
         for name, count, dtype in (
             ("distance", local, numpy.int32),
-            ("delegate_distance", delegate_count, numpy.int32),
+            ("delegate_distance", delegate_count if labels_delegates else 0, numpy.int32),
             ("depths", -(-local // 4) * 4, numpy.uint8),
             ("keys", local if tree else 0, numpy.uint64),
             ("seen", local_words, numpy.uint32),

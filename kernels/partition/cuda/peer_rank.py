@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kernels.cuda import vertex_macro
 from kernels.exchange import Gathering
 from kernels.partition.cuda.encoded import layout_of
+from kernels.partition.cuda.hubs_first import busiest_first, renumbered
 from kernels.partition.cuda.launch import Launch
 from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
@@ -63,8 +64,11 @@ class PeerRank:
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
         wide = max(gang.all_gather(widest)) >= WIDE or placing is not None or layout is not None
+        numbers = None
+        if not tree and placing is None and layout is None:
+            numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
         self._memory = RankMemory(
-            part,
+            part if numbers is None else renumbered(part, numbers),
             vertex_count=vertex_count,
             delegate_count=len(delegates),
             ranks=gang.size,
@@ -93,6 +97,7 @@ class PeerRank:
             time_limit=time_limit,
             placed=placing is not None,
             layout=layout,
+            numbers=numbers,
         )
 
     def run(self, source: int, *, on_device: bool = False) -> RankLabels:

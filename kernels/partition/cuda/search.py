@@ -11,11 +11,12 @@ import numpy
 from kernels.bfs.result import BFSResult
 from kernels.cuda import vertex_macro
 from kernels.partition.cuda.encoded import layout_of
+from kernels.partition.cuda.hubs_first import busiest_first, renumbered
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar
 from kernels.partition.cuda.placing import Placing
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, arc_count
+from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import check_output, predecessor_dtype
 
@@ -75,6 +76,9 @@ class CudaPartitionSearch:
         layout = layout_of(graph.parts[0])
         check_encoded(layout, graph.delegates.dtype, placing)
         wide = wide or placing is not None or layout is not None
+        self._numbers = None
+        if not self._tree and placing is None and layout is None:
+            self._numbers = self._on(0, lambda: busiest_first(graph.parts[0]))
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {
             "VERTEX": vertex_macro(graph.delegates.dtype),
@@ -109,10 +113,11 @@ class CudaPartitionSearch:
             "uniquify": self.options.uniquify,
             "placing": placing,
         }
-        return [
-            self._on(self._home[part.rank], lambda part=part: RankMemory(part, **facts))
-            for part in graph.parts
-        ]
+
+        def load(part: RankGraph) -> RankMemory:
+            return RankMemory(part if self._numbers is None else renumbered(part, self._numbers), **facts)
+
+        return [self._on(self._home[part.rank], lambda part=part: load(part)) for part in graph.parts]
 
     def _allocate_labels(self) -> tuple[Any, Any]:
         import cupy
@@ -130,7 +135,7 @@ class CudaPartitionSearch:
         ]
         here = [rank for rank, home in enumerate(self._home) if home == place]
         points = [point.pointer for point in self._points]
-        choices |= {"point": self._points[place], "options": self.options}
+        choices |= {"point": self._points[place], "options": self.options, "numbers": self._numbers}
         return Launch(macros, rows, here, self.delegates, points, place, **choices)
 
     def run(self, source: int) -> BFSResult:

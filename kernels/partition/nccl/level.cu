@@ -72,7 +72,11 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     const Rank& r = world->ranks[0];
     Tally tally;
     u64* counts = r.counts + level % SIDES * COUNTS;
-    settle_normals(r, counts, tally, false, [&](u32 local) { r.distance[local] = i32(level); });
+    settle_normals(r, counts, tally, false, [&](u32 local, u32 ones) {
+#pragma unroll
+        for (u32 k = 0; k < SIDE; ++k)
+            if (ones >> 8 * k & 1) r.distance[local + k] = i32(level);
+    });
     tally.add_normals(sums);
     flush(sums, counts);
 }
@@ -83,12 +87,15 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
     __syncthreads();
     const Rank& r = world->ranks[0];
     Tally tally;
-    settle_delegates(*world, r, i32(level), tally, [&](u64 own) {
-        u32 bits = mask[own];
-        mask[own] = 0;
-        r.found[own] = 0;
-        return bits;
-    });
+    settle_delegates(
+        *world, r, tally,
+        [&](u64 own) {
+            u32 bits = mask[own];
+            mask[own] = 0;
+            r.found[own] = 0;
+            return bits;
+        },
+        [&](u32 d) { r.delegate_distance[d] = i32(level); });
     tally.add_delegates(sums);
     flush(sums, r.counts + level % SIDES * COUNTS);
 }

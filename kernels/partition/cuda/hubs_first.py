@@ -1,0 +1,63 @@
+"""Delegates numbered by their arcs, most first, in the memory of GPUs that search for distances alone.
+
+A partition numbers delegates by their vertices. On a GPU most of what a backward visit does is to test bits of
+delegates, and in a skewed graph most arcs lead to few of them. With these first a row's first columns are those
+that are found soonest, and the bits of most columns are in few lines of the first-level cache. Kronecker graphs
+of scale 24 in their own order: see docs/ranks.md.
+
+Trees keep the partition's numbers: they take the smallest delegate, so the same for any number of ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.order import renumber_cuda
+from kernels.partition.cuda.lookers import row_mask
+from kernels.partition.layout import RankGraph, Subgraph
+
+ARCS_AT_ONCE = 1 << 27
+"""Arcs whose rows are sorted at once: keys and the sort's copy take 16 bytes each, 2 GiB."""
+
+
+def busiest_first(part: RankGraph) -> NDArray[numpy.uint32]:
+    """Number the delegates by their arcs on one rank, most first, uint32 (delegates,), on the host.
+
+    All ranks have to take the numbers of one. Which does not matter: the distributor deals every delegate's
+    arcs to all ranks.
+    """
+    import cupy
+
+    arcs = cupy.zeros(len(part.dn.row_offsets) - 1, numpy.int64)
+    for subgraph in (part.dn, part.dd):
+        arcs += cupy.diff(cupy.asarray(subgraph.row_offsets).astype(numpy.int64))
+    numbers = cupy.empty(len(arcs), numpy.uint32)
+    numbers[cupy.argsort(-arcs)] = cupy.arange(len(arcs), dtype=numpy.uint32)
+    found: NDArray[numpy.uint32] = numbers.get()
+    return found
+
+
+def renumbered(part: RankGraph, numbers: NDArray[numpy.uint32]) -> RankGraph:
+    """Give delegates other numbers, `numbers[old] = new`; the result is on the device, its rows sorted.
+
+    While a subgraph is renumbered it is there twice, and its `ARCS_AT_ONCE` with 16 bytes each.
+    """
+    import cupy
+
+    delegates = cupy.asarray(numbers)
+    own = cupy.arange(len(part.nd.row_offsets) - 1, dtype=numpy.uint32)
+
+    def changed(subgraph: Subgraph, rows: Any, columns: Any) -> Subgraph:
+        offsets = cupy.asarray(subgraph.row_offsets).astype(numpy.int64)
+        old = cupy.asarray(subgraph.column_indices)
+        given = {"column_permutation": columns, "arcs_at_once": ARCS_AT_ONCE}
+        return Subgraph(*renumber_cuda.apply(offsets, old, rows, **given))
+
+    nd, dn = changed(part.nd, own, delegates), changed(part.dn, delegates, own)
+    dd = changed(part.dd, delegates, delegates)
+    masks = {"dn_source_mask": row_mask(dn.row_offsets), "dd_source_mask": row_mask(dd.row_offsets)}
+    return replace(part, nd=nd, dn=dn, dd=dd, **masks)
