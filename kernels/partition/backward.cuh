@@ -4,12 +4,12 @@
 // warp has enough of them, when each lane tries a few more columns of two, and the warp the rest.
 
 #include "kernels/partition/directions.cuh"
+#include "kernels/partition/reserve.cuh"
 
 constexpr u32 HEADS = 2;       // columns of a row that lie beside those of others
 constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after these
 constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
 constexpr u32 LOOKS = WORDS_AT_ONCE < 4 ? WORDS_AT_ONCE : 4;  // words whose first columns are under way at once
-constexpr u32 MOST_WARPS = 16;
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
@@ -104,7 +104,7 @@ __device__ __forceinline__ u32* waiting_rows() {
 }
 
 // Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
-__device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
+__device__ __noinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
     const Looking l{w, r, visit, found};
     u32* list = waiting_rows();
     u64 words = l.words(), stride = global_threads() / WARP;

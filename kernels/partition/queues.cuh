@@ -19,58 +19,68 @@ __device__ __forceinline__ Forward forward_of(const Local& l, const Counts& coun
 }
 
 // List the normal vertices that have nd arcs to visit; `counts` are this level's.
-__device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
-    u32 width = words_at_once(r.local_words);
-    for (u64 first = global_thread() / WARP * width; first < r.local_words; first += global_threads() / WARP * width) {
+__device__ __noinline__ void list_normals(const Rank& r, u64* counts) {
+    u32 width = words_at_once(r.local_words), rows = 0;
+    u64 begin_at = global_thread() / WARP * width, stride = global_threads() / WARP * width;
+    auto bits_of = [&](u64 first) {
         u64 own = first + lane_id();
-        bool live = lane_id() < width && own < r.local_words;
-        enqueue(r.nd_queue, &counts[ND_TAIL], first, live ? r.front[own] & r.nd_mask[own] : 0);
-    }
+        return lane_id() < width && own < r.local_words ? r.front[own] & r.nd_mask[own] : 0;
+    };
+    for (u64 first = begin_at; first < r.local_words; first += stride) rows += __popc(bits_of(first));
+    u64 wanted[1] = {warp_sum(rows)}, begin[1];
+    u64* const tails[1] = {&counts[ND_TAIL]};
+    if (!reserve(wanted, tails, begin) || !wanted[0]) return;
+    for (u64 first = begin_at; first < r.local_words; first += stride)
+        begin[0] = list_bits(r.nd_queue, begin[0], first, bits_of(first));
 }
 
-// List the delegates that have arcs to visit, each with the arcs before it. A lane lists all of its own at once, so that
-// there is one atomic for as many words as a warp takes. `counts` are this level's.
-__device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
+// List the delegates that have arcs to visit, each with the arcs before it. `counts` are this level's.
+__device__ __noinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
     u32 width = words_at_once(w.words);
-    for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
-        u64 own = first + lane_id();
-        u32 front = lane_id() < width && own < w.words ? r.delegates_front[own] : 0;
-        if (!__any_sync(ALL_LANES, front)) continue;
-        u64 packed[2] = {}, all[2], at[2] = {};
-        auto each = [&](const auto& act) {
-            each_bit(first, front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
-                uint2 lengths[WORDS_AT_ONCE];
+    auto entry = [](u32 arcs) { return u64(arcs != 0) << MERGE_BITS | arcs; };
+    auto each = [&](u32 front, u64 first, const auto& act) {
+        each_bit(first, front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+            uint2 lengths[WORDS_AT_ONCE];
 #pragma unroll
-                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
 #pragma unroll
-                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) act(d[k], dn ? lengths[k].x : 0, dd ? lengths[k].y : 0);
-            });
-        };
-        auto entry = [](u32 arcs) { return u64(arcs != 0) << MERGE_BITS | arcs; };
-        each([&](u32, u32 of_dn, u32 of_dd) {
-            packed[0] += entry(of_dn);
-            packed[1] += entry(of_dd);
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) act(d[k], entry(dn ? lengths[k].x : 0), entry(dd ? lengths[k].y : 0));
         });
-#pragma unroll
-        for (u32 k = 0; k < 2; ++k) {
-            u64 upto = warp_inclusive_sum(packed[k]);
-            all[k] = __shfl_sync(ALL_LANES, upto, WARP - 1);
-            packed[k] = upto - packed[k];
+    };
+    auto each_round = [&](const auto& act) {
+        for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
+            u64 own = first + lane_id();
+            u32 front = lane_id() < width && own < w.words ? r.delegates_front[own] : 0;
+            if (__any_sync(ALL_LANES, front)) act(front, first);
         }
-        // Both are asked for before one is awaited.
-        if (lane_id() == 0 && all[0]) at[0] = atomicAdd(&counts[DN_TAIL], all[0]);
-        if (lane_id() == 0 && all[1]) at[1] = atomicAdd(&counts[DD_TAIL], all[1]);
-#pragma unroll
-        for (u32 k = 0; k < 2; ++k) at[k] = __shfl_sync(ALL_LANES, at[k], 0) + packed[k];
-        auto list = [](u32* queue, u64* starts, u64& tail, u32 d, u64 added) {
-            if (!added) return;
-            queue[tail >> MERGE_BITS] = d;
-            starts[tail >> MERGE_BITS] = tail & MERGE_ARCS;
-            tail += added;
-        };
-        each([&](u32 d, u32 of_dn, u32 of_dd) {
-            list(r.dn_queue, r.dn_starts, at[0], d, entry(of_dn));
-            list(r.dd_queue, r.dd_starts, at[1], d, entry(of_dd));
+    };
+    u64 packed[2] = {}, wanted[2], begin[2];
+    each_round([&](u32 front, u64 first) {
+        each(front, first, [&](u32, u64 of_dn, u64 of_dd) {
+            packed[0] += of_dn;
+            packed[1] += of_dd;
         });
+    });
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        u64 upto = warp_inclusive_sum(packed[k]);
+        wanted[k] = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        packed[k] = upto - packed[k];
     }
+    u64* const tails[2] = {&counts[DN_TAIL], &counts[DD_TAIL]};
+    if (!reserve(wanted, tails, begin) || !(wanted[0] | wanted[1])) return;
+    auto list = [](u32* queue, u64* starts, u64& tail, u32 d, u64 added) {
+        if (!added) return;
+        queue[tail >> MERGE_BITS] = d;
+        starts[tail >> MERGE_BITS] = tail & MERGE_ARCS;
+        tail += added;
+    };
+    // A lane lists all of its own side by side, whatever words they are of.
+    u64 at[2] = {begin[0] + packed[0], begin[1] + packed[1]};
+    each_round([&](u32 front, u64 first) {
+        each(front, first, [&](u32 d, u64 of_dn, u64 of_dd) {
+            list(r.dn_queue, r.dn_starts, at[0], d, of_dn);
+            list(r.dd_queue, r.dd_starts, at[1], d, of_dd);
+        });
+    });
 }

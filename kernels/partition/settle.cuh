@@ -1,7 +1,7 @@
 // Between two levels: masks are reduced, arrivals taken in, labels written, and the work of the next frontier
 // counted. Peer memory is only read, in ascending order.
 
-#include "kernels/partition/rank.cuh"
+#include "kernels/partition/reserve.cuh"
 
 // Counts of one thread, added up over the block and then (`flush`) to the rank's.
 struct Tally {
@@ -97,20 +97,6 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
     }
 }
 
-// Bits that lanes hold, of words that begin with number `first`, are listed; `tail` counts what the queue has.
-__device__ __forceinline__ void enqueue(u32* queue, u64* tail, u64 first, u32 bits) {
-    u32 upto = warp_inclusive_sum(u32(__popc(bits))), all = __shfl_sync(ALL_LANES, upto, WARP - 1);
-    if (!all) return;
-    u64 base = 0;
-    if (lane_id() == 0) base = atomicAdd(tail, u64(all));
-    base = __shfl_sync(ALL_LANES, base, 0);
-    for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some; some &= some - 1) {
-        u32 from = __ffs(some) - 1, word = __shfl_sync(ALL_LANES, bits, from);
-        u32 before = __shfl_sync(ALL_LANES, upto, from) - __popc(word);
-        if (word >> lane_id() & 1) queue[base + before + __popc(word & lanes_below())] = u32(first + from) * 32 + lane_id();
-    }
-}
-
 // The arcs that a side's rows have above LONG_ROW, where their bytes are full.
 __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u32 local, const OFFSET* offsets) {
     u64 more = 0;
@@ -120,8 +106,8 @@ __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u32 local, const OFFSET* 
     return more;
 }
 
-// Label the fresh normal vertices and make them the frontier; `lists` those with nd arcs too. `label(local, ones)`
-// labels those of the SIDE vertices from `local` on whose bytes are ones.
+// Label the fresh normal vertices and make them the frontier, of which those with nn arcs are listed, and if `lists`
+// those with nd arcs. `label(local, ones)` labels those of the SIDE vertices from `local` on whose bytes are ones.
 template <class Label>
 __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists, const Label& label) {
     u32 width = words_at_once(r.local_words);
@@ -129,23 +115,22 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
     auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
     const u32* nd_lengths = reinterpret_cast<const u32*>(r.nd_lengths);
     const u32* nn_lengths = reinterpret_cast<const u32*>(r.nn_lengths);
-    u32 nd_arcs = 0, nn_arcs = 0;
+    u32 nd_arcs = 0, nn_arcs = 0, nd_rows = 0, nn_rows = 0;
     // The next words are asked for before these are gone through.
     u64 first = global_thread() / WARP * width;
     u32 reached = live(first) ? r.reached[first + lane_id()] : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
     for (u32 reached_ahead, seen_ahead; first < r.local_words; first += stride, reached = reached_ahead, seen = seen_ahead) {
         u64 own = first + lane_id(), ahead = own + stride;
-        u32 fresh = reached & ~seen, with_nd = 0, with_nn = 0;
+        u32 fresh = reached & ~seen;
         reached_ahead = live(first + stride) ? r.reached[ahead] : 0;
         seen_ahead = live(first + stride) ? r.seen[ahead] : 0;
         if (live(first)) r.front[own] = fresh;
         if (fresh) {
             r.seen[own] = reached;
-            with_nd = fresh & r.nd_mask[own];
-            with_nn = fresh & r.nn_mask[own];
+            nd_rows += __popc(fresh & r.nd_mask[own]);
+            nn_rows += __popc(fresh & r.nn_mask[own]);
         }
         tally.fresh += __popc(fresh);
-        tally.rows[0] += __popc(with_nd);
         each_side(first, fresh, [&](const u32(&local)[SIDES_AT_ONCE], const u32(&bits)[SIDES_AT_ONCE]) {
             u32 nd[SIDES_AT_ONCE], nn[SIDES_AT_ONCE];
 #pragma unroll
@@ -165,9 +150,17 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
                 if (any_full_byte(nn[k])) tally.arcs[1] += beyond_bytes(nn[k], local[k], r.nn_offsets);
             }
         });
-        enqueue(r.nn_queue, &counts[NN_TAIL], first, with_nn);
-        if (lists) enqueue(r.nd_queue, &counts[ND_TAIL], first, with_nd);
     }
+    tally.rows[0] += nd_rows;
     tally.arcs[0] += nd_arcs;
     tally.arcs[1] += nn_arcs;
+    u64 wanted[2] = {warp_sum(nn_rows), lists ? warp_sum(nd_rows) : 0}, begin[2];
+    u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
+    if (!reserve(wanted, tails, begin) || !(wanted[0] | wanted[1])) return;
+    for (first = global_thread() / WARP * width; first < r.local_words; first += stride) {
+        u64 own = first + lane_id();
+        u32 front = live(first) ? r.front[own] : 0;
+        if (wanted[0]) begin[0] = list_bits(r.nn_queue, begin[0], first, front ? front & r.nn_mask[own] : 0);
+        if (wanted[1]) begin[1] = list_bits(r.nd_queue, begin[1], first, front ? front & r.nd_mask[own] : 0);
+    }
 }
