@@ -103,43 +103,72 @@ __device__ __forceinline__ u32* waiting_rows() {
     return rows[warp_id()];
 }
 
+// Rows of a warp's words whose first columns are under way.
+struct Heads {
+    u32 row[LOOKS];
+    uint2 columns[LOOKS];
+    bool looks[LOOKS];
+};
+
+__device__ __forceinline__ void fetch(const Looking& l, Heads& h, u64 first, u32 bits, u32& some) {
+    take_words(first, bits, some, h.row, h.looks);
+#pragma unroll
+    for (u32 k = 0; k < LOOKS; ++k) h.columns[k] = !ENCODED && h.looks[k] ? l.heads()[h.row[k]] : make_uint2(NONE, NONE);
+}
+
+// Take in the first columns, and list the rows that have others.
+__device__ __forceinline__ void look_first(const Looking& l, const Heads& h, u32* list, u32& held) {
+    u32 parent[LOOKS];
+#pragma unroll
+    for (u32 k = 0; k < LOOKS; ++k) {
+        uint2 head = h.columns[k];
+        // Both are read at once: a branch would let one wait for the other.
+        u32 one = head.x == NONE ? 0 : head.x, two = head.y == NONE ? 0 : head.y;
+        bool first_seen = test_bit(l.seen(), one) & (head.x != NONE), second_seen = test_bit(l.seen(), two);
+        parent[k] = first_seen ? one : second_seen ? head.y : NONE;
+    }
+#pragma unroll
+    for (u32 k = 0; k < LOOKS; ++k) {
+        bool hit = parent[k] != NONE;
+        u32 hits = __ballot_sync(ALL_LANES, hit);
+        u32 rest = __ballot_sync(ALL_LANES, h.looks[k] && !hit && (ENCODED || h.columns[k].y != NONE));
+        if (hits && lane_id() == 0) atomicOr(&l.fresh()[h.row[k] / 32], hits);
+        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = h.row[k];
+        held += __popc(rest);
+        if (TREE && hit) lower_key(&l.keys()[h.row[k]], l.vertex(parent[k]));
+    }
+}
+
 // Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
+// Words, and the first columns of the next rows, are asked for before those at hand are gone through.
 __device__ __noinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
     const Looking l{w, r, visit, found};
     u32* list = waiting_rows();
-    u64 words = l.words(), stride = global_threads() / WARP;
+    u64 words = l.words();
     u32 width = words_at_once(words), held = 0;
-    for (u64 first = global_thread() / WARP * width; first < words; first += stride * width) {
+    u64 stride = global_threads() / WARP * width;
+    auto open = [&](u64 first) {
         u64 word = first + lane_id();
-        u32 bits = lane_id() < width && word < words ? l.mask()[word] & ~l.own()[word] : 0;
+        if (lane_id() >= width || word >= words) return 0u;
         // A tree takes the smallest parent of all subgraphs, distances any.
-        if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
-        bool last = first + stride * width >= words;
-        for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (last && held);) {
-            u32 row[LOOKS], parent[LOOKS];
-            uint2 head[LOOKS];
-            bool looks[LOOKS];
-            take_words(first, bits, some, row, looks);
-#pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) head[k] = !ENCODED && looks[k] ? l.heads()[row[k]] : make_uint2(NONE, NONE);
-#pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) {
-                // Both are read at once: a branch would let one wait for the other.
-                u32 one = head[k].x == NONE ? 0 : head[k].x, two = head[k].y == NONE ? 0 : head[k].y;
-                bool first_seen = test_bit(l.seen(), one) & (head[k].x != NONE), second_seen = test_bit(l.seen(), two);
-                parent[k] = first_seen ? one : second_seen ? head[k].y : NONE;
-            }
-#pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) {
-                bool hit = parent[k] != NONE;
-                u32 hits = __ballot_sync(ALL_LANES, hit);
-                u32 rest = __ballot_sync(ALL_LANES, looks[k] && !hit && (ENCODED || head[k].y != NONE));
-                if (hits && lane_id() == 0) atomicOr(&l.fresh()[row[k] / 32], hits);
-                if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[k];
-                held += __popc(rest);
-                if (TREE && hit) lower_key(&l.keys()[row[k]], l.vertex(parent[k]));
-            }
-            while (held >= WAITING || (last && !some && held)) look_further(l, list, held);
+        u32 settled = TREE ? 0 : *reinterpret_cast<volatile u32*>(&l.fresh()[word]);
+        return l.mask()[word] & ~(l.own()[word] | settled);
+    };
+    u64 first = global_thread() / WARP * width;
+    for (u32 bits = open(first), ahead; first < words; first += stride, bits = ahead) {
+        ahead = open(first + stride);
+        u32 some = __ballot_sync(ALL_LANES, bits != 0);
+        if (!some) continue;
+        Heads now;
+        fetch(l, now, first, bits, some);
+        for (bool more = true; more;) {
+            more = some;
+            Heads next;
+            if (more) fetch(l, next, first, bits, some);
+            look_first(l, now, list, held);
+            while (held >= WAITING) look_further(l, list, held);
+            now = next;
         }
     }
+    while (held) look_further(l, list, held);
 }

@@ -1,0 +1,45 @@
+// Places in the queues of a level. Blocks ask for them, not warps: they are counted at one address, where atomics wait
+// for each other. On Kronecker 24 one for each 32 words took most of the time in which a level settles.
+
+#include "kernels/partition/rank.cuh"
+
+constexpr u32 MOST_WARPS = 16;  // of a block
+
+// Where the places of this warp begin in each of N queues, of which it wants `wanted` and whose ends are in `tails`; false
+// where the block wants none. Whole blocks call it.
+template <u32 N>
+__device__ __forceinline__ bool reserve(const u64 (&wanted)[N], u64* const (&tails)[N], u64 (&begin)[N]) {
+    __shared__ u64 places[N][MOST_WARPS];
+    bool any = false;
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        any = any || wanted[k];
+        if (lane_id() == 0) places[k][warp_id()] = wanted[k];
+    }
+    if (!__syncthreads_or(any)) return false;
+    u32 warps = blockDim.x / WARP;
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        if (warp_id() != k) continue;
+        u64 own = lane_id() < warps ? places[k][lane_id()] : 0, upto = warp_inclusive_sum(own);
+        u64 all = __shfl_sync(ALL_LANES, upto, WARP - 1), from = 0;
+        if (lane_id() == 0 && all) from = atomicAdd(tails[k], all);
+        from = __shfl_sync(ALL_LANES, from, 0);
+        if (lane_id() < warps) places[k][lane_id()] = from + upto - own;
+    }
+    __syncthreads();
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) begin[k] = places[k][warp_id()];
+    return true;
+}
+
+// List the bits that lanes hold, of words from number `first` on, from place `begin` on; gives the place after them.
+__device__ __forceinline__ u64 list_bits(u32* queue, u64 begin, u64 first, u32 bits) {
+    u32 upto = warp_inclusive_sum(u32(__popc(bits))), all = __shfl_sync(ALL_LANES, upto, WARP - 1);
+    for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some; some &= some - 1) {
+        u32 from = __ffs(some) - 1, word = __shfl_sync(ALL_LANES, bits, from);
+        u32 before = __shfl_sync(ALL_LANES, upto, from) - __popc(word);
+        if (word >> lane_id() & 1) queue[begin + before + __popc(word & lanes_below())] = u32(first + from) * 32 + lane_id();
+    }
+    return begin + all;
+}
