@@ -4,18 +4,19 @@
 // warp has enough of them, when each lane tries a few more columns of two, and the warp the rest.
 
 #include "kernels/partition/directions.cuh"
-#include "kernels/partition/reserve.cuh"
 
 constexpr u32 HEADS = 2;       // columns of a row that lie beside those of others
 constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after these
 constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
 constexpr u32 LOOKS = WORDS_AT_ONCE < 4 ? WORDS_AT_ONCE : 4;  // words whose first columns are under way at once
+constexpr u32 MOST_WARPS = 16;
+constexpr u32 HUB_WORDS = 4096;  // of the delegates' bitmap, in shared memory
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
 // The rest of two rows of each lane, behind the first columns; those that do not look have NONE for a row.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
-                                           const u32* seen, u32 (&hit)[2]) {
+                                           const Bitmap& seen, u32 (&hit)[2]) {
     OFFSET at[2], end[2];
     u32 column[2][TRIES];
 #pragma unroll
@@ -32,7 +33,7 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
         hit[k] = NONE;
 #pragma unroll
         for (u32 i = TRIES; i-- > 0;)
-            if (column[k][i] != NONE && test_bit(seen, column[k][i])) hit[k] = column[k][i];
+            if (column[k][i] != NONE && seen.test(column[k][i])) hit[k] = column[k][i];
         u32 open = __ballot_sync(ALL_LANES, hit[k] == NONE && at[k] + TRIES < end[k]);
         while (open) {
             u32 lane = __ffs(open) - 1, result = NONE;
@@ -40,7 +41,7 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
             OFFSET last = __shfl_sync(ALL_LANES, end[k], lane);
             for (OFFSET i = __shfl_sync(ALL_LANES, at[k], lane) + TRIES; i < last && result == NONE; i += WARP) {
                 u32 next = i + lane_id() < last ? columns[i + lane_id()] : NONE;
-                u32 hits = __ballot_sync(ALL_LANES, next != NONE && test_bit(seen, next));
+                u32 hits = __ballot_sync(ALL_LANES, next != NONE && seen.test(next));
                 if (hits) result = __shfl_sync(ALL_LANES, next, __ffs(hits) - 1);
             }
             if (lane_id() == lane) hit[k] = result;
@@ -81,14 +82,14 @@ struct Looking {
 };
 
 // Look along the rows that wait, WAITING at most, and take them off the list.
-__device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& held) {
+__device__ __forceinline__ void look_further(const Looking& l, const Bitmap& seen, u32* list, u32& held) {
     u32 count = held < WAITING ? held : WAITING, row[2], parent[2];
     held -= count;
     __syncwarp();
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) row[k] = lane_id() + k * WARP < count ? list[held + lane_id() + k * WARP] : NONE;
     __syncwarp();
-    later_seen(row, l.offsets(), l.columns(), l.seen(), parent);
+    later_seen(row, l.offsets(), l.columns(), seen, parent);
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
         if (parent[k] == NONE) continue;
@@ -103,72 +104,52 @@ __device__ __forceinline__ u32* waiting_rows() {
     return rows[warp_id()];
 }
 
-// Rows of a warp's words whose first columns are under way.
-struct Heads {
-    u32 row[LOOKS];
-    uint2 columns[LOOKS];
-    bool looks[LOOKS];
-};
-
-__device__ __forceinline__ void fetch(const Looking& l, Heads& h, u64 first, u32 bits, u32& some) {
-    take_words(first, bits, some, h.row, h.looks);
-#pragma unroll
-    for (u32 k = 0; k < LOOKS; ++k) h.columns[k] = !ENCODED && h.looks[k] ? l.heads()[h.row[k]] : make_uint2(NONE, NONE);
-}
-
-// Take in the first columns, and list the rows that have others.
-__device__ __forceinline__ void look_first(const Looking& l, const Heads& h, u32* list, u32& held) {
-    u32 parent[LOOKS];
-#pragma unroll
-    for (u32 k = 0; k < LOOKS; ++k) {
-        uint2 head = h.columns[k];
-        // Both are read at once: a branch would let one wait for the other.
-        u32 one = head.x == NONE ? 0 : head.x, two = head.y == NONE ? 0 : head.y;
-        bool first_seen = test_bit(l.seen(), one) & (head.x != NONE), second_seen = test_bit(l.seen(), two);
-        parent[k] = first_seen ? one : second_seen ? head.y : NONE;
-    }
-#pragma unroll
-    for (u32 k = 0; k < LOOKS; ++k) {
-        bool hit = parent[k] != NONE;
-        u32 hits = __ballot_sync(ALL_LANES, hit);
-        u32 rest = __ballot_sync(ALL_LANES, h.looks[k] && !hit && (ENCODED || h.columns[k].y != NONE));
-        if (hits && lane_id() == 0) atomicOr(&l.fresh()[h.row[k] / 32], hits);
-        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = h.row[k];
-        held += __popc(rest);
-        if (TREE && hit) lower_key(&l.keys()[h.row[k]], l.vertex(parent[k]));
-    }
-}
-
 // Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
-// Words, and the first columns of the next rows, are asked for before those at hand are gone through.
-__device__ __noinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
+// Where many look for few delegates, `hubs_first`, these are in shared memory; whole blocks call it.
+__device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found, bool hubs_first) {
+    __shared__ u32 hubs[HUB_WORDS];
     const Looking l{w, r, visit, found};
+    Bitmap seen{l.seen(), hubs, 0};
+    if (hubs_first && visit != ND) {
+        seen.hub_words = w.words < HUB_WORDS ? u32(w.words) : HUB_WORDS;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < seen.hub_words; i += blockDim.x) hubs[i] = seen.words[i];
+        __syncthreads();
+    }
     u32* list = waiting_rows();
-    u64 words = l.words();
+    u64 words = l.words(), stride = global_threads() / WARP;
     u32 width = words_at_once(words), held = 0;
-    u64 stride = global_threads() / WARP * width;
-    auto open = [&](u64 first) {
+    for (u64 first = global_thread() / WARP * width; first < words; first += stride * width) {
         u64 word = first + lane_id();
-        if (lane_id() >= width || word >= words) return 0u;
+        u32 bits = lane_id() < width && word < words ? l.mask()[word] & ~l.own()[word] : 0;
         // A tree takes the smallest parent of all subgraphs, distances any.
-        u32 settled = TREE ? 0 : *reinterpret_cast<volatile u32*>(&l.fresh()[word]);
-        return l.mask()[word] & ~(l.own()[word] | settled);
-    };
-    u64 first = global_thread() / WARP * width;
-    for (u32 bits = open(first), ahead; first < words; first += stride, bits = ahead) {
-        ahead = open(first + stride);
-        u32 some = __ballot_sync(ALL_LANES, bits != 0);
-        if (!some) continue;
-        Heads now;
-        fetch(l, now, first, bits, some);
-        for (bool more = true; more;) {
-            more = some;
-            Heads next;
-            if (more) fetch(l, next, first, bits, some);
-            look_first(l, now, list, held);
-            while (held >= WAITING) look_further(l, list, held);
-            now = next;
+        if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
+        bool last = first + stride * width >= words;
+        for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (last && held);) {
+            u32 row[LOOKS], parent[LOOKS];
+            uint2 head[LOOKS];
+            bool looks[LOOKS];
+            take_words(first, bits, some, row, looks);
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; ++k) head[k] = !ENCODED && looks[k] ? l.heads()[row[k]] : make_uint2(NONE, NONE);
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; ++k) {
+                // Both are read at once: a branch would let one wait for the other.
+                u32 one = head[k].x == NONE ? 0 : head[k].x, two = head[k].y == NONE ? 0 : head[k].y;
+                bool first_seen = seen.test(one) & (head[k].x != NONE), second_seen = seen.test(two);
+                parent[k] = first_seen ? one : second_seen ? head[k].y : NONE;
+            }
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; ++k) {
+                bool hit = parent[k] != NONE;
+                u32 hits = __ballot_sync(ALL_LANES, hit);
+                u32 rest = __ballot_sync(ALL_LANES, looks[k] && !hit && (ENCODED || head[k].y != NONE));
+                if (hits && lane_id() == 0) atomicOr(&l.fresh()[row[k] / 32], hits);
+                if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[k];
+                held += __popc(rest);
+                if (TREE && hit) lower_key(&l.keys()[row[k]], l.vertex(parent[k]));
+            }
+            while (held >= WAITING || (last && !some && held)) look_further(l, seen, list, held);
         }
     }
-    while (held) look_further(l, list, held);
 }

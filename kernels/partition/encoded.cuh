@@ -127,10 +127,10 @@ __device__ __noinline__ u32 first_of_row(bool looks, u64 row, const OFFSET* offs
 
 // Two rows of each lane; those that do not look have NONE for a row. First columns are not kept apart.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
-                                           const u32* seen, u32 (&hit)[2]) {
+                                           const Bitmap& seen, u32 (&hit)[2]) {
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
         bool looks = row[k] != NONE;
-        hit[k] = __any_sync(ALL_LANES, looks) ? first_of_row(looks, row[k], offsets, columns, seen) : NONE;
+        hit[k] = __any_sync(ALL_LANES, looks) ? first_of_row(looks, row[k], offsets, columns, seen.words) : NONE;
     }
 }

@@ -19,7 +19,7 @@ __device__ __forceinline__ Forward forward_of(const Local& l, const Counts& coun
 }
 
 // List the normal vertices that have nd arcs to visit; `counts` are this level's.
-__device__ __noinline__ void list_normals(const Rank& r, u64* counts) {
+__device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
     u32 width = words_at_once(r.local_words), rows = 0;
     u64 begin_at = global_thread() / WARP * width, stride = global_threads() / WARP * width;
     auto bits_of = [&](u64 first) {
@@ -29,13 +29,14 @@ __device__ __noinline__ void list_normals(const Rank& r, u64* counts) {
     for (u64 first = begin_at; first < r.local_words; first += stride) rows += __popc(bits_of(first));
     u64 wanted[1] = {warp_sum(rows)}, begin[1];
     u64* const tails[1] = {&counts[ND_TAIL]};
-    if (!reserve(wanted, tails, begin) || !wanted[0]) return;
+    if (!wanted[0]) return;
+    reserve(wanted, tails, begin);
     for (u64 first = begin_at; first < r.local_words; first += stride)
         begin[0] = list_bits(r.nd_queue, begin[0], first, bits_of(first));
 }
 
 // List the delegates that have arcs to visit, each with the arcs before it. `counts` are this level's.
-__device__ __noinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
+__device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
     u32 width = words_at_once(w.words);
     auto entry = [](u32 arcs) { return u64(arcs != 0) << MERGE_BITS | arcs; };
     auto each = [&](u32 front, u64 first, const auto& act) {
@@ -68,7 +69,8 @@ __device__ __noinline__ void list_delegates(const World& w, const Rank& r, u64* 
         packed[k] = upto - packed[k];
     }
     u64* const tails[2] = {&counts[DN_TAIL], &counts[DD_TAIL]};
-    if (!reserve(wanted, tails, begin) || !(wanted[0] | wanted[1])) return;
+    if (!(wanted[0] | wanted[1])) return;
+    reserve(wanted, tails, begin);
     auto list = [](u32* queue, u64* starts, u64& tail, u32 d, u64 added) {
         if (!added) return;
         queue[tail >> MERGE_BITS] = d;

@@ -78,6 +78,17 @@ __device__ __forceinline__ uint2 lengths_of(const Rank& r, u32 d) { return reint
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
 
+// A bitmap whose first words may be in shared memory, where lanes that ask for different words do not wait for each other.
+struct Bitmap {
+    const u32 *words, *hubs;
+    u32 hub_words;
+
+    __device__ __forceinline__ bool test(u32 place) const {
+        u32 word = place >> 5;
+        return (word < hub_words ? hubs[word] : words[word]) >> (place & 31) & 1;
+    }
+};
+
 __device__ __forceinline__ void set_bit(u32* bitmap, u32 place) {
     u32 bit = 1u << (place & 31);
     // Mostly others were here before, and a load is cheaper than an atomic.

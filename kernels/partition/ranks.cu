@@ -76,6 +76,10 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
 // less), and with 64 Ki arcs as long within 2 %.
 constexpr u64 LISTED_ARCS = 1 << 20;
 
+// Delegates have numbers by their arcs unless the smallest are asked for (kernels/partition/cuda/hubs_first.py).
+constexpr bool HUBS_FIRST = !TREE && !PLACED && !ENCODED;
+constexpr u64 HUBS_PAY = 1 << 16;  // rows that look, from which on
+
 // What a block knows of a rank in a level.
 struct Ahead {
     Local local;
@@ -102,7 +106,9 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
 #pragma unroll 1
     for (u32 k = 0; k < 3; ++k) {
         Subgraph visit = Subgraph((DD + k) % 3);
-        if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, found);
+        if (!(a.local.backward >> visit & 1) || !a.counts[rows_of(visit)]) continue;
+        u64 rows = a.local.hidden[visit == DN ? ND : DD];
+        look(w, r, visit, found, HUBS_FIRST && rows > HUBS_PAY);
     }
     if (a.forward.nn) visit_nn(w, r, row, a.counts[NN_TAIL]);
 }

@@ -1,36 +1,15 @@
-// Places in the queues of a level. Blocks ask for them, not warps: they are counted at one address, where atomics wait
-// for each other. On Kronecker 24 one for each 32 words took most of the time in which a level settles.
+// Places in the queues of a level. A warp asks once for all of its words: they are counted at one address, where atomics
+// wait for each other. On Kronecker 24 one for each 32 words took most of the time in which a level settles.
 
 #include "kernels/partition/rank.cuh"
 
-constexpr u32 MOST_WARPS = 16;  // of a block
-
-// Where the places of this warp begin in each of N queues, of which it wants `wanted` and whose ends are in `tails`; false
-// where the block wants none. Whole blocks call it.
+// Where the places of this warp begin in each of N queues, of which it wants `wanted` and whose ends are in `tails`.
 template <u32 N>
-__device__ __forceinline__ bool reserve(const u64 (&wanted)[N], u64* const (&tails)[N], u64 (&begin)[N]) {
-    __shared__ u64 places[N][MOST_WARPS];
-    bool any = false;
+__device__ __forceinline__ void reserve(const u64 (&wanted)[N], u64* const (&tails)[N], u64 (&begin)[N]) {
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) {
-        any = any || wanted[k];
-        if (lane_id() == 0) places[k][warp_id()] = wanted[k];
-    }
-    if (!__syncthreads_or(any)) return false;
-    u32 warps = blockDim.x / WARP;
+    for (u32 k = 0; k < N; ++k) begin[k] = lane_id() == 0 && wanted[k] ? atomicAdd(tails[k], wanted[k]) : 0;
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) {
-        if (warp_id() != k) continue;
-        u64 own = lane_id() < warps ? places[k][lane_id()] : 0, upto = warp_inclusive_sum(own);
-        u64 all = __shfl_sync(ALL_LANES, upto, WARP - 1), from = 0;
-        if (lane_id() == 0 && all) from = atomicAdd(tails[k], all);
-        from = __shfl_sync(ALL_LANES, from, 0);
-        if (lane_id() < warps) places[k][lane_id()] = from + upto - own;
-    }
-    __syncthreads();
-#pragma unroll
-    for (u32 k = 0; k < N; ++k) begin[k] = places[k][warp_id()];
-    return true;
+    for (u32 k = 0; k < N; ++k) begin[k] = __shfl_sync(ALL_LANES, begin[k], 0);
 }
 
 // List the bits that lanes hold, of words from number `first` on, from place `begin` on; gives the place after them.

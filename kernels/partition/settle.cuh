@@ -156,7 +156,8 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
     tally.arcs[1] += nn_arcs;
     u64 wanted[2] = {warp_sum(nn_rows), lists ? warp_sum(nd_rows) : 0}, begin[2];
     u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
-    if (!reserve(wanted, tails, begin) || !(wanted[0] | wanted[1])) return;
+    if (!(wanted[0] | wanted[1])) return;
+    reserve(wanted, tails, begin);
     for (first = global_thread() / WARP * width; first < r.local_words; first += stride) {
         u64 own = first + lane_id();
         u32 front = live(first) ? r.front[own] : 0;
