@@ -4,19 +4,16 @@
 // warp has enough of them, when each lane tries a few more columns of two, and the warp the rest.
 
 #include "kernels/partition/directions.cuh"
+#include "kernels/partition/waiting.cuh"
 
 constexpr u32 HEADS = 2;       // columns of a row that lie beside those of others
 constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after these
-constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
-constexpr u32 LOOKS = WORDS_AT_ONCE < 4 ? WORDS_AT_ONCE : 4;  // words whose first columns are under way at once
-constexpr u32 MOST_WARPS = 16;
-constexpr u32 HUB_WORDS = 4096;  // of the delegates' bitmap, in shared memory
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
 // The rest of two rows of each lane, behind the first columns; those that do not look have NONE for a row.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
-                                           const Bitmap& seen, u32 (&hit)[2]) {
+                                           const u32* seen, u32 (&hit)[2]) {
     OFFSET at[2], end[2];
     u32 column[2][TRIES];
 #pragma unroll
@@ -33,7 +30,7 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
         hit[k] = NONE;
 #pragma unroll
         for (u32 i = TRIES; i-- > 0;)
-            if (column[k][i] != NONE && seen.test(column[k][i])) hit[k] = column[k][i];
+            if (column[k][i] != NONE && test_bit(seen, column[k][i])) hit[k] = column[k][i];
         u32 open = __ballot_sync(ALL_LANES, hit[k] == NONE && at[k] + TRIES < end[k]);
         while (open) {
             u32 lane = __ffs(open) - 1, result = NONE;
@@ -41,7 +38,7 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
             OFFSET last = __shfl_sync(ALL_LANES, end[k], lane);
             for (OFFSET i = __shfl_sync(ALL_LANES, at[k], lane) + TRIES; i < last && result == NONE; i += WARP) {
                 u32 next = i + lane_id() < last ? columns[i + lane_id()] : NONE;
-                u32 hits = __ballot_sync(ALL_LANES, next != NONE && seen.test(next));
+                u32 hits = __ballot_sync(ALL_LANES, next != NONE && test_bit(seen, next));
                 if (hits) result = __shfl_sync(ALL_LANES, next, __ffs(hits) - 1);
             }
             if (lane_id() == lane) hit[k] = result;
@@ -67,9 +64,12 @@ struct Looking {
     __device__ __forceinline__ u32* fresh() const { return normals() ? r.reached : found; }
     __device__ __forceinline__ u64* keys() const { return normals() ? r.keys : r.delegate_keys; }
     __device__ __forceinline__ u64 words() const { return normals() ? r.local_words : w.words; }
-    __device__ __forceinline__ const uint2* heads() const {
-        return reinterpret_cast<const uint2*>(visit == DD ? r.dd_heads : visit == ND ? r.dn_heads : r.nd_heads);
+    // Those of two rows each.
+    __device__ __forceinline__ const uint4* heads() const {
+        return reinterpret_cast<const uint4*>(visit == DD ? r.dd_heads : visit == ND ? r.dn_heads : r.nd_heads);
     }
+    // What stands for no column: a bit of `seen` that is never set.
+    __device__ __forceinline__ u32 no_column() const { return u32(visit == ND ? r.local_words : w.words) * 32; }
     __device__ __forceinline__ const OFFSET* offsets() const {
         return visit == DD ? r.dd_offsets : visit == ND ? r.dn_offsets : r.nd_offsets;
     }
@@ -82,14 +82,14 @@ struct Looking {
 };
 
 // Look along the rows that wait, WAITING at most, and take them off the list.
-__device__ __forceinline__ void look_further(const Looking& l, const Bitmap& seen, u32* list, u32& held) {
+__device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& held) {
     u32 count = held < WAITING ? held : WAITING, row[2], parent[2];
     held -= count;
     __syncwarp();
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) row[k] = lane_id() + k * WARP < count ? list[held + lane_id() + k * WARP] : NONE;
     __syncwarp();
-    later_seen(row, l.offsets(), l.columns(), seen, parent);
+    later_seen(row, l.offsets(), l.columns(), l.seen(), parent);
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
         if (parent[k] == NONE) continue;
@@ -98,58 +98,68 @@ __device__ __forceinline__ void look_further(const Looking& l, const Bitmap& see
     }
 }
 
-// The rows of this warp that wait.
-__device__ __forceinline__ u32* waiting_rows() {
-    __shared__ u32 rows[MOST_WARPS][WAITING + LOOKS * WARP];
-    return rows[warp_id()];
+// Of a quad's rows that look, those that found a parent in their first columns, and those that have others.
+struct Looked {
+    u32 hits, rest;
+};
+
+__device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits) {
+    if (ENCODED) return {0, bits};
+    u32 none = l.no_column(), column[QUAD][HEADS], word[QUAD][HEADS];
+#pragma unroll
+    for (u32 k = 0; k < QUAD; k += 2) {
+        uint4 heads = bits >> k & 3 ? l.heads()[(row + k) / 2] : make_uint4(none, none, none, none);
+        column[k][0] = heads.x, column[k][1] = heads.y, column[k + 1][0] = heads.z, column[k + 1][1] = heads.w;
+    }
+    // All are read at once: a branch would let one wait for the other.
+#pragma unroll
+    for (u32 k = 0; k < QUAD; ++k)
+#pragma unroll
+        for (u32 i = 0; i < HEADS; ++i) word[k][i] = bits >> k & 1 ? l.seen()[column[k][i] / 32] : 0;
+    Looked looked{0, 0};
+#pragma unroll
+    for (u32 k = 0; k < QUAD; ++k) {
+        bool first = word[k][0] >> (column[k][0] & 31) & 1, hit = first || word[k][1] >> (column[k][1] & 31) & 1;
+        looked.hits |= u32(hit) << k;
+        looked.rest |= u32(!hit && column[k][1] != none) << k;
+        if (TREE && hit) lower_key(&l.keys()[row + k], l.vertex(column[k][first ? 0 : 1]));
+    }
+    looked.rest &= bits;
+    return looked;
 }
 
 // Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
-// Where many look for few delegates, `hubs_first`, these are in shared memory; whole blocks call it.
-__device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found, bool hubs_first) {
-    __shared__ u32 hubs[HUB_WORDS];
+__device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
     const Looking l{w, r, visit, found};
-    Bitmap seen{l.seen(), hubs, 0};
-    if (hubs_first && visit != ND) {
-        seen.hub_words = w.words < HUB_WORDS ? u32(w.words) : HUB_WORDS;
-        __syncthreads();
-        for (u32 i = threadIdx.x; i < seen.hub_words; i += blockDim.x) hubs[i] = seen.words[i];
-        __syncthreads();
-    }
     u32* list = waiting_rows();
     u64 words = l.words(), stride = global_threads() / WARP;
     u32 width = words_at_once(words), held = 0;
-    for (u64 first = global_thread() / WARP * width; first < words; first += stride * width) {
+    bool over = false;
+    for (u64 first = global_thread() / WARP * width; !over; first += stride * width) {
+        over = first >= words;
         u64 word = first + lane_id();
-        u32 bits = lane_id() < width && word < words ? l.mask()[word] & ~l.own()[word] : 0;
+        u32 open = lane_id() < width && word < words ? l.mask()[word] & ~l.own()[word] : 0;
         // A tree takes the smallest parent of all subgraphs, distances any.
-        if (!TREE && bits) bits &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
-        bool last = first + stride * width >= words;
-        for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (last && held);) {
-            u32 row[LOOKS], parent[LOOKS];
-            uint2 head[LOOKS];
-            bool looks[LOOKS];
-            take_words(first, bits, some, row, looks);
+        if (!TREE && open) open &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
+        for (u32 some = fours(open); some || (over && held);) {
+            if (some) {
+                u32 row, bits;
+                take_quad(first, open, some, row, bits);
+                Looked looked = look_first(l, row, bits);
+                u32 hits = looked.hits << lane_id() % QUADS * QUAD;
 #pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) head[k] = !ENCODED && looks[k] ? l.heads()[row[k]] : make_uint2(NONE, NONE);
+                for (u32 step = 1; step < QUADS; step *= 2) hits |= __shfl_xor_sync(ALL_LANES, hits, step);
+                if (hits && lane_id() % QUADS == 0) atomicOr(&l.fresh()[row / 32], hits);
+                if (__any_sync(ALL_LANES, looked.rest)) {
 #pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) {
-                // Both are read at once: a branch would let one wait for the other.
-                u32 one = head[k].x == NONE ? 0 : head[k].x, two = head[k].y == NONE ? 0 : head[k].y;
-                bool first_seen = seen.test(one) & (head[k].x != NONE), second_seen = seen.test(two);
-                parent[k] = first_seen ? one : second_seen ? head[k].y : NONE;
+                    for (u32 k = 0; k < QUAD; ++k) {
+                        u32 rest = __ballot_sync(ALL_LANES, looked.rest >> k & 1);
+                        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row + k;
+                        held += __popc(rest);
+                    }
+                }
             }
-#pragma unroll
-            for (u32 k = 0; k < LOOKS; ++k) {
-                bool hit = parent[k] != NONE;
-                u32 hits = __ballot_sync(ALL_LANES, hit);
-                u32 rest = __ballot_sync(ALL_LANES, looks[k] && !hit && (ENCODED || head[k].y != NONE));
-                if (hits && lane_id() == 0) atomicOr(&l.fresh()[row[k] / 32], hits);
-                if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[k];
-                held += __popc(rest);
-                if (TREE && hit) lower_key(&l.keys()[row[k]], l.vertex(parent[k]));
-            }
-            while (held >= WAITING || (last && !some && held)) look_further(l, seen, list, held);
+            while (held >= WAITING || (over && held)) look_further(l, list, held);
         }
     }
 }

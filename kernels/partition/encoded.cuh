@@ -54,6 +54,10 @@ __device__ __noinline__ void visit_queue(const World& w, const Rank& r, u32 read
     }
 }
 
+__device__ __forceinline__ bool always_queued(const Rank&) { return true; }
+
+__device__ __forceinline__ void visit_nn_words(const World&, const Rank&) {}
+
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow&, u64 count) {
     visit_queue(w, r, READ_NN, count, nullptr);
 }
@@ -127,10 +131,10 @@ __device__ __noinline__ u32 first_of_row(bool looks, u64 row, const OFFSET* offs
 
 // Two rows of each lane; those that do not look have NONE for a row. First columns are not kept apart.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
-                                           const Bitmap& seen, u32 (&hit)[2]) {
+                                           const u32* seen, u32 (&hit)[2]) {
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
         bool looks = row[k] != NONE;
-        hit[k] = __any_sync(ALL_LANES, looks) ? first_of_row(looks, row[k], offsets, columns, seen.words) : NONE;
+        hit[k] = __any_sync(ALL_LANES, looks) ? first_of_row(looks, row[k], offsets, columns, seen) : NONE;
     }
 }

@@ -4,26 +4,66 @@
 
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
+#include "kernels/partition/waiting.cuh"
 
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
 // Where the blocks of a visit begin: small visits run beside each other, in blocks of their own.
 __device__ __forceinline__ u32 start_of(Reading visit) { return gridDim.x * (visit + 1) / 4; }
 
+__device__ __forceinline__ RowOf nn_row(const Rank& r, u32 owner) {
+    OFFSET begin = r.nn_offsets[owner];
+    return {begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
+}
+
+__device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Arcs<BATCH>& a) {
+    VERTEX vertex[BATCH];
+#pragma unroll
+    for (u32 k = 0; k < BATCH; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
+    reach_normals(w, r, a.live, vertex, a.owner);
+}
+
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
     visit_by_length<BATCH>(
-        shared, count, start_of(READ_NN),
-        [&](u64 i) {
-            u32 owner = r.nn_queue[i];
-            OFFSET begin = r.nn_offsets[owner];
-            return RowOf{begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
-        },
-        [&](const Arcs<BATCH>& a) {
-            VERTEX vertex[BATCH];
+        shared, count, start_of(READ_NN), [&](u64 i) { return nn_row(r, r.nn_queue[i]); },
+        [&](const Arcs<BATCH>& a) { reach_nn(w, r, a); });
+}
+
+// A block's rows are not shared out where there is no queue.
+__device__ __forceinline__ bool always_queued(const Rank& r) { return r.nn_longest >= BLOCK_ROW; }
+
+// Without a queue: of a large frontier every warp has enough in its own words. Rows wait as those that look do.
+__device__ __forceinline__ void visit_nn_words(const World& w, const Rank& r) {
+    u32* list = waiting_rows();
+    u64 stride = global_threads() / WARP;
+    u32 width = words_at_once(r.local_words), held = 0;
+    bool over = false;
+    for (u64 first = global_thread() / WARP * width; !over; first += stride * width) {
+        over = first >= r.local_words;
+        u64 own = first + lane_id();
+        u32 bits = lane_id() < width && own < r.local_words ? r.front[own] & r.nn_mask[own] : 0;
+        for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (over && held);) {
+            if (some) {
+                u32 from = __ffs(some) - 1, word = __shfl_sync(ALL_LANES, bits, from);
+                some &= some - 1;
+                if (word >> lane_id() & 1) list[held + __popc(word & lanes_below())] = u32(first + from) * 32 + lane_id();
+                held += __popc(word);
+            }
+            if (held < WAITING && (some || !over)) continue;
+            u32 count = held < WAITING ? held : WAITING;
+            held -= count;
+            __syncwarp();
+            RowOf row[2];
 #pragma unroll
-            for (u32 k = 0; k < BATCH; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
-            reach_normals(w, r, a.live, vertex, a.owner);
-        });
+            for (u32 k = 0; k < 2; ++k)
+                row[k] = lane_id() + k * WARP < count ? nn_row(r, list[held + lane_id() + k * WARP]) : RowOf{0, 0, 0};
+            __syncwarp();
+            auto reach = [&](const Arcs<BATCH>& a) { reach_nn(w, r, a); };
+#pragma unroll 1
+            for (u32 k = 0; k < 2; ++k) visit_wide_rows<BATCH>(k ? row[1] : row[0], reach);
+            visit_short_rows<BATCH>(row, reach);
+        }
+    }
 }
 
 // Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.

@@ -47,13 +47,13 @@ struct Rank {
     Columns<VERTEX> nn_columns;
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
-    const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, NONE for none, unless ENCODED
+    const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, unless ENCODED; for none the bit after all
     const u8 *nn_lengths, *nd_lengths;          // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u8* depths;           // (local) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
-    u32 *seen, *reached, *front, *delegates_seen, *delegates_front;
+    u32 *seen, *reached, *front, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
     u32* dn_queue;
     u64* dn_starts;       // first arcs of the rows in dn_queue, counted over all of them
@@ -62,7 +62,7 @@ struct Rank {
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u64 local, local_words, sent_words;
-    u64 nd_source_count, dn_filled, dd_filled;
+    u64 nd_source_count, dn_filled, dd_filled, nn_longest;  // of rows, and of nn rows the longest
 };
 
 struct World {
@@ -77,17 +77,6 @@ struct World {
 __device__ __forceinline__ uint2 lengths_of(const Rank& r, u32 d) { return reinterpret_cast<const uint2*>(r.delegate_lengths)[d]; }
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
-
-// A bitmap whose first words may be in shared memory, where lanes that ask for different words do not wait for each other.
-struct Bitmap {
-    const u32 *words, *hubs;
-    u32 hub_words;
-
-    __device__ __forceinline__ bool test(u32 place) const {
-        u32 word = place >> 5;
-        return (word < hub_words ? hubs[word] : words[word]) >> (place & 31) & 1;
-    }
-};
 
 __device__ __forceinline__ void set_bit(u32* bitmap, u32 place) {
     u32 bit = 1u << (place & 31);
@@ -165,32 +154,39 @@ __device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
     }
 }
 
-constexpr u32 SIDE = 4;  // places of a lane at once, whose bytes are a word
-constexpr u32 SIDES_AT_ONCE = 2;
+constexpr u32 QUAD = 4;  // places of a lane at once, whose bytes are a word
+constexpr u32 QUADS_AT_ONCE = 2;
 
-// Bytes of ones for the bits of a side.
+// Bytes of ones for the bits of a quad.
 __device__ __forceinline__ u32 spread(u32 bits) { return (bits * 0x00204081u & 0x01010101u) * 0xFFu; }
 
 __device__ __forceinline__ u32 sum_bytes(u32 bytes, u32 before) { return __dp4a(bytes, 0x01010101u, before); }
 
 __device__ __forceinline__ bool any_full_byte(u32 bytes) { return (~bytes - 0x01010101u) & bytes & 0x80808080u; }
 
-// Call `act(place, bits)` for the bits of a warp's words, SIDE of them from `place` on in each lane, so that a warp has
-// four words at a time.
-template <class Act>
-__device__ __forceinline__ void each_side(u64 first, u32 word, const Act& act) {
-    constexpr u32 LANES = WARP / SIDE;  // of a word
+constexpr u32 QUADS = WARP / QUAD;  // of a word
+
+// Of a warp's words the fours that have bits, a bit each.
+__device__ __forceinline__ u32 fours(u32 word) {
     u32 some = __ballot_sync(ALL_LANES, word != 0);
-    some = (some | some >> 1 | some >> 2 | some >> 3) & 0x11111111u;
-    while (some) {
-        u32 place[SIDES_AT_ONCE], bits[SIDES_AT_ONCE];
+    return (some | some >> 1 | some >> 2 | some >> 3) & 0x11111111u;
+}
+
+// Take four of a warp's words, which `some` says, a quad of them for every lane: its bits, and the place of the first.
+__device__ __forceinline__ void take_quad(u64 first, u32 word, u32& some, u32& place, u32& bits) {
+    u32 from = some ? __ffs(some) - 1 : 0, mine = __shfl_sync(ALL_LANES, word, from + lane_id() / QUADS);
+    bits = some ? mine >> lane_id() % QUADS * QUAD & 15 : 0;
+    place = u32(first + from) * WARP + lane_id() * QUAD;
+    some &= some - 1;
+}
+
+// Call `act(place, bits)` for the quads of a warp's words.
+template <class Act>
+__device__ __forceinline__ void each_quad(u64 first, u32 word, const Act& act) {
+    for (u32 some = fours(word); some;) {
+        u32 place[QUADS_AT_ONCE], bits[QUADS_AT_ONCE];
 #pragma unroll
-        for (u32 k = 0; k < SIDES_AT_ONCE; ++k) {
-            u32 from = some ? __ffs(some) - 1 : 0, mine = __shfl_sync(ALL_LANES, word, from + lane_id() / LANES);
-            bits[k] = some ? mine >> lane_id() % LANES * SIDE & 15 : 0;
-            place[k] = u32(first + from) * WARP + lane_id() * SIDE;
-            some &= some - 1;
-        }
+        for (u32 k = 0; k < QUADS_AT_ONCE; ++k) take_quad(first, word, some, place[k], bits[k]);
         act(place, bits);
     }
 }

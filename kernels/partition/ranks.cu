@@ -34,18 +34,18 @@ constexpr u32 DEEP = 255;
 
 __device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP ? u32(depth) + 1 : DEEP; }
 
-// Label those of the SIDE vertices from `local` on whose bytes are ones. Delegates have bytes beside normal vertices'.
+// Label those of the QUAD vertices from `local` on whose bytes are ones. Delegates have bytes beside normal vertices'.
 __device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 depth) {
     u32 byte = shallow(depth);
-    atomicOr(reinterpret_cast<u32*>(r.depths) + local / SIDE, ones & byte * 0x01010101u);
-    for (u32 k = 0; byte == DEEP && k < SIDE; ++k)
+    atomicOr(reinterpret_cast<u32*>(r.depths) + local / QUAD, ones & byte * 0x01010101u);
+    for (u32 k = 0; byte == DEEP && k < QUAD; ++k)
         if (ones >> 8 * k & 1) r.distance[local + k] = depth;
 }
 
 // Label a delegate where it is an own vertex.
 __device__ __forceinline__ void label_delegate(const World& w, const Rank& r, u32 d, i32 depth) {
     VERTEX vertex = w.delegates[d], ranks = VERTEX(w.rank_count), local = vertex / ranks;
-    if (vertex - local * ranks == r.rank) label(r, u32(local) & ~(SIDE - 1), 255u << local % SIDE * 8, depth);
+    if (vertex - local * ranks == r.rank) label(r, u32(local) & ~(QUAD - 1), 255u << local % QUAD * 8, depth);
 }
 
 __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
@@ -54,13 +54,13 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
         fill(r.keys, r.local, NO_KEY);
         fill(r.delegate_keys, w.delegate_count, NO_KEY);
     }
-    fill(r.seen, r.local_words, 0u);
+    fill(r.seen, r.local_words + 1, 0u);
     // Threads that write the source's words write nothing else to them.
     bool normal = place == ~0ull && source % w.rank_count == r.rank;
     u64 local = source / w.rank_count;
     for (u64 i = global_thread(); i < r.local_words; i += global_threads())
         r.reached[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
-    fill(r.delegates_seen, w.words, 0u);
+    fill(r.delegates_seen, w.words + 1, 0u);
     for (u64 i = global_thread(); i < 2 * w.words; i += global_threads())
         r.found[i] = r.rank == 0 && place != ~0ull && i == w.words + place / 32 ? 1u << (place & 31) : 0;
     if (r.sent) fill(r.sent, w.rank_count * r.sent_words, 0u);
@@ -75,10 +75,6 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
 // Kronecker graphs of scales 22 and 24 searches without took 0 to 4 % longer (in degree order on one H200 at 24, 1 %
 // less), and with 64 Ki arcs as long within 2 %.
 constexpr u64 LISTED_ARCS = 1 << 20;
-
-// Delegates have numbers by their arcs unless the smallest are asked for (kernels/partition/cuda/hubs_first.py).
-constexpr bool HUBS_FIRST = !TREE && !PLACED && !ENCODED;
-constexpr u64 HUBS_PAY = 1 << 16;  // rows that look, from which on
 
 // What a block knows of a rank in a level.
 struct Ahead {
@@ -106,11 +102,12 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
 #pragma unroll 1
     for (u32 k = 0; k < 3; ++k) {
         Subgraph visit = Subgraph((DD + k) % 3);
-        if (!(a.local.backward >> visit & 1) || !a.counts[rows_of(visit)]) continue;
-        u64 rows = a.local.hidden[visit == DN ? ND : DD];
-        look(w, r, visit, found, HUBS_FIRST && rows > HUBS_PAY);
+        if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, found);
     }
-    if (a.forward.nn) visit_nn(w, r, row, a.counts[NN_TAIL]);
+    if (a.forward.nn && (a.listed || always_queued(r)))
+        visit_nn(w, r, row, a.counts[NN_TAIL]);
+    else if (a.forward.nn)
+        visit_nn_words(w, r);
 }
 
 __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
@@ -159,14 +156,14 @@ __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) 
 // Bytes become labels, -1 where nothing was reached.
 __device__ __forceinline__ void widen(const Rank& r) {
     struct alignas(16) Side {
-        i32 labels[SIDE];
+        i32 labels[QUAD];
     };
-    for (u64 i = global_thread(); i < (r.local + SIDE - 1) / SIDE; i += global_threads()) {
+    for (u64 i = global_thread(); i < (r.local + QUAD - 1) / QUAD; i += global_threads()) {
         u32 bytes = reinterpret_cast<const u32*>(r.depths)[i];
         Side side;
-        bool whole = (i + 1) * SIDE <= r.local;
+        bool whole = (i + 1) * QUAD <= r.local;
 #pragma unroll
-        for (u32 k = 0; k < SIDE; ++k) {
+        for (u32 k = 0; k < QUAD; ++k) {
             side.labels[k] = i32(bytes >> 8 * k & 255) - 1;
             whole = whole && u32(side.labels[k] + 1) != DEEP;
         }
@@ -175,8 +172,8 @@ __device__ __forceinline__ void widen(const Rank& r) {
             continue;
         }
 #pragma unroll
-        for (u32 k = 0; k < SIDE; ++k)
-            if (i * SIDE + k < r.local && u32(side.labels[k] + 1) != DEEP) r.distance[i * SIDE + k] = side.labels[k];
+        for (u32 k = 0; k < QUAD; ++k)
+            if (i * QUAD + k < r.local && u32(side.labels[k] + 1) != DEEP) r.distance[i * QUAD + k] = side.labels[k];
     }
 }
 
@@ -240,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
-            settle_normals(r, counts, tally, known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
+            settle_normals(r, counts, tally, known[k].lists || always_queued(r), known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
             tally.add_normals(sums + k * COUNTS);
         }
         for (u32 k = 0; k < here_count; ++k) flush(sums + k * COUNTS, ranks[here[k]].counts + ahead % SIDES * COUNTS);

@@ -97,19 +97,20 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
     }
 }
 
-// The arcs that a side's rows have above LONG_ROW, where their bytes are full.
+// The arcs that a quad's rows have above LONG_ROW, where their bytes are full.
 __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u32 local, const OFFSET* offsets) {
     u64 more = 0;
 #pragma unroll 1
-    for (u32 k = 0; k < SIDE; ++k)
+    for (u32 k = 0; k < QUAD; ++k)
         if ((bytes >> 8 * k & 255) == LONG_ROW) more += offsets[local + k + 1] - offsets[local + k] - LONG_ROW;
     return more;
 }
 
-// Label the fresh normal vertices and make them the frontier, of which those with nn arcs are listed, and if `lists`
-// those with nd arcs. `label(local, ones)` labels those of the SIDE vertices from `local` on whose bytes are ones.
+// Label the fresh normal vertices and make them the frontier, of which those with nn arcs and those with nd arcs are
+// listed if asked for. `label(local, ones)` labels those of the QUAD vertices from `local` on whose bytes are ones.
 template <class Label>
-__device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists, const Label& label) {
+__device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists_nn, bool lists_nd,
+                                               const Label& label) {
     u32 width = words_at_once(r.local_words);
     u64 stride = global_threads() / WARP * width;
     auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
@@ -131,15 +132,15 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
             nn_rows += __popc(fresh & r.nn_mask[own]);
         }
         tally.fresh += __popc(fresh);
-        each_side(first, fresh, [&](const u32(&local)[SIDES_AT_ONCE], const u32(&bits)[SIDES_AT_ONCE]) {
-            u32 nd[SIDES_AT_ONCE], nn[SIDES_AT_ONCE];
+        each_quad(first, fresh, [&](const u32(&local)[QUADS_AT_ONCE], const u32(&bits)[QUADS_AT_ONCE]) {
+            u32 nd[QUADS_AT_ONCE], nn[QUADS_AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < SIDES_AT_ONCE; ++k) {
-                nd[k] = bits[k] ? nd_lengths[local[k] / SIDE] : 0;
-                nn[k] = bits[k] ? nn_lengths[local[k] / SIDE] : 0;
+            for (u32 k = 0; k < QUADS_AT_ONCE; ++k) {
+                nd[k] = bits[k] ? nd_lengths[local[k] / QUAD] : 0;
+                nn[k] = bits[k] ? nn_lengths[local[k] / QUAD] : 0;
             }
 #pragma unroll
-            for (u32 k = 0; k < SIDES_AT_ONCE; ++k) {
+            for (u32 k = 0; k < QUADS_AT_ONCE; ++k) {
                 u32 ones = spread(bits[k]);
                 if (ones) label(local[k], ones);
                 nd[k] &= ones;
@@ -154,7 +155,7 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
     tally.rows[0] += nd_rows;
     tally.arcs[0] += nd_arcs;
     tally.arcs[1] += nn_arcs;
-    u64 wanted[2] = {warp_sum(nn_rows), lists ? warp_sum(nd_rows) : 0}, begin[2];
+    u64 wanted[2] = {lists_nn ? warp_sum(nn_rows) : 0, lists_nd ? warp_sum(nd_rows) : 0}, begin[2];
     u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
     if (!(wanted[0] | wanted[1])) return;
     reserve(wanted, tails, begin);

@@ -13,9 +13,6 @@ import numpy
 from kernels.partition.layout import mask_words
 from kernels.strategy import backend_of
 
-NONE = numpy.uint32(0xFFFFFFFF)
-"""Stands for a first or second column that a row does not have."""
-
 LONG_ROW = numpy.uint8(255)
 """Stands for a length from there on, as in rank.cuh."""
 
@@ -29,16 +26,24 @@ def row_mask(row_offsets: Any) -> Any:
     return cupy.packbits(filled, bitorder="little").view(numpy.uint32)
 
 
-def first_columns(row_offsets: Any, columns: Any) -> Any:
-    """Give each row's first two columns, uint32 (2 * rows,); offsets are on the device, columns anywhere."""
+def first_columns(row_offsets: Any, columns: Any, no_column: int) -> Any:
+    """Give each row's first two columns, uint32, 2 for each of as many rows as fill quads.
+
+    Offsets are on the device, columns anywhere. `no_column` stands for those that a row does not have.
+    """
     import cupy
 
-    heads = cupy.full((len(row_offsets) - 1, 2), NONE, numpy.uint32)
+    heads = cupy.full((-(-(len(row_offsets) - 1) // 4) * 4, 2), no_column, numpy.uint32)
     for place in range(2):
         rows = cupy.flatnonzero(row_offsets[1:] - row_offsets[:-1] > place)
         at = row_offsets[rows] + row_offsets.dtype.type(place)
         heads[rows, place] = columns[at] if backend_of(columns) == "cuda" else cupy.asarray(columns[at.get()])
     return heads.ravel()
+
+
+def longest_row(row_offsets: Any) -> int:
+    """Count the arcs of the longest row; offsets are on the device."""
+    return int((row_offsets[1:] - row_offsets[:-1]).max()) if len(row_offsets) > 1 else 0
 
 
 def short_lengths(row_offsets: Any) -> Any:

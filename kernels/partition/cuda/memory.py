@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
-from kernels.partition.cuda.lookers import delegate_lengths, first_columns, row_mask, short_lengths
+from kernels.partition.cuda.lookers import delegate_lengths, first_columns, longest_row, row_mask, short_lengths
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.strategy import backend_of
@@ -53,6 +53,7 @@ FIELDS = (
     "nd_source_count",
     "dn_filled",
     "dd_filled",
+    "nn_longest",
 )
 """The kernel's `Rank`, field by field, 8 bytes each."""
 
@@ -187,7 +188,7 @@ class RankMemory(Table):
         for name in LOOKING:
             columns = part.subgraph(name).column_indices if self.placed else arrays[f"{name}_columns"]
             arrays[f"{name}_heads"] = (
-                first_columns(arrays[f"{name}_offsets"], columns)
+                first_columns(arrays[f"{name}_offsets"], columns, 32 * (local_words if name == "dn" else words))
                 if layout is None
                 else cupy.empty(0, numpy.uint32)
             )
@@ -216,10 +217,10 @@ class RankMemory(Table):
             ("delegate_distance", delegate_count if labels_delegates else 0, numpy.int32),
             ("depths", -(-local // 4) * 4, numpy.uint8),
             ("keys", local if tree else 0, numpy.uint64),
-            ("seen", local_words, numpy.uint32),
+            ("seen", local_words + 1, numpy.uint32),
             ("reached", local_words, numpy.uint32),
             ("front", local_words, numpy.uint32),
-            ("delegates_seen", words, numpy.uint32),
+            ("delegates_seen", words + 1, numpy.uint32),
             ("delegates_front", words, numpy.uint32),
             ("nn_queue", local, numpy.uint32),
             ("nd_queue", local, numpy.uint32),
@@ -240,6 +241,7 @@ class RankMemory(Table):
             "nd_source_count": len(part.nd_source_list),
             "dn_filled": filled["dn"],
             "dd_filled": filled["dd"],
+            "nn_longest": longest_row(arrays["nn_offsets"]),
         }
 
     @property

@@ -47,13 +47,13 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         fill(r.delegate_keys, w.delegate_count, NO_KEY);
         fill(a.bits, a.words, 0u);
     }
-    fill(r.seen, r.local_words, 0u);
+    fill(r.seen, r.local_words + 1, 0u);
     // Threads that write the source's words write nothing else to them.
     bool normal = place == ~0ull && source % w.rank_count == r.rank;
     u64 local = source / w.rank_count;
     for (u64 i = global_thread(); i < r.local_words; i += global_threads())
         r.reached[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
-    fill(r.delegates_seen, w.words, 0u);
+    fill(r.delegates_seen, w.words + 1, 0u);
     fill(r.found, w.words, 0u);
     for (u64 i = global_thread(); i < w.words; i += global_threads())
         mask[i] = place != ~0ull && i == place / 32 ? 1u << (place & 31) : 0;
@@ -72,9 +72,9 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     const Rank& r = world->ranks[0];
     Tally tally;
     u64* counts = r.counts + level % SIDES * COUNTS;
-    settle_normals(r, counts, tally, false, [&](u32 local, u32 ones) {
+    settle_normals(r, counts, tally, true, false, [&](u32 local, u32 ones) {
 #pragma unroll
-        for (u32 k = 0; k < SIDE; ++k)
+        for (u32 k = 0; k < QUAD; ++k)
             if (ones >> 8 * k & 1) r.distance[local + k] = i32(level);
     });
     tally.add_normals(sums);
@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_dd(const World* worl
     if (ahead.forward.dd)
         visit_dd(*world, r, ahead.counts[DD_TAIL], r.found);
     else if (ahead.counts[DD_ROWS])
-        look(*world, r, DD, r.found, false);
+        look(*world, r, DD, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* world, const Local* state, u64 level) {
@@ -147,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* worl
     if (ahead.forward.nd)
         visit_nd(*world, r, row, ahead.counts[ND_TAIL], r.found);
     else if (ahead.counts[ND_ROWS])
-        look(*world, r, ND, r.found, false);
+        look(*world, r, ND, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* world, const Local* state, u64 level) {
@@ -156,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* worl
     if (ahead.forward.dn)
         visit_dn(*world, r, ahead.counts[DN_TAIL]);
     else if (ahead.counts[DN_ROWS])
-        look(*world, r, DN, r.found, false);
+        look(*world, r, DN, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* world, u64 level) {

@@ -102,7 +102,7 @@ class NcclRank:
         kernels = Kernels("kernels/partition/nccl/exchange.cu")
         # It must not wait until visits leave it room.
         self._reducing = cupy.cuda.Stream(non_blocking=True, priority=-1)
-        words = len(self._arrays["delegates_seen"])
+        words = len(self._arrays["delegates_front"])
         self._reduction = MaskReduction(self._communicator, kernels, words, options, self._reducing)
         self._exchange = VertexExchange(
             self._communicator,
