@@ -4,7 +4,6 @@
 
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
-#include "kernels/partition/waiting.cuh"
 
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
@@ -16,10 +15,11 @@ __device__ __forceinline__ RowOf nn_row(const Rank& r, u32 owner) {
     return {begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
 }
 
-__device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Arcs<BATCH>& a) {
-    VERTEX vertex[BATCH];
+template <u32 N>
+__device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Arcs<N>& a) {
+    VERTEX vertex[N];
 #pragma unroll
-    for (u32 k = 0; k < BATCH; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
+    for (u32 k = 0; k < N; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
     reach_normals(w, r, a.live, vertex, a.owner);
 }
 
@@ -29,39 +29,50 @@ __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow
         [&](const Arcs<BATCH>& a) { reach_nn(w, r, a); });
 }
 
-// A block's rows are not shared out where there is no queue.
-__device__ __forceinline__ bool always_queued(const Rank& r) { return r.nn_longest >= BLOCK_ROW; }
+constexpr u32 ARCS_OF_QUAD = 2;  // under way at once
 
-// Without a queue: of a large frontier every warp has enough in its own words. Rows wait as those that look do.
+// Rows whose lengths bytes do not tell are listed.
+__device__ __forceinline__ bool always_queued(const Rank& r) { return r.nn_longest >= LONG_ROW; }
+
+// Without a queue: of a large frontier every warp has enough in its own words. The rows of a word lie one after another,
+// so one offset and the lengths of its rows tell where each begins; a lane has the rows of a quad.
 __device__ __forceinline__ void visit_nn_words(const World& w, const Rank& r) {
-    u32* list = waiting_rows();
+    const u32* lengths = reinterpret_cast<const u32*>(r.nn_lengths);
     u64 stride = global_threads() / WARP;
-    u32 width = words_at_once(r.local_words), held = 0;
-    bool over = false;
-    for (u64 first = global_thread() / WARP * width; !over; first += stride * width) {
-        over = first >= r.local_words;
+    u32 width = words_at_once(r.local_words);
+    for (u64 first = global_thread() / WARP * width; first < r.local_words; first += stride * width) {
         u64 own = first + lane_id();
-        u32 bits = lane_id() < width && own < r.local_words ? r.front[own] & r.nn_mask[own] : 0;
-        for (u32 some = __ballot_sync(ALL_LANES, bits != 0); some || (over && held);) {
-            if (some) {
-                u32 from = __ffs(some) - 1, word = __shfl_sync(ALL_LANES, bits, from);
-                some &= some - 1;
-                if (word >> lane_id() & 1) list[held + __popc(word & lanes_below())] = u32(first + from) * 32 + lane_id();
-                held += __popc(word);
-            }
-            if (held < WAITING && (some || !over)) continue;
-            u32 count = held < WAITING ? held : WAITING;
-            held -= count;
-            __syncwarp();
-            RowOf row[2];
+        u32 front = lane_id() < width && own < r.local_words ? r.front[own] & r.nn_mask[own] : 0;
+        for (u32 some = fours(front); some;) {
+            u32 vertex, bits;
+            take_quad(first, front, some, vertex, bits);
+            bool here = vertex < r.local;
+            OFFSET begin = here ? r.nn_offsets[vertex & ~(WARP - 1)] : 0;
+            u32 bytes = here ? lengths[vertex / QUAD] : 0, all = sum_bytes(bytes, 0), before = 0;
 #pragma unroll
-            for (u32 k = 0; k < 2; ++k)
-                row[k] = lane_id() + k * WARP < count ? nn_row(r, list[held + lane_id() + k * WARP]) : RowOf{0, 0, 0};
-            __syncwarp();
-            auto reach = [&](const Arcs<BATCH>& a) { reach_nn(w, r, a); };
-#pragma unroll 1
-            for (u32 k = 0; k < 2; ++k) visit_wide_rows<BATCH>(k ? row[1] : row[0], reach);
-            visit_short_rows<BATCH>(row, reach);
+            for (u32 step = 1; step < QUADS; step *= 2) {
+                u32 below = __shfl_up_sync(ALL_LANES, all + before, step);
+                if (lane_id() % QUADS >= step) before += below;
+            }
+            u32 live = bytes & spread(bits), arcs = sum_bytes(live, 0);
+            for (u32 at = 0; __any_sync(ALL_LANES, at < arcs); at += ARCS_OF_QUAD) {
+                Arcs<ARCS_OF_QUAD> a;
+#pragma unroll
+                for (u32 k = 0; k < ARCS_OF_QUAD; ++k) {
+                    // The rows before that of arc at + k, in the frontier and in all.
+                    u32 row = 0, of_live = 0, of_all = 0;
+#pragma unroll
+                    for (u32 i = 0; i + 1 < QUAD; ++i) {
+                        u32 upto = sum_bytes(live & ~0u >> 8 * (QUAD - 1 - i), 0);
+                        if (at + k < upto) continue;
+                        row = i + 1, of_live = upto, of_all = sum_bytes(bytes & ~0u >> 8 * (QUAD - 1 - i), 0);
+                    }
+                    a.live[k] = at + k < arcs;
+                    a.arc[k] = begin + (before + of_all + (at + k - of_live));
+                    a.owner[k] = vertex + row;
+                }
+                reach_nn(w, r, a);
+            }
         }
     }
 }

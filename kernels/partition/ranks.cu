@@ -74,7 +74,7 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
 // Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
 // Kronecker graphs of scales 22 and 24 searches without took 0 to 4 % longer (in degree order on one H200 at 24, 1 %
 // less), and with 64 Ki arcs as long within 2 %.
-constexpr u64 LISTED_ARCS = 1 << 20;
+constexpr u64 LISTED_ARCS = 1 << 16;
 
 // What a block knows of a rank in a level.
 struct Ahead {
