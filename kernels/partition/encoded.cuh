@@ -54,9 +54,7 @@ __device__ __noinline__ void visit_queue(const World& w, const Rank& r, u32 read
     }
 }
 
-__device__ __forceinline__ bool always_queued(const Rank&) { return true; }
-
-__device__ __forceinline__ void visit_nn_words(const World&, const Rank&) {}
+__device__ __forceinline__ void visit_all_nn(const World&, const Rank&) {}
 
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow&, u64 count) {
     visit_queue(w, r, READ_NN, count, nullptr);

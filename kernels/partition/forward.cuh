@@ -10,70 +10,40 @@
 // Where the blocks of a visit begin: small visits run beside each other, in blocks of their own.
 __device__ __forceinline__ u32 start_of(Reading visit) { return gridDim.x * (visit + 1) / 4; }
 
-__device__ __forceinline__ RowOf nn_row(const Rank& r, u32 owner) {
-    OFFSET begin = r.nn_offsets[owner];
-    return {begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
-}
-
-template <u32 N>
-__device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Arcs<N>& a) {
-    VERTEX vertex[N];
+__device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Arcs<BATCH>& a) {
+    VERTEX vertex[BATCH];
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
+    for (u32 k = 0; k < BATCH; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
     reach_normals(w, r, a.live, vertex, a.owner);
 }
 
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
     visit_by_length<BATCH>(
-        shared, count, start_of(READ_NN), [&](u64 i) { return nn_row(r, r.nn_queue[i]); },
+        shared, count, start_of(READ_NN),
+        [&](u64 i) {
+            u32 owner = r.nn_queue[i];
+            OFFSET begin = r.nn_offsets[owner];
+            return RowOf{begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
+        },
         [&](const Arcs<BATCH>& a) { reach_nn(w, r, a); });
 }
 
-constexpr u32 ARCS_OF_QUAD = 2;  // under way at once
-
-// Rows whose lengths bytes do not tell are listed.
-__device__ __forceinline__ bool always_queued(const Rank& r) { return r.nn_longest >= LONG_ROW; }
-
-// Without a queue: of a large frontier every warp has enough in its own words. The rows of a word lie one after another,
-// so one offset and the lengths of its rows tell where each begins; a lane has the rows of a quad.
-__device__ __forceinline__ void visit_nn_words(const World& w, const Rank& r) {
-    const u32* lengths = reinterpret_cast<const u32*>(r.nn_lengths);
-    u64 stride = global_threads() / WARP;
-    u32 width = words_at_once(r.local_words);
-    for (u64 first = global_thread() / WARP * width; first < r.local_words; first += stride * width) {
-        u64 own = first + lane_id();
-        u32 front = lane_id() < width && own < r.local_words ? r.front[own] & r.nn_mask[own] : 0;
-        for (u32 some = fours(front); some;) {
-            u32 vertex, bits;
-            take_quad(first, front, some, vertex, bits);
-            bool here = vertex < r.local;
-            OFFSET begin = here ? r.nn_offsets[vertex & ~(WARP - 1)] : 0;
-            u32 bytes = here ? lengths[vertex / QUAD] : 0, all = sum_bytes(bytes, 0), before = 0;
+// Of a large frontier nothing is listed: all nn arcs are gone through side by side, each with its row. They are few, and
+// rows of one or two arcs, read one by one, are chains of loads.
+__device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
+    u64 arcs = r.nn_offsets[r.local], stride = BATCH * global_threads();
+    for (u64 base = global_thread() - lane_id(); base < arcs; base += stride) {
+        Arcs<BATCH> a;
 #pragma unroll
-            for (u32 step = 1; step < QUADS; step *= 2) {
-                u32 below = __shfl_up_sync(ALL_LANES, all + before, step);
-                if (lane_id() % QUADS >= step) before += below;
-            }
-            u32 live = bytes & spread(bits), arcs = sum_bytes(live, 0);
-            for (u32 at = 0; __any_sync(ALL_LANES, at < arcs); at += ARCS_OF_QUAD) {
-                Arcs<ARCS_OF_QUAD> a;
-#pragma unroll
-                for (u32 k = 0; k < ARCS_OF_QUAD; ++k) {
-                    // The rows before that of arc at + k, in the frontier and in all.
-                    u32 row = 0, of_live = 0, of_all = 0;
-#pragma unroll
-                    for (u32 i = 0; i + 1 < QUAD; ++i) {
-                        u32 upto = sum_bytes(live & ~0u >> 8 * (QUAD - 1 - i), 0);
-                        if (at + k < upto) continue;
-                        row = i + 1, of_live = upto, of_all = sum_bytes(bytes & ~0u >> 8 * (QUAD - 1 - i), 0);
-                    }
-                    a.live[k] = at + k < arcs;
-                    a.arc[k] = begin + (before + of_all + (at + k - of_live));
-                    a.owner[k] = vertex + row;
-                }
-                reach_nn(w, r, a);
-            }
+        for (u32 k = 0; k < BATCH; ++k) {
+            u64 arc = base + k * global_threads() + lane_id();
+            a.live[k] = arc < arcs;
+            a.arc[k] = OFFSET(arc);
+            a.owner[k] = a.live[k] ? r.nn_owners[arc] : 0;
         }
+#pragma unroll
+        for (u32 k = 0; k < BATCH; ++k) a.live[k] = a.live[k] && test_bit(r.front, a.owner[k]);
+        reach_nn(w, r, a);
     }
 }
 

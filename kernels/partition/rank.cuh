@@ -45,6 +45,7 @@ struct Rank {
     u64 rank;
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
+    const u32* nn_owners;  // rows of nn arcs, or null
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
     const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, unless ENCODED; for none the bit after all
@@ -62,7 +63,7 @@ struct Rank {
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u64 local, local_words, sent_words;
-    u64 nd_source_count, dn_filled, dd_filled, nn_longest;  // of rows, and of nn rows the longest
+    u64 nd_source_count, dn_filled, dd_filled;
 };
 
 struct World {

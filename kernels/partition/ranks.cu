@@ -104,10 +104,10 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
         Subgraph visit = Subgraph((DD + k) % 3);
         if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, found);
     }
-    if (a.forward.nn && (a.listed || always_queued(r)))
+    if (a.forward.nn && (a.listed || !r.nn_owners))
         visit_nn(w, r, row, a.counts[NN_TAIL]);
     else if (a.forward.nn)
-        visit_nn_words(w, r);
+        visit_all_nn(w, r);
 }
 
 __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
@@ -237,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
-            settle_normals(r, counts, tally, known[k].lists || always_queued(r), known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
+            settle_normals(r, counts, tally, known[k].lists || !r.nn_owners, known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
             tally.add_normals(sums + k * COUNTS);
         }
         for (u32 k = 0; k < here_count; ++k) flush(sums + k * COUNTS, ranks[here[k]].counts + ahead % SIDES * COUNTS);

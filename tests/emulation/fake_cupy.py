@@ -133,6 +133,7 @@ def module() -> types.ModuleType:
     fake.minimum = numpy.minimum
     for name in ("arange", "argsort", "cumsum", "diff", "searchsorted"):
         setattr(fake, name, _on_device(getattr(numpy, name)))
+    fake.add = numpy.add
     fake.empty_like = lambda array: fake.empty(len(array), array.dtype)
     fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)

@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
-from kernels.partition.cuda.lookers import delegate_lengths, first_columns, longest_row, row_mask, short_lengths
+from kernels.partition.cuda.lookers import delegate_lengths, first_columns, nn_owners, row_mask, short_lengths
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.strategy import backend_of
@@ -24,7 +24,9 @@ FIELDS = (
     *SHARED,
     "rank",
     *(f"{name}_offsets" for name in SUBGRAPHS),
-    *(f"{name}_columns" for name in SUBGRAPHS),
+    "nn_columns",
+    "nn_owners",
+    *(f"{name}_columns" for name in LOOKING),
     *(f"{name}_mask" for name in SUBGRAPHS),
     *(f"{name}_heads" for name in LOOKING),
     "nn_lengths",
@@ -53,12 +55,14 @@ FIELDS = (
     "nd_source_count",
     "dn_filled",
     "dd_filled",
-    "nn_longest",
 )
 """The kernel's `Rank`, field by field, 8 bytes each."""
 
 COUNTS, SIDES = 16, 3
 """Of the counters, as in `kernels/partition/rank.cuh`."""
+
+NN_RARE = 8
+"""One in so many arcs may be of nn, for all of them to be gone through where the frontier is large."""
 
 MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
 """What the rows and arcs of delegates on the frontier share a 64-bit counter for, dn and dd one each."""
@@ -128,7 +132,7 @@ class RankMemory(Table):
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : whether predecessors are found.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
-    labels_delegates : whether delegates have labels apart, as ranks that send have them.
+    sends : for `kernels.partition.nccl`, which labels delegates apart and lists every frontier.
     part : with columns, or with encoded rows (`kernels.partition.encoded`) for
         `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
@@ -151,7 +155,7 @@ class RankMemory(Table):
         offset_dtype: Any,
         tree: bool,
         uniquify: bool,
-        labels_delegates: bool = False,
+        sends: bool = False,
         placing: Placing | None = None,
     ) -> None:
         import cupy
@@ -180,6 +184,9 @@ class RankMemory(Table):
         nn_columns = self.placed["nn"].columns if self.placed else arrays["nn_columns"]
         if layout is not None:
             nn_columns = cupy.asarray(decoded(part.nn, layout))
+        rare = NN_RARE * arc_count(part.nn) <= sum(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
+        owned = rare and not sends and not self.placed and layout is None
+        arrays["nn_owners"] = nn_owners(arrays["nn_offsets"]) if owned else cupy.empty(0, numpy.uint32)
         for name in ("nn", "nd"):
             arrays[f"{name}_mask"] = row_mask(arrays[f"{name}_offsets"])
             arrays[f"{name}_lengths"] = short_lengths(arrays[f"{name}_offsets"])
@@ -195,7 +202,7 @@ class RankMemory(Table):
         arrays["delegate_lengths"] = delegate_lengths(arrays["dn_offsets"], arrays["dd_offsets"])
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
-        sends = int(starts[-1])
+        binned = int(starts[-1])
         self.slab = Slab(
             {
                 "found": (2 * words, numpy.uint32),
@@ -203,8 +210,8 @@ class RankMemory(Table):
                 "delegate_keys": (delegate_count if tree else 0, numpy.uint64),
                 "bin_start": (ranks + 1, numpy.uint64),
                 "bin_tail": (ranks, numpy.uint64),
-                "bin_ids": (sends, numpy.uint32),
-                "bin_tails": (sends if tree else 0, numpy.uint32),
+                "bin_ids": (binned, numpy.uint32),
+                "bin_tails": (binned if tree else 0, numpy.uint32),
             }
         )
         arrays |= self.slab.arrays
@@ -214,7 +221,7 @@ class RankMemory(Table):
         }
         for name, count, dtype in (
             ("distance", local, numpy.int32),
-            ("delegate_distance", delegate_count if labels_delegates else 0, numpy.int32),
+            ("delegate_distance", delegate_count if sends else 0, numpy.int32),
             ("depths", -(-local // 4) * 4, numpy.uint8),
             ("keys", local if tree else 0, numpy.uint64),
             ("seen", local_words + 1, numpy.uint32),
@@ -241,7 +248,6 @@ class RankMemory(Table):
             "nd_source_count": len(part.nd_source_list),
             "dn_filled": filled["dn"],
             "dd_filled": filled["dd"],
-            "nn_longest": longest_row(arrays["nn_offsets"]),
         }
 
     @property

@@ -85,7 +85,7 @@ class NcclRank:
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=tree,
             uniquify=options.uniquify,
-            labels_delegates=True,
+            sends=True,
         )
         self._arrays = memory.arrays
         macros = {
