@@ -98,33 +98,42 @@ __device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& h
     }
 }
 
-// Of a quad's rows that look, those that found a parent in their first columns, and those that have others.
+// Of the rows that look in a lane's quads, those that found a parent in their first columns, and those that have others.
 struct Looked {
-    u32 hits, rest;
+    u32 hits[LOOKS], rest[LOOKS];
 };
 
-__device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits) {
-    if (ENCODED) return {0, bits};
-    u32 none = l.no_column(), column[QUAD][HEADS], word[QUAD][HEADS];
+__device__ __forceinline__ Looked look_first(const Looking& l, const u32 (&row)[LOOKS], const u32 (&bits)[LOOKS]) {
+    Looked looked;
+    u32 none = l.no_column(), column[LOOKS][QUAD][HEADS], word[LOOKS][QUAD][HEADS];
 #pragma unroll
-    for (u32 k = 0; k < QUAD; k += 2) {
-        uint4 heads = bits >> k & 3 ? l.heads()[(row + k) / 2] : make_uint4(none, none, none, none);
-        column[k][0] = heads.x, column[k][1] = heads.y, column[k + 1][0] = heads.z, column[k + 1][1] = heads.w;
-    }
+    for (u32 q = 0; q < LOOKS; ++q)
+#pragma unroll
+        for (u32 k = 0; k < QUAD; k += 2) {
+            uint4 heads = !ENCODED && bits[q] >> k & 3 ? l.heads()[(row[q] + k) / 2] : make_uint4(none, none, none, none);
+            column[q][k][0] = heads.x, column[q][k][1] = heads.y;
+            column[q][k + 1][0] = heads.z, column[q][k + 1][1] = heads.w;
+        }
     // All are read at once: a branch would let one wait for the other.
 #pragma unroll
-    for (u32 k = 0; k < QUAD; ++k)
+    for (u32 q = 0; q < LOOKS; ++q)
 #pragma unroll
-        for (u32 i = 0; i < HEADS; ++i) word[k][i] = bits >> k & 1 ? l.seen()[column[k][i] / 32] : 0;
-    Looked looked{0, 0};
+        for (u32 k = 0; k < QUAD; ++k)
 #pragma unroll
-    for (u32 k = 0; k < QUAD; ++k) {
-        bool first = word[k][0] >> (column[k][0] & 31) & 1, hit = first || word[k][1] >> (column[k][1] & 31) & 1;
-        looked.hits |= u32(hit) << k;
-        looked.rest |= u32(!hit && column[k][1] != none) << k;
-        if (TREE && hit) lower_key(&l.keys()[row + k], l.vertex(column[k][first ? 0 : 1]));
+            for (u32 i = 0; i < HEADS; ++i) word[q][k][i] = bits[q] >> k & 1 ? l.seen()[column[q][k][i] / 32] : 0;
+#pragma unroll
+    for (u32 q = 0; q < LOOKS; ++q) {
+        looked.hits[q] = looked.rest[q] = 0;
+#pragma unroll
+        for (u32 k = 0; k < QUAD; ++k) {
+            bool first = word[q][k][0] >> (column[q][k][0] & 31) & 1;
+            bool hit = first || word[q][k][1] >> (column[q][k][1] & 31) & 1;
+            looked.hits[q] |= u32(hit) << k;
+            looked.rest[q] |= u32(!hit && (ENCODED || column[q][k][1] != none)) << k;
+            if (TREE && hit) lower_key(&l.keys()[row[q] + k], l.vertex(column[q][k][first ? 0 : 1]));
+        }
+        looked.rest[q] &= bits[q];
     }
-    looked.rest &= bits;
     return looked;
 }
 
@@ -143,18 +152,21 @@ __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph vis
         if (!TREE && open) open &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
         for (u32 some = fours(open); some || (over && held);) {
             if (some) {
-                u32 row, bits;
-                take_quad(first, open, some, row, bits);
-                Looked looked = look_first(l, row, bits);
-                u32 hits = looked.hits << lane_id() % QUADS * QUAD;
+                u32 row[LOOKS], bits[LOOKS];
 #pragma unroll
-                for (u32 step = 1; step < QUADS; step *= 2) hits |= __shfl_xor_sync(ALL_LANES, hits, step);
-                if (hits && lane_id() % QUADS == 0) atomicOr(&l.fresh()[row / 32], hits);
-                if (__any_sync(ALL_LANES, looked.rest)) {
+                for (u32 q = 0; q < LOOKS; ++q) take_quad(first, open, some, row[q], bits[q]);
+                Looked looked = look_first(l, row, bits);
+#pragma unroll
+                for (u32 q = 0; q < LOOKS; ++q) {
+                    u32 hits = looked.hits[q] << lane_id() % QUADS * QUAD;
+#pragma unroll
+                    for (u32 step = 1; step < QUADS; step *= 2) hits |= __shfl_xor_sync(ALL_LANES, hits, step);
+                    if (hits && lane_id() % QUADS == 0) atomicOr(&l.fresh()[row[q] / 32], hits);
+                    if (!__any_sync(ALL_LANES, looked.rest[q])) continue;
 #pragma unroll
                     for (u32 k = 0; k < QUAD; ++k) {
-                        u32 rest = __ballot_sync(ALL_LANES, looked.rest >> k & 1);
-                        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row + k;
+                        u32 rest = __ballot_sync(ALL_LANES, looked.rest[q] >> k & 1);
+                        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[q] + k;
                         held += __popc(rest);
                     }
                 }

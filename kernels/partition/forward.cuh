@@ -5,6 +5,8 @@
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
 
+constexpr u32 ALL_AT_ONCE = 4;  // arcs of a lane, where all are gone through
+
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
 // Where the blocks of a visit begin: small visits run beside each other, in blocks of their own.
@@ -31,19 +33,23 @@ __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow
 // Of a large frontier nothing is listed: all nn arcs are gone through side by side, each with its row. They are few, and
 // rows of one or two arcs, read one by one, are chains of loads.
 __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
-    u64 arcs = r.nn_offsets[r.local], stride = BATCH * global_threads();
-    for (u64 base = global_thread() - lane_id(); base < arcs; base += stride) {
-        Arcs<BATCH> a;
+    u64 arcs = r.nn_offsets[r.local];
+    for (u64 base = global_thread() - lane_id(); base < arcs; base += ALL_AT_ONCE * global_threads()) {
+        bool live[ALL_AT_ONCE];
+        u32 owner[ALL_AT_ONCE], front[ALL_AT_ONCE];
+        VERTEX vertex[ALL_AT_ONCE];
 #pragma unroll
-        for (u32 k = 0; k < BATCH; ++k) {
+        for (u32 k = 0; k < ALL_AT_ONCE; ++k) {
             u64 arc = base + k * global_threads() + lane_id();
-            a.live[k] = arc < arcs;
-            a.arc[k] = OFFSET(arc);
-            a.owner[k] = a.live[k] ? r.nn_owners[arc] : 0;
+            live[k] = arc < arcs;
+            owner[k] = live[k] ? r.nn_owners[arc] : 0;
+            vertex[k] = live[k] ? r.nn_columns[arc] : VERTEX(0);
         }
 #pragma unroll
-        for (u32 k = 0; k < BATCH; ++k) a.live[k] = a.live[k] && test_bit(r.front, a.owner[k]);
-        reach_nn(w, r, a);
+        for (u32 k = 0; k < ALL_AT_ONCE; ++k) front[k] = live[k] ? r.front[owner[k] / 32] : 0;
+#pragma unroll
+        for (u32 k = 0; k < ALL_AT_ONCE; ++k) live[k] = front[k] >> (owner[k] & 31) & 1;
+        reach_normals(w, r, live, vertex, owner);
     }
 }
 

@@ -156,7 +156,7 @@ __device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
 }
 
 constexpr u32 QUAD = 4;  // places of a lane at once, whose bytes are a word
-constexpr u32 QUADS_AT_ONCE = 2;
+constexpr u32 QUADS_AT_ONCE = WORDS_AT_ONCE < 2 ? 1 : 2;
 
 // Bytes of ones for the bits of a quad.
 __device__ __forceinline__ u32 spread(u32 bits) { return (bits * 0x00204081u & 0x01010101u) * 0xFFu; }

@@ -44,7 +44,7 @@ __device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 de
 
 // Label a delegate where it is an own vertex.
 __device__ __forceinline__ void label_delegate(const World& w, const Rank& r, u32 d, i32 depth) {
-    VERTEX vertex = w.delegates[d], ranks = VERTEX(w.rank_count), local = vertex / ranks;
+    VERTEX vertex = w.delegates[d], ranks = VERTEX(w.rank_count), local = ranks == 1 ? vertex : vertex / ranks;
     if (vertex - local * ranks == r.rank) label(r, u32(local) & ~(QUAD - 1), 255u << local % QUAD * 8, depth);
 }
 
@@ -76,20 +76,26 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
 // less), and with 64 Ki arcs as long within 2 %.
 constexpr u64 LISTED_ARCS = 1 << 16;
 
+// Of the normal vertices with delegates nearby one in so many may be hidden, for what is found of them to be listed for nn.
+constexpr u32 LISTED_SHARE = 8;
+
 // What a block knows of a rank in a level.
 struct Ahead {
     Local local;
     Forward forward;
-    bool listed, lists;  // whether its queues are there, and those of the next level will be when that begins
+    // Whether its queues are there, and those of the next level will be when that begins; of nn and of the others.
+    bool nn_listed, listed, nn_lists, lists;
     u64 counts[COUNTS];
 };
 
-__device__ __forceinline__ void look_ahead(Ahead& a, const Factors& factors) {
+__device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factors& factors) {
     auto count = [&](u32 place) { return a.counts[place]; };
     decide(a.local, count, factors);
     a.forward = forward_of(a.local, count);
+    a.nn_listed = a.nn_lists;
     a.listed = a.lists;
     a.lists = !a.local.backward && count(ND_ARCS) + count(NN_ARCS) + count(DN_ARCS) + count(DD_ARCS) <= LISTED_ARCS;
+    a.nn_lists = a.lists || !r.nn_owners || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
 }
 
 // Make the queues of forward visits, and go through with those that need none.
@@ -104,7 +110,7 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
         Subgraph visit = Subgraph((DD + k) % 3);
         if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, found);
     }
-    if (a.forward.nn && (a.listed || !r.nn_owners))
+    if (a.forward.nn && (a.nn_listed))
         visit_nn(w, r, row, a.counts[NN_TAIL]);
     else if (a.forward.nn)
         visit_all_nn(w, r);
@@ -196,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
         const Rank& r = ranks[here[k]];
         known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
-        known[k].lists = true;
+        known[k].lists = known[k].nn_lists = true;
     }
     __syncthreads();
     for (u32 k = 0; k < here_count; ++k) clear(w, ranks[here[k]], source, place);
@@ -237,7 +243,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = ranks[here[k]];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
-            settle_normals(r, counts, tally, known[k].lists || !r.nn_owners, known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
+            settle_normals(r, counts, tally, known[k].nn_lists, known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
             tally.add_normals(sums + k * COUNTS);
         }
         for (u32 k = 0; k < here_count; ++k) flush(sums + k * COUNTS, ranks[here[k]].counts + ahead % SIDES * COUNTS);
@@ -251,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         u64 normals = warp_id() == 0 ? count_normals(w, level) : 0;
         __syncthreads();
         if (threadIdx.x == 0) frontier = normals + known[0].counts[D_FRESH];
-        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) look_ahead(known[k], *factors);
+        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) look_ahead(known[k], ranks[here[k]], *factors);
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         logs = global_thread() == 0 && level < LOGGED_LEVELS;

@@ -32,8 +32,8 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
     bool here[N];
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
-        to[k] = u32(vertex[k] % ranks);
-        id[k] = u32(vertex[k] / ranks);
+        to[k] = ranks == 1 ? 0 : u32(vertex[k] % ranks);
+        id[k] = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
         here[k] = live[k] && to[k] == own;
     }
     claim<true>(r.seen, r.reached, r.keys, here, id, [&](u32 k) { return NORMAL_CLASS | (u64(owner[k]) * ranks + own); });
