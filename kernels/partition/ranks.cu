@@ -42,10 +42,18 @@ __device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 de
         if (ones >> 8 * k & 1) r.distance[local + k] = depth;
 }
 
-// Label a delegate where it is an own vertex.
-__device__ __forceinline__ void label_delegate(const World& w, const Rank& r, u32 d, i32 depth) {
-    VERTEX vertex = w.delegates[d], ranks = VERTEX(w.rank_count), local = ranks == 1 ? vertex : vertex / ranks;
-    if (vertex - local * ranks == r.rank) label(r, u32(local) & ~(QUAD - 1), 255u << local % QUAD * 8, depth);
+// Label delegates that are own vertices.
+template <u32 N>
+__device__ __forceinline__ void label_delegates(const World& w, const Rank& r, const u32 (&d)[N], const bool (&mine)[N], i32 depth) {
+    VERTEX vertex[N], ranks = VERTEX(w.rank_count);
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) vertex[k] = mine[k] ? w.delegates[d[k]] : 0;
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        VERTEX local = ranks == 1 ? vertex[k] : vertex[k] / ranks;
+        if (mine[k] && vertex[k] - local * ranks == r.rank)
+            label(r, u32(local) & ~(QUAD - 1), 255u << local % QUAD * 8, depth);
+    }
 }
 
 __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
@@ -161,25 +169,28 @@ __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) 
 
 // Bytes become labels, -1 where nothing was reached.
 __device__ __forceinline__ void widen(const Rank& r) {
-    struct alignas(16) Side {
-        i32 labels[QUAD];
+    struct alignas(16) Labels {
+        i32 of[QUAD];
     };
-    for (u64 i = global_thread(); i < (r.local + QUAD - 1) / QUAD; i += global_threads()) {
-        u32 bytes = reinterpret_cast<const u32*>(r.depths)[i];
-        Side side;
-        bool whole = (i + 1) * QUAD <= r.local;
+    struct alignas(16) Bytes {
+        u32 of[16 / QUAD];
+    };
+    for (u64 i = global_thread(); i < (r.local + 15) / 16; i += global_threads()) {
+        Bytes bytes = reinterpret_cast<const Bytes*>(r.depths)[i];
 #pragma unroll
-        for (u32 k = 0; k < QUAD; ++k) {
-            side.labels[k] = i32(bytes >> 8 * k & 255) - 1;
-            whole = whole && u32(side.labels[k] + 1) != DEEP;
-        }
-        if (whole) {
-            reinterpret_cast<Side*>(r.distance)[i] = side;
-            continue;
-        }
+        for (u32 q = 0; q < 16 / QUAD; ++q) {
+            u64 local = i * 16 + q * QUAD;
+            Labels labels;
 #pragma unroll
-        for (u32 k = 0; k < QUAD; ++k)
-            if (i * QUAD + k < r.local && u32(side.labels[k] + 1) != DEEP) r.distance[i * QUAD + k] = side.labels[k];
+            for (u32 k = 0; k < QUAD; ++k) labels.of[k] = i32(bytes.of[q] >> 8 * k & 255) - 1;
+            if (local + QUAD <= r.local && !any_full_byte(bytes.of[q])) {
+                reinterpret_cast<Labels*>(r.distance)[local / QUAD] = labels;
+                continue;
+            }
+#pragma unroll
+            for (u32 k = 0; k < QUAD; ++k)
+                if (local + k < r.local && u32(labels.of[k] + 1) != DEEP) r.distance[local + k] = labels.of[k];
+        }
     }
 }
 
@@ -226,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                     r.found[(side ^ 1) * w.words + own] = 0;
                     return found;
                 },
-                [&](u32 d) { label_delegate(w, r, d, i32(ahead)); });
+                [&](const auto& d, const auto& mine) { label_delegates(w, r, d, mine, i32(ahead)); });
             if (rank_count > 1) {
                 if (asks) tails[threadIdx.x] = told;
                 __syncthreads();

@@ -41,7 +41,7 @@ __device__ __forceinline__ void flush(u64* sums, u64* counts) {
 }
 
 // Take in the delegates that were found; `reduced(word)` gives all ranks' masks of this level, and each word is
-// asked for once. `label(delegate)` labels one.
+// asked for once. `label(delegates, mine)` labels those that are.
 template <class Reduced, class Label>
 __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, Tally& tally, const Reduced& reduced,
                                                  const Label& label) {
@@ -63,12 +63,12 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
-                if (mine[k]) label(d[k]);
                 tally.rows[0] += lengths[k].x != 0;
                 tally.arcs[0] += lengths[k].x;
                 tally.rows[1] += lengths[k].y != 0;
                 tally.arcs[1] += lengths[k].y;
             }
+            label(d, mine);
         });
     }
 }

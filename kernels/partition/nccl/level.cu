@@ -95,7 +95,11 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
             r.found[own] = 0;
             return bits;
         },
-        [&](u32 d) { r.delegate_distance[d] = i32(level); });
+        [&](const auto& d, const auto& mine) {
+#pragma unroll
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k)
+                if (mine[k]) r.delegate_distance[d[k]] = i32(level);
+        });
     tally.add_delegates(sums);
     flush(sums, r.counts + level % SIDES * COUNTS);
 }
