@@ -167,24 +167,29 @@ __device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) 
     }
 }
 
-// Bytes become labels, -1 where nothing was reached.
+// Bytes become labels, -1 where nothing was reached. A lane has quads that are far apart, so that stores of a warp are
+// side by side, and reads all of them at once.
 __device__ __forceinline__ void widen(const Rank& r) {
+    constexpr u32 AT_ONCE = 4;
     struct alignas(16) Labels {
         i32 of[QUAD];
     };
-    struct alignas(16) Bytes {
-        u32 of[16 / QUAD];
-    };
-    for (u64 i = global_thread(); i < (r.local + 15) / 16; i += global_threads()) {
-        Bytes bytes = reinterpret_cast<const Bytes*>(r.depths)[i];
+    u64 quads = (r.local + QUAD - 1) / QUAD;
+    for (u64 base = global_thread(); base < quads; base += AT_ONCE * global_threads()) {
+        u32 bytes[AT_ONCE];
 #pragma unroll
-        for (u32 q = 0; q < 16 / QUAD; ++q) {
-            u64 local = i * 16 + q * QUAD;
+        for (u32 q = 0; q < AT_ONCE; ++q) {
+            u64 i = base + q * global_threads();
+            bytes[q] = i < quads ? reinterpret_cast<const u32*>(r.depths)[i] : 0;
+        }
+#pragma unroll
+        for (u32 q = 0; q < AT_ONCE; ++q) {
+            u64 i = base + q * global_threads(), local = i * QUAD;
             Labels labels;
 #pragma unroll
-            for (u32 k = 0; k < QUAD; ++k) labels.of[k] = i32(bytes.of[q] >> 8 * k & 255) - 1;
-            if (local + QUAD <= r.local && !any_full_byte(bytes.of[q])) {
-                reinterpret_cast<Labels*>(r.distance)[local / QUAD] = labels;
+            for (u32 k = 0; k < QUAD; ++k) labels.of[k] = i32(bytes[q] >> 8 * k & 255) - 1;
+            if (local + QUAD <= r.local && !any_full_byte(bytes[q])) {
+                reinterpret_cast<Labels*>(r.distance)[i] = labels;
                 continue;
             }
 #pragma unroll

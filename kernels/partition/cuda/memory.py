@@ -222,7 +222,7 @@ class RankMemory(Table):
         for name, count, dtype in (
             ("distance", local, numpy.int32),
             ("delegate_distance", delegate_count if sends else 0, numpy.int32),
-            ("depths", -(-local // 16) * 16, numpy.uint8),
+            ("depths", -(-local // 4) * 4, numpy.uint8),
             ("keys", local if tree else 0, numpy.uint64),
             ("seen", local_words + 1, numpy.uint32),
             ("reached", local_words, numpy.uint32),
