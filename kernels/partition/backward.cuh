@@ -8,6 +8,7 @@
 
 constexpr u32 HEADS = 2;       // columns of a row that lie beside those of others
 constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after these
+constexpr u32 ROWS = 4;        // rows that a warp goes along at once
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
@@ -33,15 +34,33 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
             if (column[k][i] != NONE && test_bit(seen, column[k][i])) hit[k] = column[k][i];
         u32 open = __ballot_sync(ALL_LANES, hit[k] == NONE && at[k] + TRIES < end[k]);
         while (open) {
-            u32 lane = __ffs(open) - 1, result = NONE;
-            open &= open - 1;
-            OFFSET last = __shfl_sync(ALL_LANES, end[k], lane);
-            for (OFFSET i = __shfl_sync(ALL_LANES, at[k], lane) + TRIES; i < last && result == NONE; i += WARP) {
-                u32 next = i + lane_id() < last ? columns[i + lane_id()] : NONE;
-                u32 hits = __ballot_sync(ALL_LANES, next != NONE && test_bit(seen, next));
-                if (hits) result = __shfl_sync(ALL_LANES, next, __ffs(hits) - 1);
+            u32 lane[ROWS], result[ROWS];
+            OFFSET i[ROWS], last[ROWS];
+#pragma unroll
+            for (u32 q = 0; q < ROWS; ++q) {
+                lane[q] = open ? __ffs(open) - 1 : WARP;
+                i[q] = __shfl_sync(ALL_LANES, at[k], lane[q] % WARP) + TRIES;
+                last[q] = __shfl_sync(ALL_LANES, end[k], lane[q] % WARP);
+                if (!open) last[q] = i[q];
+                result[q] = NONE;
+                open &= open - 1;
             }
-            if (lane_id() == lane) hit[k] = result;
+            for (bool more = true; more;) {
+                u32 next[ROWS];
+#pragma unroll
+                for (u32 q = 0; q < ROWS; ++q) next[q] = i[q] + lane_id() < last[q] ? columns[i[q] + lane_id()] : NONE;
+                more = false;
+#pragma unroll
+                for (u32 q = 0; q < ROWS; ++q) {
+                    u32 hits = __ballot_sync(ALL_LANES, next[q] != NONE && test_bit(seen, next[q]));
+                    if (hits) result[q] = __shfl_sync(ALL_LANES, next[q], __ffs(hits) - 1);
+                    i[q] = hits || i[q] + WARP > last[q] ? last[q] : i[q] + WARP;
+                    more = more || i[q] < last[q];
+                }
+            }
+#pragma unroll
+            for (u32 q = 0; q < ROWS; ++q)
+                if (lane_id() == lane[q]) hit[k] = result[q];
         }
     }
 }
