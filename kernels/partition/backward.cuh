@@ -4,11 +4,11 @@
 // warp has enough of them, when each lane tries a few more columns of two, and the warp the rest.
 
 #include "kernels/partition/directions.cuh"
-#include "kernels/partition/waiting.cuh"
 
 constexpr u32 HEADS = 2;       // columns of a row that lie beside those of others
 constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after these
-constexpr u32 ROWS = 4;        // rows that a warp goes along at once
+constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
+constexpr u32 MOST_WARPS = 16;
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
@@ -34,33 +34,15 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
             if (column[k][i] != NONE && test_bit(seen, column[k][i])) hit[k] = column[k][i];
         u32 open = __ballot_sync(ALL_LANES, hit[k] == NONE && at[k] + TRIES < end[k]);
         while (open) {
-            u32 lane[ROWS], result[ROWS];
-            OFFSET i[ROWS], last[ROWS];
-#pragma unroll
-            for (u32 q = 0; q < ROWS; ++q) {
-                lane[q] = open ? __ffs(open) - 1 : WARP;
-                i[q] = __shfl_sync(ALL_LANES, at[k], lane[q] % WARP) + TRIES;
-                last[q] = __shfl_sync(ALL_LANES, end[k], lane[q] % WARP);
-                if (!open) last[q] = i[q];
-                result[q] = NONE;
-                open &= open - 1;
+            u32 lane = __ffs(open) - 1, result = NONE;
+            open &= open - 1;
+            OFFSET last = __shfl_sync(ALL_LANES, end[k], lane);
+            for (OFFSET i = __shfl_sync(ALL_LANES, at[k], lane) + TRIES; i < last && result == NONE; i += WARP) {
+                u32 next = i + lane_id() < last ? columns[i + lane_id()] : NONE;
+                u32 hits = __ballot_sync(ALL_LANES, next != NONE && test_bit(seen, next));
+                if (hits) result = __shfl_sync(ALL_LANES, next, __ffs(hits) - 1);
             }
-            for (bool more = true; more;) {
-                u32 next[ROWS];
-#pragma unroll
-                for (u32 q = 0; q < ROWS; ++q) next[q] = i[q] + lane_id() < last[q] ? columns[i[q] + lane_id()] : NONE;
-                more = false;
-#pragma unroll
-                for (u32 q = 0; q < ROWS; ++q) {
-                    u32 hits = __ballot_sync(ALL_LANES, next[q] != NONE && test_bit(seen, next[q]));
-                    if (hits) result[q] = __shfl_sync(ALL_LANES, next[q], __ffs(hits) - 1);
-                    i[q] = hits || i[q] + WARP > last[q] ? last[q] : i[q] + WARP;
-                    more = more || i[q] < last[q];
-                }
-            }
-#pragma unroll
-            for (u32 q = 0; q < ROWS; ++q)
-                if (lane_id() == lane[q]) hit[k] = result[q];
+            if (lane_id() == lane) hit[k] = result;
         }
     }
 }
@@ -117,42 +99,38 @@ __device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& h
     }
 }
 
-// Of the rows that look in a lane's quads, those that found a parent in their first columns, and those that have others.
+// The rows of this warp that wait: fewer than WAITING, and those that a quad of each lane adds.
+__device__ __forceinline__ u32* waiting_rows() {
+    __shared__ u32 rows[MOST_WARPS][WAITING + QUAD * WARP];
+    return rows[warp_id()];
+}
+
+// Of a quad's rows that look, those that found a parent in their first columns, and those that have others; a bit each.
 struct Looked {
-    u32 hits[LOOKS], rest[LOOKS];
+    u32 hits, rest;
 };
 
-__device__ __forceinline__ Looked look_first(const Looking& l, const u32 (&row)[LOOKS], const u32 (&bits)[LOOKS]) {
-    Looked looked;
-    u32 none = l.no_column(), column[LOOKS][QUAD][HEADS], word[LOOKS][QUAD][HEADS];
+__device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits) {
+    u32 none = l.no_column(), column[QUAD][HEADS], word[QUAD][HEADS];
 #pragma unroll
-    for (u32 q = 0; q < LOOKS; ++q)
-#pragma unroll
-        for (u32 k = 0; k < QUAD; k += 2) {
-            uint4 heads = !ENCODED && bits[q] >> k & 3 ? l.heads()[(row[q] + k) / 2] : make_uint4(none, none, none, none);
-            column[q][k][0] = heads.x, column[q][k][1] = heads.y;
-            column[q][k + 1][0] = heads.z, column[q][k + 1][1] = heads.w;
-        }
+    for (u32 k = 0; k < QUAD; k += 2) {
+        uint4 heads = !ENCODED && bits >> k & 3 ? l.heads()[(row + k) / 2] : make_uint4(none, none, none, none);
+        column[k][0] = heads.x, column[k][1] = heads.y, column[k + 1][0] = heads.z, column[k + 1][1] = heads.w;
+    }
     // All are read at once: a branch would let one wait for the other.
 #pragma unroll
-    for (u32 q = 0; q < LOOKS; ++q)
+    for (u32 k = 0; k < QUAD; ++k)
 #pragma unroll
-        for (u32 k = 0; k < QUAD; ++k)
+        for (u32 i = 0; i < HEADS; ++i) word[k][i] = bits >> k & 1 ? l.seen()[column[k][i] / 32] : 0;
+    Looked looked{0, 0};
 #pragma unroll
-            for (u32 i = 0; i < HEADS; ++i) word[q][k][i] = bits[q] >> k & 1 ? l.seen()[column[q][k][i] / 32] : 0;
-#pragma unroll
-    for (u32 q = 0; q < LOOKS; ++q) {
-        looked.hits[q] = looked.rest[q] = 0;
-#pragma unroll
-        for (u32 k = 0; k < QUAD; ++k) {
-            bool first = word[q][k][0] >> (column[q][k][0] & 31) & 1;
-            bool hit = first || word[q][k][1] >> (column[q][k][1] & 31) & 1;
-            looked.hits[q] |= u32(hit) << k;
-            looked.rest[q] |= u32(!hit && (ENCODED || column[q][k][1] != none)) << k;
-            if (TREE && hit) lower_key(&l.keys()[row[q] + k], l.vertex(column[q][k][first ? 0 : 1]));
-        }
-        looked.rest[q] &= bits[q];
+    for (u32 k = 0; k < QUAD; ++k) {
+        bool first = word[k][0] >> (column[k][0] & 31) & 1, hit = first || word[k][1] >> (column[k][1] & 31) & 1;
+        looked.hits |= u32(hit) << k;
+        looked.rest |= u32(!hit && (ENCODED || column[k][1] != none)) << k;
+        if (TREE && hit) lower_key(&l.keys()[row + k], l.vertex(column[k][first ? 0 : 1]));
     }
+    looked.rest &= bits;
     return looked;
 }
 
@@ -171,21 +149,18 @@ __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph vis
         if (!TREE && open) open &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
         for (u32 some = fours(open); some || (over && held);) {
             if (some) {
-                u32 row[LOOKS], bits[LOOKS];
-#pragma unroll
-                for (u32 q = 0; q < LOOKS; ++q) take_quad(first, open, some, row[q], bits[q]);
+                u32 row, bits;
+                take_quad(first, open, some, row, bits);
                 Looked looked = look_first(l, row, bits);
+                u32 hits = looked.hits << lane_id() % QUADS * QUAD;
 #pragma unroll
-                for (u32 q = 0; q < LOOKS; ++q) {
-                    u32 hits = looked.hits[q] << lane_id() % QUADS * QUAD;
-#pragma unroll
-                    for (u32 step = 1; step < QUADS; step *= 2) hits |= __shfl_xor_sync(ALL_LANES, hits, step);
-                    if (hits && lane_id() % QUADS == 0) atomicOr(&l.fresh()[row[q] / 32], hits);
-                    if (!__any_sync(ALL_LANES, looked.rest[q])) continue;
+                for (u32 step = 1; step < QUADS; step *= 2) hits |= __shfl_xor_sync(ALL_LANES, hits, step);
+                if (hits && lane_id() % QUADS == 0) atomicOr(&l.fresh()[row / 32], hits);
+                if (__any_sync(ALL_LANES, looked.rest)) {
 #pragma unroll
                     for (u32 k = 0; k < QUAD; ++k) {
-                        u32 rest = __ballot_sync(ALL_LANES, looked.rest[q] >> k & 1);
-                        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row[q] + k;
+                        u32 rest = __ballot_sync(ALL_LANES, looked.rest >> k & 1);
+                        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row + k;
                         held += __popc(rest);
                     }
                 }

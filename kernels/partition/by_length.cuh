@@ -44,13 +44,6 @@ __device__ __forceinline__ void visit_row(const RowOf& row, u32 thread, u32 stri
     }
 }
 
-// Visit the rows of a warp that are long enough for all of it.
-template <u32 N, class Visit>
-__device__ __forceinline__ void visit_wide_rows(const RowOf& row, const Visit& visit) {
-    for (u32 wide = __ballot_sync(ALL_LANES, row.length >= WARP_ROW); wide; wide &= wide - 1)
-        visit_row<N>(row_of_lane(row, __ffs(wide) - 1), lane_id(), WARP, visit);
-}
-
 // Visit the rows that are long enough for a block or a warp.
 template <u32 N, class Visit>
 __device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf row, const Visit& visit) {
@@ -65,34 +58,8 @@ __device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf row, con
         visit_row<N>(shared.row, threadIdx.x, blockDim.x, visit);
         __syncthreads();
     }
-    visit_wide_rows<N>(row, visit);
-}
-
-// Visit the short rows of a warp, two of each lane, their arcs dealt to all lanes.
-template <u32 N, class Visit>
-__device__ __forceinline__ void visit_short_rows(RowOf (&row)[2], const Visit& visit) {
-#pragma unroll
-    for (u32 r = 0; r < 2; ++r)
-        if (row[r].length >= WARP_ROW) row[r].length = 0;
-    u32 own_arcs = row[0].length + row[1].length, upto = warp_inclusive_sum(own_arcs);
-    u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
-    for (u32 at = 0; at < total; at += N * WARP) {
-        Arcs<N> arcs;
-#pragma unroll
-        for (u32 k = 0; k < N; ++k) {
-            u32 i = at + k * WARP + lane_id(), lane = 0;
-#pragma unroll
-            for (u32 step = WARP / 2; step; step /= 2)
-                if (i >= __shfl_sync(ALL_LANES, upto, lane + step - 1)) lane += step;
-            u32 place = i - __shfl_sync(ALL_LANES, upto - own_arcs, lane);
-            RowOf one = row_of_lane(row[0], lane), other = row_of_lane(row[1], lane);
-            bool second = place >= one.length;
-            arcs.live[k] = i < total;
-            arcs.owner[k] = second ? other.owner : one.owner;
-            arcs.arc[k] = second ? other.begin + (place - one.length) : one.begin + place;
-        }
-        visit(arcs);
-    }
+    for (u32 wide = __ballot_sync(ALL_LANES, row.length >= WARP_ROW); wide; wide &= wide - 1)
+        visit_row<N>(row_of_lane(row, __ffs(wide) - 1), lane_id(), WARP, visit);
 }
 
 // `rows(i)` gives the i-th row, and `visit(arcs)` is called by whole warps. Few rows are dealt to all blocks one by
@@ -112,7 +79,28 @@ __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, u32
         // One copy of what they are visited with, which is long.
 #pragma unroll 1
         for (u32 r = 0; r < 2; ++r) visit_long_rows<N>(shared, r ? row[1] : row[0], visit);
-        visit_short_rows<N>(row, visit);
+#pragma unroll
+        for (u32 r = 0; r < 2; ++r)
+            if (row[r].length >= WARP_ROW) row[r].length = 0;
+        u32 own_arcs = row[0].length + row[1].length, upto = warp_inclusive_sum(own_arcs);
+        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+        for (u32 at = 0; at < total; at += N * WARP) {
+            Arcs<N> arcs;
+#pragma unroll
+            for (u32 k = 0; k < N; ++k) {
+                u32 i = at + k * WARP + lane_id(), lane = 0;
+#pragma unroll
+                for (u32 step = WARP / 2; step; step /= 2)
+                    if (i >= __shfl_sync(ALL_LANES, upto, lane + step - 1)) lane += step;
+                u32 place = i - __shfl_sync(ALL_LANES, upto - own_arcs, lane);
+                RowOf one = row_of_lane(row[0], lane), other = row_of_lane(row[1], lane);
+                bool second = place >= one.length;
+                arcs.live[k] = i < total;
+                arcs.owner[k] = second ? other.owner : one.owner;
+                arcs.arc[k] = second ? other.begin + (place - one.length) : one.begin + place;
+            }
+            visit(arcs);
+        }
     }
 }
 

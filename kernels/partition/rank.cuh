@@ -24,11 +24,10 @@ enum Count : u32 {
 };
 constexpr u32 SIDES = 3;
 
-// Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic. But registers are
-// few: with 4 arcs all searches of Kronecker graphs took longer, by 1 to 5 %. Reading over a link is bound by the link,
-// and wide numbers take the registers of more words.
-constexpr u32 BATCH = 2;
-constexpr u32 WORDS_AT_ONCE = PLACED ? 2 : sizeof(OFFSET) == 8 || sizeof(VERTEX) == 8 ? 4 : 8;
+// Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic, but registers are
+// few. With twice as many arcs searches of Kronecker graphs of scales 22 and 24 took 0 to 4 % longer, with twice as many
+// words 0 to 2 %. Reading over a link is bound by the link.
+constexpr u32 BATCH = 2, WORDS_AT_ONCE = PLACED ? 2 : 4;
 
 // Of the bytes with the lengths of normal vertices' rows: this long and longer ones are in the offsets.
 constexpr u32 LONG_ROW = 255;
@@ -157,7 +156,7 @@ __device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
 }
 
 constexpr u32 QUAD = 4;  // places of a lane at once, whose bytes are a word
-constexpr u32 QUADS_AT_ONCE = WORDS_AT_ONCE < 2 ? 1 : 2;
+constexpr u32 QUADS_AT_ONCE = 2;
 
 // Bytes of ones for the bits of a quad.
 __device__ __forceinline__ u32 spread(u32 bits) { return (bits * 0x00204081u & 0x01010101u) * 0xFFu; }

@@ -80,11 +80,12 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
 }
 
 // Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
-// Kronecker graphs of scales 22 and 24 searches without took 0 to 4 % longer (in degree order on one H200 at 24, 1 %
-// less), and with 64 Ki arcs as long within 2 %.
+// Kronecker graphs of scales 22 and 24 searches on one H200 that list nothing so took 4 to 6 % longer, with 1 Mi arcs up
+// to 3 % longer, and with 16 Ki as long within 1 %.
 constexpr u64 LISTED_ARCS = 1 << 16;
 
-// Of the normal vertices with delegates nearby one in so many may be hidden, for what is found of them to be listed for nn.
+// Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
+// for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %.
 constexpr u32 LISTED_SHARE = 8;
 
 // What a block knows of a rank in a level.
@@ -118,7 +119,7 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
         Subgraph visit = Subgraph((DD + k) % 3);
         if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, found);
     }
-    if (a.forward.nn && (a.nn_listed))
+    if (a.forward.nn && a.nn_listed)
         visit_nn(w, r, row, a.counts[NN_TAIL]);
     else if (a.forward.nn)
         visit_all_nn(w, r);

@@ -136,6 +136,7 @@ def module() -> types.ModuleType:
     fake.add = numpy.add
     fake.empty_like = lambda array: fake.empty(len(array), array.dtype)
     fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
+    fake.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 0)
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
     runtime = types.SimpleNamespace(
         deviceCanAccessPeer=lambda device, other: True,
@@ -144,6 +145,7 @@ def module() -> types.ModuleType:
         CUDARuntimeError=RuntimeError,
         cudaIpcMemLazyEnablePeerAccess=1,
         getDeviceProperties=lambda device: {"name": b"an emulated GPU"},
+        memGetInfo=lambda: (1 << 40, 1 << 40),
         ipcGetMemHandle=lambda pointer: pointer.to_bytes(64, "little"),
         ipcOpenMemHandle=lambda handle, flags: int.from_bytes(handle, "little"),
         ipcCloseMemHandle=lambda pointer: None,

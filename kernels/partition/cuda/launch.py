@@ -52,7 +52,8 @@ class Launch:
     rows : of the table of all ranks, as this device sees them (`kernels.partition.cuda.memory`).
     here : ranks of this device.
     delegates : their vertices, ascending.
-    numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they ascend.
+    numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they
+        ascend.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     time_limit : seconds that it waits for the others at one meeting.
     blocks : of the grid, at most what runs at the same time; None fills the device.

@@ -195,7 +195,9 @@ class RankMemory(Table):
         for name in LOOKING:
             columns = part.subgraph(name).column_indices if self.placed else arrays[f"{name}_columns"]
             arrays[f"{name}_heads"] = (
-                first_columns(arrays[f"{name}_offsets"], columns, 32 * (local_words if name == "dn" else words))
+                first_columns(
+                    arrays[f"{name}_offsets"], columns, 32 * (local_words if name == "dn" else words)
+                )
                 if layout is None
                 else cupy.empty(0, numpy.uint32)
             )

@@ -11,7 +11,7 @@ import numpy
 from kernels.bfs.result import BFSResult
 from kernels.cuda import vertex_macro
 from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, renumbered
+from kernels.partition.cuda.hubs_first import busiest_first, renumbered, room_for
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar
@@ -77,7 +77,7 @@ class CudaPartitionSearch:
         check_encoded(layout, graph.delegates.dtype, placing)
         wide = wide or placing is not None or layout is not None
         self._numbers = None
-        if not self._tree and placing is None and layout is None:
+        if not self._tree and placing is None and layout is None and self._have_room(graph):
             self._numbers = self._on(0, lambda: busiest_first(graph.parts[0]))
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {
@@ -102,6 +102,13 @@ class CudaPartitionSearch:
 
         with cupy.cuda.Device(self.devices[place]):
             return make()
+
+    def _have_room(self, graph: PartitionedGraph) -> bool:
+        for place in range(len(self.devices)):
+            here = [part for part in graph.parts if self._home[part.rank] == place]
+            if not self._on(place, lambda here=here: room_for(here)):
+                return False
+        return True
 
     def _load(self, graph: PartitionedGraph, offset_dtype: Any, placing: Placing | None) -> list[RankMemory]:
         facts = {
