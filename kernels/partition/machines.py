@@ -46,13 +46,13 @@ class Machine:
 H200_PEER = Machine(
     name="H200, peers",
     access_rate=40e9,
-    cached_rate=158e9,
+    cached_rate=166e9,
     cut_rate=18e9,
-    label_rate=64e9,
+    label_rate=89e9,
     cache_bytes=60e6,
     memory_bandwidth=4.2e12,
-    level_seconds=21e-6,
-    settle_seconds=8e-6,
+    level_seconds=20e-6,
+    settle_seconds=6e-6,
     end_levels=2,
     link_bandwidth=337e9,
     link_latency=3e-6,
@@ -67,19 +67,19 @@ so fast were the 13 million further looks of a level (320 us); gathers from 8 MB
 The rest is from the levels of searches on Kronecker graphs of scales 22 and 24, threshold 32
 (`tests.benchmarks.ranks`), with the arcs that were counted on the same graphs:
 
-- `cached_rate`: a search of scale 22 that goes forward alone, which takes 1.046 ms on one GPU;
+- `cached_rate`: a search of scale 22 that goes forward alone, which takes 1.012 ms on one GPU;
 - `cut_rate`: 1.15 million nn arcs a rank, half of them cut, took 41 us; uncut ones 16 ns a thousand;
-- `label_rate`: 8.8 million labels in the graph's own order took 137 us, in degree order 74 us;
-- `level_seconds`: the mean of the first two and last two levels of searches, which find hardly anything: 14
-  to 41 us, of which two barriers take 4 each;
-- `settle_seconds`, `link_latency`: the same levels take 14 us longer on two ranks, 3 of them at either
-  meeting and 8 between them, where masks and bins of the other rank are read. More than two ranks have not
+- `label_rate`: 8.8 million labels in the graph's own order took 99 us, in degree order 52 us;
+- `level_seconds`: the mean of the first two and last two levels of four searches, which find hardly anything:
+  14 to 31 us, of which two barriers take 4 each;
+- `settle_seconds`, `link_latency`: the same levels take 12 us longer on two ranks, 3 of them at either
+  meeting and 6 between them, where masks and bins of the other rank are read. More than two ranks have not
   been measured so;
 - `end_levels`: searches took 46 us longer than their levels on one GPU, and 68 us on two, by an earlier
-  kernel; now 57 at scale 22 and 95 at scale 24, of which labels that are widened are counted by themselves.
+  kernel; now 50 at scale 22 and 75 to 105 at scale 24, of which labels that are widened are counted by
+  themselves.
 
-Of the present kernels are `cached_rate`, `level_seconds`, `settle_seconds` and `link_latency`; `cut_rate`,
-`label_rate` and `end_levels` are of earlier ones.
+Of the present kernels are all but `access_rate`, `cut_rate` and `end_levels`, which are of earlier ones.
 
 `memory_bandwidth` is a device copy's, `link_bandwidth` that of reading a neighbour's memory over NVLink. Not
 measured is what joins hosts: a 400 Gb/s card for each GPU, 10 us a step and 1 us a message."""
@@ -93,8 +93,8 @@ H200_NCCL = replace(
     link_latency=8.7e-6,
 )
 """The same with NCCL: all-gathers of 64 MiB a rank on four GPUs took 658 us and of 1 KB 8.7 us. The host
-launches the kernels and messages of every level: at scale 22 searches of seven levels took 2.0 to 2.9 ms on
-one GPU with all options, and 3.2 to 4.6 on two."""
+launches the kernels and messages of every level: at scale 22 searches of seven levels took 1.9 to 2.9 ms on
+one GPU with all options, and 3.2 to 5.2 on two."""
 
 P100_RAY = Machine(
     name="P100, Ray",

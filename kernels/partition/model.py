@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 
 from kernels.partition.census import Division
 from kernels.partition.machines import H200_PEER, Machine
-from kernels.partition.workload import HUBS_FIRST, Searching
+from kernels.partition.workload import BUSIEST_FIRST, HUBS_FIRST, Searching
 
 __all__ = [
+    "BUSIEST_FIRST",
     "HUBS_FIRST",
     "Prediction",
     "Searching",
@@ -111,10 +112,13 @@ def _local(division: Division, vertices: int, ranks: int, machine: Machine, how:
     spent = (division.nn / ranks - cut) / machine.access_rate + cut / machine.cut_rate
     others = (division.mixed + division.dd) / ranks
     if how.direction_optimized:
-        first = how.looked_at * others + min(1, how.parents) * delegates
+        # A rank's row of another's delegate has no more columns than there are.
+        astray = min(how.astray, division.dd / max(1, delegates * ranks))
+        parents = how.parents + astray * (ranks - 1) / ranks
+        first = how.looked_at * others + min(1, parents) * delegates
         spent += side_by_side(how.expanded * others + first, delegates)
         # Rows of more ranks are shorter, but not what is looked at of them (the paper's bound m' + p d b).
-        spent += max(0, how.parents - 1) * delegates / machine.access_rate
+        spent += max(0, parents - 1) * delegates / machine.access_rate
     else:
         spent += side_by_side(others, max(delegates, vertices / ranks))
     # What is labelled waits for memory, what is cleared is written in a stream.

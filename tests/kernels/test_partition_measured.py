@@ -1,4 +1,4 @@
-"""The cost model against searches on H200 GPUs: one that a rate was fitted to, nine others, and levels."""
+"""The cost model against searches on H200 GPUs: what it was fitted to, one that it misses, and levels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from kernels.partition import predict
 from kernels.partition.census import Division
 from kernels.partition.machines import H200_NCCL, H200_PEER
-from kernels.partition.model import HUBS_FIRST, Searching, hosts_of
+from kernels.partition.model import BUSIEST_FIRST, HUBS_FIRST, Searching, hosts_of
 
 DIVISIONS = {
     22: Division(32, delegates=417_997, nn=1_097_548, mixed=23_908_038, dd=103_307_164),
@@ -17,28 +17,29 @@ DIVISIONS = {
 }
 """Of Graph500 R-MAT graphs with edge factor 16 and seed 1, at threshold 32."""
 
-OWN_ORDER = Searching(label_bytes=6)
+OWN_ORDER = replace(BUSIEST_FIRST, label_bytes=6)
 DEGREE_ORDER = replace(HUBS_FIRST, label_bytes=6)
 FORWARD = replace(OWN_ORDER, direction_optimized=False)
 
-FITTED = (22, 1, FORWARD, 1.046)
+FITTED = (22, 1, FORWARD, 1.012)
 """The search that `cached_rate` was fitted to."""
 
 MEASURED = [
-    (22, 1, DEGREE_ORDER, 0.313),
-    (22, 2, DEGREE_ORDER, 0.399),
-    (22, 1, OWN_ORDER, 0.323),
-    (22, 2, OWN_ORDER, 0.405),
-    (24, 1, DEGREE_ORDER, 0.525),
-    (24, 2, DEGREE_ORDER, 0.610),
-    (24, 1, OWN_ORDER, 0.729),
-    (24, 2, OWN_ORDER, 0.703),
-    (22, 2, FORWARD, 0.799),
+    (22, 1, DEGREE_ORDER, 0.266),
+    (22, 2, DEGREE_ORDER, 0.386),
+    (22, 1, OWN_ORDER, 0.274),
+    (22, 2, OWN_ORDER, 0.399),
+    (24, 1, DEGREE_ORDER, 0.429),
+    (24, 2, DEGREE_ORDER, 0.593),
+    (24, 1, OWN_ORDER, 0.528),
+    (24, 2, OWN_ORDER, 0.739),
 ]
-"""Medians of 16 sources in ms, distances alone, timed as
-`tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32` does, with and without `--degree-order`, and with
-`--options`. Of these searches only the times of levels that find hardly anything went into the model; rates
-that are not `cached_rate` were fitted to earlier kernels on these graphs."""
+"""Medians of 16 sources in ms, distances alone: `tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32
+--sources 16`, with and without `--degree-order`. Times of levels that find hardly anything, those of labels
+and `astray` went into the model; other rates are of earlier kernels."""
+
+MISSED = (22, 2, FORWARD, 1.153)
+"""What the model knows nothing of: short rows that come together, which a warp walks past one by one."""
 
 
 def milliseconds(scale: int, ranks: int, how: Searching) -> float:
@@ -52,12 +53,17 @@ def test_searches_are_predicted_within_a_sixth(
     assert milliseconds(scale, ranks, how) == pytest.approx(measured, rel=1 / 6)
 
 
+def test_what_is_missed_takes_longer_than_predicted() -> None:
+    scale, ranks, how, measured = MISSED
+    assert 0.55 * measured < milliseconds(scale, ranks, how) < 0.75 * measured
+
+
 def test_neither_order_nor_number_of_ranks_is_favoured() -> None:
     errors = [milliseconds(scale, ranks, how) / measured - 1 for scale, ranks, how, measured in MEASURED]
     assert abs(sum(errors) / len(errors)) < 0.1
 
 
-@pytest.mark.parametrize(("ranks", "measured"), [(1, 20.9e-6), (2, 34.9e-6)])
+@pytest.mark.parametrize(("ranks", "measured"), [(1, 19.7e-6), (2, 31.6e-6)])
 def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
     """The mean of the first two and the last two levels of four searches, visits to the last meeting."""
 
@@ -68,21 +74,17 @@ def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
     assert (seconds(10) - seconds(0)) / 10 == pytest.approx(measured, rel=0.05)
 
 
-def test_order_matters_more_to_one_rank_than_to_two() -> None:
-    # What delegates look for does not get less with more ranks; measured are 0.72 and 0.87.
-    one, two = (
-        milliseconds(24, ranks, DEGREE_ORDER) / milliseconds(24, ranks, OWN_ORDER) for ranks in (1, 2)
-    )
-    assert one < two
-    assert one == pytest.approx(0.72, rel=0.2)
-    assert two == pytest.approx(0.87, rel=0.2)
+@pytest.mark.parametrize(("ranks", "measured"), [(1, 0.81), (2, 0.80)])
+def test_degree_order_is_faster_by_less_than_measured(ranks: int, measured: float) -> None:
+    found = milliseconds(24, ranks, DEGREE_ORDER) / milliseconds(24, ranks, OWN_ORDER)
+    assert measured < found < 1
 
 
-@pytest.mark.parametrize(("ranks", "fastest", "slowest"), [(1, 2.0, 2.9), (2, 3.2, 4.6)])
+@pytest.mark.parametrize(("ranks", "fastest", "slowest"), [(1, 1.9, 2.9), (2, 3.2, 5.2)])
 def test_a_host_that_launches_every_level_takes_milliseconds(
     ranks: int, fastest: float, slowest: float
 ) -> None:
-    """Over NCCL at scale 22, with all options: 1.976 to 2.907 ms on one GPU, 3.194 to 4.613 on two."""
+    """Over NCCL at scale 22, with all options: 1.86 to 2.91 ms on one GPU, 3.19 to 5.17 on two."""
     facts = {"vertices": 1 << 22, "ranks": ranks, "hosts": hosts_of(ranks, H200_NCCL)}
     found = 1e3 * predict(DIVISIONS[22], machine=H200_NCCL, searching=OWN_ORDER, **facts).seconds
     assert 0.9 * fastest < found < 1.1 * slowest
