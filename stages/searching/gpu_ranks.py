@@ -42,8 +42,8 @@ DELEGATE_SHARE = 1 / 16
 
 
 def device_bytes(graph: Extent, ranks: int) -> int:
-    """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and bins for nn arcs."""
-    shared = graph.bytes + BYTES_PER_VERTEX * graph.vertices + 8 * (graph.normal_arcs or 0)
+    """State what each of `ranks` GPUs takes: subgraphs, labels, and a bin and a row for each nn arc."""
+    shared = graph.bytes + BYTES_PER_VERTEX * graph.vertices + 12 * (graph.normal_arcs or 0)
     return shared // max(1, ranks) + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
 
 
