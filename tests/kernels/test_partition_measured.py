@@ -74,13 +74,14 @@ def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
     assert (seconds(10) - seconds(0)) / 10 == pytest.approx(measured, rel=0.05)
 
 
-@pytest.mark.parametrize(("ranks", "measured"), [(1, 0.81), (2, 0.80)])
-def test_degree_order_is_faster_by_less_than_measured(ranks: int, measured: float) -> None:
+@pytest.mark.parametrize(("ranks", "measured", "within"), [(1, 0.81, 0.2), (2, 0.80, 0.21)])
+def test_degree_order_is_faster_by_less_than_measured(ranks: int, measured: float, within: float) -> None:
     found = milliseconds(24, ranks, DEGREE_ORDER) / milliseconds(24, ranks, OWN_ORDER)
     assert measured < found < 1
+    assert found == pytest.approx(measured, rel=within)
 
 
-@pytest.mark.parametrize(("ranks", "fastest", "slowest"), [(1, 1.9, 2.9), (2, 3.2, 5.2)])
+@pytest.mark.parametrize(("ranks", "fastest", "slowest"), [(1, 2.0, 2.9), (2, 3.2, 4.6)])
 def test_a_host_that_launches_every_level_takes_milliseconds(
     ranks: int, fastest: float, slowest: float
 ) -> None:
