@@ -49,6 +49,10 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
 
 #endif
 
+// The delegates that look along dd rows. The owner of one has its arcs to busier delegates, and finds a parent soon; others
+// have the rest of them, mostly in vain, so they look later and leave out what the owner has found.
+enum Lookers : u32 { ALL, OWN, OTHERS };
+
 // One of the three visits: what looks for parents are rows of `mask` whose own bit is not in `own`, and if no tree is
 // asked for, not in `fresh`. Its fields are chosen where they are used: one function for three visits is compiled
 // once, and holds no pointer longer than it needs it.
@@ -56,6 +60,7 @@ struct Looking {
     const World& w;
     const Rank& r;
     Subgraph visit;  // ND: delegates along dn rows; DN: normal vertices along nd rows; DD
+    Lookers lookers;
     u32* found;
 
     __device__ __forceinline__ bool normals() const { return visit == DN; }
@@ -64,6 +69,20 @@ struct Looking {
     __device__ __forceinline__ const u32* seen() const { return visit == ND ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ u32* fresh() const { return normals() ? r.reached : found; }
     __device__ __forceinline__ u64* keys() const { return normals() ? r.keys : r.delegate_keys; }
+    // Of a word's rows those that look.
+    __device__ __forceinline__ u32 open(u64 word) const {
+        u32 rows = mask()[word] & ~own()[word];
+        // A tree takes the smallest parent of all subgraphs, distances any.
+        if (TREE || !rows) return rows;
+        if (lookers == OWN) rows &= r.own_delegates[word];
+        if (lookers == OTHERS) rows &= ~r.own_delegates[word];
+        if (rows) rows &= ~*reinterpret_cast<volatile u32*>(&fresh()[word]);
+        // What others have found by now is one look less, and what they find later is found twice.
+        bool asks = r.own_delegates && (visit == ND || lookers == OTHERS);
+        for (u32 from = 0; asks && rows && from < w.rank_count; ++from)
+            if (from != r.rank) rows &= ~__ldcv(&w.ranks[from].found[found - r.found + word]);
+        return rows;
+    }
     __device__ __forceinline__ u64 words() const { return normals() ? r.local_words : w.words; }
     // Those of two rows each.
     __device__ __forceinline__ const uint4* heads() const {
@@ -135,22 +154,21 @@ __device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits
 }
 
 // Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
-__device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, u32* found) {
-    const Looking l{w, r, visit, found};
+__device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, Lookers lookers, u32* found) {
+    const Looking l{w, r, visit, lookers, found};
     u32* list = waiting_rows();
-    u64 words = l.words(), stride = global_threads() / WARP;
+    u64 words = l.words(), warps = global_threads() / WARP, warp = global_thread() / WARP;
     u32 width = words_at_once(words), held = 0;
     bool over = false;
-    for (u64 first = global_thread() / WARP * width; !over; first += stride * width) {
-        over = first >= words;
-        u64 word = first + lane_id();
-        u32 open = lane_id() < width && word < words ? l.mask()[word] & ~l.own()[word] : 0;
-        // A tree takes the smallest parent of all subgraphs, distances any.
-        if (!TREE && open) open &= ~*reinterpret_cast<volatile u32*>(&l.fresh()[word]);
+    for (u64 round = 0; !over; ++round) {
+        // Delegates of like length have like numbers, so their words are dealt to all warps.
+        u64 word = l.normals() ? (round * warps + warp) * width + lane_id() : (round * width + lane_id()) * warps + warp;
+        over = __shfl_sync(ALL_LANES, word, 0) >= words;
+        u32 open = lane_id() < width && word < words ? l.open(word) : 0;
         for (u32 some = fours(open); some || (over && held);) {
             if (some) {
                 u32 row, bits;
-                take_quad(first, open, some, row, bits);
+                take_quad(u32(word), open, some, row, bits);
                 Looked looked = look_first(l, row, bits);
                 u32 hits = looked.hits << lane_id() % QUADS * QUAD;
 #pragma unroll

@@ -96,11 +96,16 @@ __device__ __forceinline__ void visit_merged(const u32* queue, const u64* starts
             u64 arc = at + k * WARP + lane_id();
             a.live[k] = arc < last;
             if (a.live[k] && arc >= end) {
-                while (arc >= end) {
-                    ++low;
-                    begin = end;
-                    end = low + 1 < rows ? starts[low + 1] : arcs;
+                // Short rows come together: steps double until they lead past the arc's row, and then halve.
+                u64 step = 1;
+                while (low + step < rows && starts[low + step] <= arc) {
+                    low += step;
+                    step *= 2;
                 }
+                for (step /= 2; step; step /= 2)
+                    if (low + step < rows && starts[low + step] <= arc) low += step;
+                begin = starts[low];
+                end = low + 1 < rows ? starts[low + 1] : arcs;
                 d = queue[low];
                 row = offsets[d];
             }

@@ -51,6 +51,7 @@ struct Rank {
     const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, unless ENCODED; for none the bit after all
     const u8 *nn_lengths, *nd_lengths;          // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
+    const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u8* depths;           // (local) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
@@ -174,20 +175,21 @@ __device__ __forceinline__ u32 fours(u32 word) {
 }
 
 // Take four of a warp's words, which `some` says, a quad of them for every lane: its bits, and the place of the first.
-__device__ __forceinline__ void take_quad(u64 first, u32 word, u32& some, u32& place, u32& bits) {
-    u32 from = some ? __ffs(some) - 1 : 0, mine = __shfl_sync(ALL_LANES, word, from + lane_id() / QUADS);
+// The word that a lane holds has number `own`.
+__device__ __forceinline__ void take_quad(u32 own, u32 word, u32& some, u32& place, u32& bits) {
+    u32 from = (some ? __ffs(some) - 1 : 0) + lane_id() / QUADS, mine = __shfl_sync(ALL_LANES, word, from);
     bits = some ? mine >> lane_id() % QUADS * QUAD & 15 : 0;
-    place = u32(first + from) * WARP + lane_id() * QUAD;
+    place = __shfl_sync(ALL_LANES, own, from) * WARP + lane_id() % QUADS * QUAD;
     some &= some - 1;
 }
 
 // Call `act(place, bits)` for the quads of a warp's words.
 template <class Act>
-__device__ __forceinline__ void each_quad(u64 first, u32 word, const Act& act) {
+__device__ __forceinline__ void each_quad(u32 own, u32 word, const Act& act) {
     for (u32 some = fours(word); some;) {
         u32 place[QUADS_AT_ONCE], bits[QUADS_AT_ONCE];
 #pragma unroll
-        for (u32 k = 0; k < QUADS_AT_ONCE; ++k) take_quad(first, word, some, place[k], bits[k]);
+        for (u32 k = 0; k < QUADS_AT_ONCE; ++k) take_quad(own, word, some, place[k], bits[k]);
         act(place, bits);
     }
 }

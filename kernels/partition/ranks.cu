@@ -25,6 +25,8 @@ constexpr u32 MOST_HERE = 16;  // ranks of a device
 // that came from other ranks to make this frontier, which the level after the last has too.
 constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
 constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of the whole search, with PLACED
+// The clock when all devices had come and when the last block here was done, and how many were.
+constexpr u32 BEGAN = LINK_SECTORS + 1, ENDED = BEGAN + 1, DONE = ENDED + 1;
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
 // A depth as a byte: 0 where nothing was reached, then one more than the depth. Labels of the deepest levels are
@@ -46,12 +48,15 @@ __device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 de
 template <u32 N>
 __device__ __forceinline__ void label_delegates(const World& w, const Rank& r, const u32 (&d)[N], const bool (&mine)[N], i32 depth) {
     VERTEX vertex[N], ranks = VERTEX(w.rank_count);
+    bool own[N];
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) vertex[k] = mine[k] ? w.delegates[d[k]] : 0;
+    for (u32 k = 0; k < N; ++k) own[k] = mine[k] && (!r.own_delegates || test_bit(r.own_delegates, d[k]));
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) vertex[k] = own[k] ? w.delegates[d[k]] : 0;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
         VERTEX local = ranks == 1 ? vertex[k] : vertex[k] / ranks;
-        if (mine[k] && vertex[k] - local * ranks == r.rank)
+        if (own[k] && vertex[k] - local * ranks == r.rank)
             label(r, u32(local) & ~(QUAD - 1), 255u << local % QUAD * 8, depth);
     }
 }
@@ -113,16 +118,21 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
     u32* found = r.found + (level & 1) * w.words;
     if (!a.listed && a.forward.nd) list_normals(r, counts);
     if (!a.listed && (a.forward.dn || a.forward.dd)) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
-    // dd first: where distances alone are asked for, what it finds does not look along dn rows.
+    // Where distances alone are asked for, what dd finds does not look along dn rows.
+    const Subgraph visits[4] = {DD, DN, DD, ND};
+    const Lookers lookers[4] = {r.own_delegates ? OWN : ALL, ALL, OTHERS, ALL};
 #pragma unroll 1
-    for (u32 k = 0; k < 3; ++k) {
-        Subgraph visit = Subgraph((DD + k) % 3);
-        if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, found);
+    for (u32 k = 0; k < 4; ++k) {
+        Subgraph visit = visits[k];
+        if (lookers[k] == OTHERS) {
+            if (a.forward.nn && a.nn_listed)
+                visit_nn(w, r, row, a.counts[NN_TAIL]);
+            else if (a.forward.nn)
+                visit_all_nn(w, r);
+            if (!r.own_delegates) continue;
+        }
+        if (a.local.backward >> visit & 1 && a.counts[rows_of(visit)]) look(w, r, visit, lookers[k], found);
     }
-    if (a.forward.nn && a.nn_listed)
-        visit_nn(w, r, row, a.counts[NN_TAIL]);
-    else if (a.forward.nn)
-        visit_all_nn(w, r);
 }
 
 __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
@@ -222,6 +232,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         known[k].lists = known[k].nn_lists = true;
     }
     __syncthreads();
+    // When a device was launched is no part of a search.
+    if (m.devices > 1 && !meet(m, true)) return;
+    if (global_thread() == 0) log[BEGAN] = nanoseconds();
     for (u32 k = 0; k < here_count; ++k) clear(w, ranks[here[k]], source, place);
     if (!meet(m, true)) return;
 
@@ -329,11 +342,11 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     for (u32 k = 0; TREE && k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
     for (u32 k = 0; k < here_count; ++k) widen(ranks[here[k]]);
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
-    // devices begin the next (`assemble`).
+    // devices begin the next.
     if (TREE) meet(m, true);
-}
-
-// Wait for the other devices, so that the searches after it begin together.
-extern "C" __global__ void assemble(const Meeting* meeting) {
-    if (global_thread() == 0) meet_devices(*meeting, nanoseconds());
+    __syncthreads();
+    if (threadIdx.x == 0 && atomicAdd(&log[DONE], 1ull) == gridDim.x - 1) {
+        log[ENDED] = nanoseconds();
+        log[DONE] = 0;
+    }
 }

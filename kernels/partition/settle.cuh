@@ -132,7 +132,7 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
             nn_rows += __popc(fresh & r.nn_mask[own]);
         }
         tally.fresh += __popc(fresh);
-        each_quad(first, fresh, [&](const u32(&local)[QUADS_AT_ONCE], const u32(&bits)[QUADS_AT_ONCE]) {
+        each_quad(u32(own), fresh, [&](const u32(&local)[QUADS_AT_ONCE], const u32(&bits)[QUADS_AT_ONCE]) {
             u32 nd[QUADS_AT_ONCE], nn[QUADS_AT_ONCE];
 #pragma unroll
             for (u32 k = 0; k < QUADS_AT_ONCE; ++k) {

@@ -58,6 +58,15 @@ def busiest_first(part: RankGraph) -> NDArray[numpy.uint32]:
     return found
 
 
+def in_order(delegates: NDArray[Any], numbers: NDArray[numpy.uint32] | None) -> NDArray[Any]:
+    """Give the delegates' vertices by number; they ascend where `numbers` is None."""
+    if numbers is None:
+        return delegates
+    placed = numpy.empty_like(delegates)
+    placed[numbers] = delegates
+    return placed
+
+
 def renumbered(part: RankGraph, numbers: NDArray[numpy.uint32]) -> RankGraph:
     """Give delegates other numbers, `numbers[old] = new`; the result is on the device, its rows sorted.
 

@@ -10,6 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.cuda import load, resident_blocks
+from kernels.partition.cuda.hubs_first import in_order
 from kernels.partition.cuda.meeting import MeetingPoint
 from kernels.partition.layout import mask_words
 from kernels.partition.options import OPTIMIZED, SearchOptions
@@ -17,13 +18,12 @@ from kernels.partition.options import OPTIMIZED, SearchOptions
 BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
 
-WARP = 32
-
 LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 9, 250, 1 << 20
 """Of the kernel's log; directions of deeper levels than the last are taken for forward."""
 
 LINK_SECTORS = 1 + LOGGED_LEVELS * LEVEL_WORDS
-"""The log's last word."""
+BEGAN, ENDED, LOG_WORDS = LINK_SECTORS + 1, LINK_SECTORS + 2, LINK_SECTORS + 4
+"""Of the log too."""
 
 SECTOR = 32
 """Bytes, as in `kernels/partition/placed.cuh`."""
@@ -90,31 +90,23 @@ class Launch:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
         module = load(f"kernels/partition/{file}.cu", **macros)
         self._kernel = module.get_function("search")
-        self._assemble = module.get_function("assemble") if len(points) > 1 else None
+        self._alone = len(points) == 1
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
-        if self._assemble is not None:
-            # Loads it: nothing is loaded while a device waits for another.
-            resident_blocks(self._assemble, WARP)
         self._placed = placed
-        self._log = cupy.zeros(LINK_SECTORS + 1, numpy.uint64)
+        self._log = cupy.zeros(LOG_WORDS, numpy.uint64)
         self._turned = cupy.empty(TURNED_LEVELS, numpy.uint8)
         d = len(delegates)
         self._meeting = point.described(points, place, time_limit)
         self._arguments = (
             cupy.asarray(numpy.concatenate(rows)),
             cupy.asarray(numpy.array(here, numpy.uint64)),
-            cupy.asarray(delegates if numbers is None else _in_order_of(numbers, delegates)),
+            cupy.asarray(in_order(delegates, numbers)),
             self._meeting,
             cupy.asarray(packed_factors(options, symmetric)),
             self._log,
             self._turned,
             *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d))),
         )
-
-    def assemble(self) -> None:
-        """Let the device wait for the others: when it was launched is no part of a search."""
-        if self._assemble is not None:
-            self._assemble((1,), (WARP,), (self._meeting,))
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
@@ -132,13 +124,22 @@ class Launch:
         end.record()
         return start, end
 
+    def milliseconds(self, start: Any, end: Any) -> float:
+        """Tell what the search took: among several devices from when all had come, by the device's clock."""
+        import cupy
+
+        if self._alone:
+            return float(cupy.cuda.get_elapsed_time(start, end))
+        began, ended = self._log[BEGAN : ENDED + 1].get().tolist()
+        return (int(ended) - int(began)) / 1e6
+
     def levels(self) -> tuple[Level, ...]:
         """Read the first levels of the last search."""
         return tuple(_read_levels(self._log.get(), self._here))
 
     def link_bytes(self) -> int | None:
         """Count what the last search read out of host memory; None where columns were not placed."""
-        return SECTOR * int(self._log[LINK_SECTORS:].get()[0]) if self._placed else None
+        return SECTOR * int(self._log[LINK_SECTORS : LINK_SECTORS + 1].get()[0]) if self._placed else None
 
     def turned(self) -> NDArray[numpy.bool_]:
         """Tell of every level of the last search whether any rank here visited any subgraph backward."""
@@ -146,12 +147,6 @@ class Launch:
         answer = numpy.zeros(depth, numpy.bool_)
         answer[:TURNED_LEVELS] = self._turned[:depth].get().view(numpy.bool_)
         return answer
-
-
-def _in_order_of(numbers: NDArray[numpy.uint32], values: NDArray[Any]) -> NDArray[Any]:
-    placed = numpy.empty_like(values)
-    placed[numbers] = values
-    return placed
 
 
 def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from kernels.partition.layout import mask_words
 from kernels.strategy import backend_of
@@ -19,10 +20,21 @@ LONG_ROW = numpy.uint8(255)
 
 def row_mask(row_offsets: Any) -> Any:
     """Set a bit for every row that is not empty: uint32, as many as 64-bit words take; on the device."""
+    return _mask(row_offsets[1:] != row_offsets[:-1])
+
+
+def own_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> Any:
+    """Set a bit for every delegate that is a vertex of this rank, as `row_mask` does."""
     import cupy
 
-    filled = cupy.zeros(64 * mask_words(len(row_offsets) - 1), numpy.bool_)
-    filled[: len(row_offsets) - 1] = row_offsets[1:] != row_offsets[:-1]
+    return _mask(cupy.asarray(delegates) % delegates.dtype.type(ranks) == rank)
+
+
+def _mask(chosen: Any) -> Any:
+    import cupy
+
+    filled = cupy.zeros(64 * mask_words(len(chosen)), numpy.bool_)
+    filled[: len(chosen)] = chosen
     return cupy.packbits(filled, bitorder="little").view(numpy.uint32)
 
 

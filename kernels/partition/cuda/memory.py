@@ -9,7 +9,14 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
-from kernels.partition.cuda.lookers import delegate_lengths, first_columns, nn_owners, row_mask, short_lengths
+from kernels.partition.cuda.lookers import (
+    delegate_lengths,
+    first_columns,
+    nn_owners,
+    own_delegates,
+    row_mask,
+    short_lengths,
+)
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.strategy import backend_of
@@ -32,6 +39,7 @@ FIELDS = (
     "nn_lengths",
     "nd_lengths",
     "delegate_lengths",
+    "own_delegates",
     "distance",
     "delegate_distance",
     "depths",
@@ -129,6 +137,7 @@ class RankMemory(Table):
 
     Parameters
     ----------
+    delegates : their vertices, in the order of their rows.
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : whether predecessors are found.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
@@ -150,7 +159,7 @@ class RankMemory(Table):
         part: RankGraph,
         *,
         vertex_count: int,
-        delegate_count: int,
+        delegates: NDArray[Any],
         ranks: int,
         offset_dtype: Any,
         tree: bool,
@@ -161,7 +170,7 @@ class RankMemory(Table):
         import cupy
 
         self.rank = part.rank
-        local = local_count(vertex_count, ranks, part.rank)
+        local, delegate_count = local_count(vertex_count, ranks, part.rank), len(delegates)
         words, local_words = 2 * mask_words(delegate_count), -(-local // 32)
         largest = -(-local_count(vertex_count, ranks, 0) // 32)
         arcs = max(arc_count(part.subgraph(name)) for name in ("dn", "dd"))
@@ -202,6 +211,10 @@ class RankMemory(Table):
                 else cupy.empty(0, numpy.uint32)
             )
         arrays["delegate_lengths"] = delegate_lengths(arrays["dn_offsets"], arrays["dd_offsets"])
+        looks_last = ranks > 1 and not tree and not sends
+        arrays["own_delegates"] = (
+            own_delegates(delegates, ranks, part.rank) if looks_last else cupy.empty(0, numpy.uint32)
+        )
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])

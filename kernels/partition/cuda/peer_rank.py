@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kernels.cuda import vertex_macro
 from kernels.exchange import Gathering
 from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, renumbered, room_for
+from kernels.partition.cuda.hubs_first import busiest_first, in_order, renumbered, room_for
 from kernels.partition.cuda.launch import Launch
 from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
@@ -70,7 +70,7 @@ class PeerRank:
         self._memory = RankMemory(
             part if numbers is None else renumbered(part, numbers),
             vertex_count=vertex_count,
-            delegate_count=len(delegates),
+            delegates=in_order(delegates, numbers),
             ranks=gang.size,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=tree,
@@ -105,9 +105,6 @@ class PeerRank:
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        import cupy
-
-        self._launch.assemble()
         start, end = self._launch.start(source, self._max_depth)
         end.synchronize()
         # Nobody starts anew before all know how this one ended.
@@ -115,7 +112,7 @@ class PeerRank:
             self._launch.point.reset()
             self._gang.all_gather(None)
             raise RuntimeError(GIVEN_UP)
-        taken = float(cupy.cuda.get_elapsed_time(start, end))
+        taken = self._launch.milliseconds(start, end)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
         predecessor = None

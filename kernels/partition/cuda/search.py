@@ -11,7 +11,7 @@ import numpy
 from kernels.bfs.result import BFSResult
 from kernels.cuda import vertex_macro
 from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, renumbered, room_for
+from kernels.partition.cuda.hubs_first import busiest_first, in_order, renumbered, room_for
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar
@@ -113,7 +113,7 @@ class CudaPartitionSearch:
     def _load(self, graph: PartitionedGraph, offset_dtype: Any, placing: Placing | None) -> list[RankMemory]:
         facts = {
             "vertex_count": graph.vertex_count,
-            "delegate_count": len(graph.delegates),
+            "delegates": in_order(graph.delegates, self._numbers),
             "ranks": graph.ranks,
             "offset_dtype": offset_dtype,
             "tree": self._tree,
@@ -168,16 +168,14 @@ class CudaPartitionSearch:
         ]
 
     def _search(self, source: int) -> float:
-        import cupy
-
-        self._on_each(Launch.assemble)
         events = self._on_each(lambda launch: launch.start(source, self.max_depth))
         for _, end in events:
             end.synchronize()
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(lambda launch: launch.point.reset())
             raise RuntimeError(GIVEN_UP)
-        return max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
+        times = zip(self._launches, events, strict=True)
+        return max(float(launch.milliseconds(*each)) for launch, each in times)
 
     def _collect(self) -> tuple[Any | None, Any | None]:
         import cupy

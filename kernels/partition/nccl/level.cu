@@ -141,7 +141,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_dd(const World* worl
     if (ahead.forward.dd)
         visit_dd(*world, r, ahead.counts[DD_TAIL], r.found);
     else if (ahead.counts[DD_ROWS])
-        look(*world, r, DD, r.found);
+        look(*world, r, DD, ALL, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* world, const Local* state, u64 level) {
@@ -151,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* worl
     if (ahead.forward.nd)
         visit_nd(*world, r, row, ahead.counts[ND_TAIL], r.found);
     else if (ahead.counts[ND_ROWS])
-        look(*world, r, ND, r.found);
+        look(*world, r, ND, ALL, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* world, const Local* state, u64 level) {
@@ -160,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* worl
     if (ahead.forward.dn)
         visit_dn(*world, r, ahead.counts[DN_TAIL]);
     else if (ahead.counts[DN_ROWS])
-        look(*world, r, DN, r.found);
+        look(*world, r, DN, ALL, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* world, u64 level) {

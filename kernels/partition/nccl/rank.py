@@ -80,7 +80,7 @@ class NcclRank:
         memory = RankMemory(
             part,
             vertex_count=vertex_count,
-            delegate_count=len(delegates),
+            delegates=delegates,
             ranks=ranks,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=tree,
