@@ -68,7 +68,6 @@ struct Looking {
     __device__ __forceinline__ const u32* own() const { return normals() ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ const u32* seen() const { return visit == ND ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ u32* fresh() const { return normals() ? r.reached : found; }
-    __device__ __forceinline__ u64* keys() const { return normals() ? r.keys : r.delegate_keys; }
     // Of a word's rows those that look.
     __device__ __forceinline__ u32 open(u64 word) const {
         u32 rows = mask()[word] & ~own()[word];
@@ -96,6 +95,13 @@ struct Looking {
     __device__ __forceinline__ Columns<u32> columns() const {
         return visit == DD ? r.dd_columns : visit == ND ? r.dn_columns : r.nd_columns;
     }
+    // Nobody else finds delegates for a normal vertex in this level, and keys of nn arcs are larger.
+    __device__ __forceinline__ void keep(u32 row, u32 parent) const {
+        if (normals())
+            r.keys[row] = vertex(parent);
+        else
+            lower_key(&r.delegate_keys[row], vertex(parent));
+    }
     __device__ __forceinline__ u64 vertex(u32 parent) const {
         return visit == ND ? u64(parent) * w.rank_count + r.rank : u64(w.delegates[parent]);
     }
@@ -114,7 +120,7 @@ __device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& h
     for (u32 k = 0; k < 2; ++k) {
         if (parent[k] == NONE) continue;
         atomicOr(&l.fresh()[row[k] / 32], 1u << (row[k] & 31));
-        if (TREE) lower_key(&l.keys()[row[k]], l.vertex(parent[k]));
+        if (TREE) l.keep(row[k], parent[k]);
     }
 }
 
@@ -147,7 +153,7 @@ __device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits
         bool first = word[k][0] >> (column[k][0] & 31) & 1, hit = first || word[k][1] >> (column[k][1] & 31) & 1;
         looked.hits |= u32(hit) << k;
         looked.rest |= u32(!hit && (ENCODED || column[k][1] != none)) << k;
-        if (TREE && hit) lower_key(&l.keys()[row + k], l.vertex(column[k][first ? 0 : 1]));
+        if (TREE && hit) l.keep(row + k, column[k][first ? 0 : 1]);
     }
     looked.rest &= bits;
     return looked;

@@ -18,7 +18,7 @@ __device__ __forceinline__ void reach(const World& w, const Rank& r, u32 reading
         const bool lives[1] = {live};
         const VERTEX vertex[1] = {neighbour};
         const u32 owners[1] = {u32(owner)};
-        reach_normals(w, r, lives, vertex, owners);
+        reach_normals<false>(w, r, lives, vertex, owners);
     } else if (live && reading == READ_ND)
         claim_delegate(r, found, neighbour, owner * w.rank_count + r.rank);
     else if (live && reading == READ_DN)

@@ -16,7 +16,7 @@ __device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Ar
     VERTEX vertex[BATCH];
 #pragma unroll
     for (u32 k = 0; k < BATCH; ++k) vertex[k] = a.live[k] ? r.nn_columns[a.arc[k]] : VERTEX(0);
-    reach_normals(w, r, a.live, vertex, a.owner);
+    reach_normals<false>(w, r, a.live, vertex, a.owner);
 }
 
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
@@ -34,13 +34,13 @@ __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow
 // rows of one or two arcs, read one by one, are chains of loads.
 __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
     u64 arcs = r.nn_offsets[r.local];
-    for (u64 base = global_thread() - lane_id(); base < arcs; base += ALL_AT_ONCE * global_threads()) {
+    for (u64 base = u64(blockIdx.x) * blockDim.x; base < arcs; base += ALL_AT_ONCE * global_threads()) {
         bool live[ALL_AT_ONCE];
         u32 owner[ALL_AT_ONCE], front[ALL_AT_ONCE];
         VERTEX vertex[ALL_AT_ONCE];
 #pragma unroll
         for (u32 k = 0; k < ALL_AT_ONCE; ++k) {
-            u64 arc = base + k * global_threads() + lane_id();
+            u64 arc = base + k * global_threads() + threadIdx.x;
             live[k] = arc < arcs;
             owner[k] = live[k] ? r.nn_owners[arc] : 0;
             vertex[k] = live[k] ? r.nn_columns[arc] : VERTEX(0);
@@ -49,7 +49,7 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
         for (u32 k = 0; k < ALL_AT_ONCE; ++k) front[k] = live[k] ? r.front[owner[k] / 32] : 0;
 #pragma unroll
         for (u32 k = 0; k < ALL_AT_ONCE; ++k) live[k] = front[k] >> (owner[k] & 31) & 1;
-        reach_normals(w, r, live, vertex, owner);
+        reach_normals<true>(w, r, live, vertex, owner);
     }
 }
 
@@ -93,24 +93,30 @@ __device__ __forceinline__ void visit_merged(const u32* queue, const u64* starts
         Arcs<BATCH> a;
 #pragma unroll
         for (u32 k = 0; k < BATCH; ++k) {
-            u64 arc = at + k * WARP + lane_id();
+            u64 from = at + k * WARP, arc = from + lane_id();
             a.live[k] = arc < last;
-            if (a.live[k] && arc >= end) {
-                // Short rows come together: steps double until they lead past the arc's row, and then halve.
-                u64 step = 1;
-                while (low + step < rows && starts[low + step] <= arc) {
-                    low += step;
-                    step *= 2;
+            u32 own = d;
+            u64 own_row = row, own_begin = begin;
+            if (end < from + WARP && from < last) {
+                // No queued row is empty, so in a warp's arcs no more rows begin than it has lanes.
+                u64 next = low + 1 + lane_id() < rows ? starts[low + 1 + lane_id()] : arcs;
+                u32 heads = __reduce_or_sync(ALL_LANES, next < from + WARP ? 1u << (next - from) : 0);
+                u32 before = __popc(heads & (lanes_below() | 1u << lane_id())), all = __popc(heads);
+                u64 behind = __shfl_sync(ALL_LANES, next, before - 1 & WARP - 1);
+                if (before && a.live[k]) {
+                    own = queue[low + before];
+                    own_begin = behind;
+                    own_row = offsets[own];
                 }
-                for (step /= 2; step; step /= 2)
-                    if (low + step < rows && starts[low + step] <= arc) low += step;
-                begin = starts[low];
-                end = low + 1 < rows ? starts[low + 1] : arcs;
-                d = queue[low];
-                row = offsets[d];
+                low += all;
+                end = __shfl_sync(ALL_LANES, next, all & WARP - 1);
+                if (all == WARP) end = low + 1 < rows ? starts[low + 1] : arcs;
+                d = __shfl_sync(ALL_LANES, own, WARP - 1);
+                row = __shfl_sync(ALL_LANES, own_row, WARP - 1);
+                begin = __shfl_sync(ALL_LANES, own_begin, WARP - 1);
             }
-            a.arc[k] = OFFSET(row + (arc - begin));
-            a.owner[k] = d;
+            a.arc[k] = OFFSET(own_row + (arc - own_begin));
+            a.owner[k] = own;
         }
         reach(a);
     }

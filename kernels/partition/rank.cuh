@@ -55,6 +55,7 @@ struct Rank {
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u8* depths;           // (local) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
+    u32* classed;         // (local_words) whose keys have a class, maybe; if TREE, null where keys are gone through anyway
     u32 *seen, *reached, *front, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
     u32* dn_queue;
@@ -111,6 +112,11 @@ __device__ __forceinline__ void claim(const u32* seen, u32* fresh, u64* keys, co
 #pragma unroll
     for (u32 k = 0; k < N; ++k)
         if (open[k]) lower_key(&keys[place[k]], key(k));
+}
+
+// A vertex whose key gets a class.
+__device__ __forceinline__ void note_class(const Rank& r, u32 local) {
+    if (TREE && r.classed) set_bit(r.classed, local);
 }
 
 __device__ __forceinline__ void claim_normal(const Rank& r, u32 local, u64 key) {

@@ -66,6 +66,7 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
         fill(r.delegate_keys, w.delegate_count, NO_KEY);
+        fill(r.classed, r.local_words, 0u);
     }
     fill(r.seen, r.local_words + 1, 0u);
     // Threads that write the source's words write nothing else to them.
@@ -87,7 +88,7 @@ __device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source,
 // Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
 // Kronecker graphs of scales 22 and 24 searches on one H200 that list nothing so took 4 to 6 % longer, with 1 Mi arcs up
 // to 3 % longer, and with 16 Ki as long within 1 %.
-constexpr u64 LISTED_ARCS = 1 << 16;
+constexpr u64 LISTED_ARCS = 1 << 14;
 
 // Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
 // for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %.
@@ -155,12 +156,10 @@ __device__ __forceinline__ u64 count_normals(const World& w, u64 level) {
     return warp_sum(normals);
 }
 
-// Keys become predecessors (i64, -1 for none).
+// Keys become predecessors (i64, -1 for none): those with a class lose it.
 __device__ __forceinline__ void finish(const Rank& r) {
-    for (u64 i = global_thread(); i < r.local; i += global_threads()) {
-        u64 key = r.keys[i];
-        if (key != NO_KEY) r.keys[i] = key & ~NORMAL_CLASS;
-    }
+    for (u64 i = global_thread(); i < r.local_words; i += global_threads())
+        for (u32 bits = r.classed[i]; bits; bits &= bits - 1) r.keys[i * 32 + __ffs(bits) - 1] &= ~NORMAL_CLASS;
 }
 
 // Delegates get their predecessors at their owners.
@@ -335,11 +334,10 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     }
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
-    if (TREE) {
-        for (u32 k = 0; k < here_count; ++k) finish(ranks[here[k]]);
-        if (!meet(m, false)) return;
+    for (u32 k = 0; TREE && k < here_count; ++k) {
+        finish(ranks[here[k]]);
+        finish_delegates(w, ranks[here[k]]);
     }
-    for (u32 k = 0; TREE && k < here_count; ++k) finish_delegates(w, ranks[here[k]]);
     for (u32 k = 0; k < here_count; ++k) widen(ranks[here[k]]);
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next.

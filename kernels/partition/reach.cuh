@@ -6,25 +6,65 @@ constexpr u32 TILE = 512;  // arcs of delegates that a warp takes at once, where
 
 enum Reading : u32 { READ_NN, READ_ND, READ_DN, READ_DD };
 
-// The end of an nn arc that another rank owns: it goes to that rank's bin (section V-B). Whole warps call it.
-__device__ __forceinline__ void send(const Rank& r, bool live, u32 to, u32 id, u32 owner) {
-    if (live && r.sent) {
-        u32 bit = 1u << (id & 31);
-        u32* word = r.sent + to * r.sent_words + (id >> 5);
-        live = !(*reinterpret_cast<volatile u32*>(word) & bit) && !(atomicOr(word, bit) & bit);
-    }
+constexpr u32 MOST_RANKS = 256;
+
+// Whether a vertex of another rank has not been sent there yet, where that is remembered.
+__device__ __forceinline__ bool unsent(const Rank& r, u32 to, u32 id) {
+    if (!r.sent) return true;
+    u32 bit = 1u << (id & 31);
+    u32* word = r.sent + to * r.sent_words + (id >> 5);
+    return !(*reinterpret_cast<volatile u32*>(word) & bit) && !(atomicOr(word, bit) & bit);
+}
+
+// The next places in the tails of the ranks that live lanes send to. Whole warps call it.
+template <class T>
+__device__ __forceinline__ T take_places(T* tails, bool live, u32 to) {
     u32 senders = __ballot_sync(ALL_LANES, live);
-    if (!live) return;
+    if (!live) return 0;
     u32 same = __match_any_sync(senders, to), leader = __ffs(same) - 1;
-    u64 place = 0;
-    if (lane_id() == leader) place = atomicAdd(&r.bin_tail[to], u64(__popc(same)));
-    place = __shfl_sync(same, place, leader) + __popc(same & lanes_below());
+    T place = lane_id() == leader ? atomicAdd(&tails[to], T(__popc(same))) : 0;
+    return __shfl_sync(same, place, leader) + __popc(same & lanes_below());
+}
+
+__device__ __forceinline__ void put(const Rank& r, u64 place, u32 id, u32 owner) {
     r.bin_ids[place] = id;
     if (TREE) r.bin_tails[place] = owner;
 }
 
-// The ends of nn arcs: what is here is claimed, the rest sent. Whole warps call it.
+// The ends of nn arcs that other ranks own: they go to those ranks' bins (section V-B).
 template <u32 N>
+__device__ __forceinline__ void send(const Rank& r, const bool (&live)[N], const u32 (&to)[N], const u32 (&id)[N],
+                                     const u32 (&owner)[N]) {
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        u64 place = take_places(r.bin_tail, live[k], to[k]);
+        if (live[k]) put(r, place, id[k], owner[k]);
+    }
+}
+
+// The same by whole blocks, which ask once for each rank: all blocks ask at one address, where atomics wait for each
+// other.
+template <u32 N>
+__device__ __forceinline__ void send_together(u32 ranks, const Rank& r, const bool (&live)[N], const u32 (&to)[N],
+                                              const u32 (&id)[N], const u32 (&owner)[N]) {
+    __shared__ u32 counts[MOST_RANKS];
+    __shared__ u64 begins[MOST_RANKS];
+    u32 place[N];
+    for (u32 to_rank = threadIdx.x; to_rank < ranks; to_rank += blockDim.x) counts[to_rank] = 0;
+    __syncthreads();
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) place[k] = take_places(counts, live[k], to[k]);
+    __syncthreads();
+    for (u32 to_rank = threadIdx.x; to_rank < ranks; to_rank += blockDim.x)
+        if (counts[to_rank]) begins[to_rank] = atomicAdd(&r.bin_tail[to_rank], u64(counts[to_rank]));
+    __syncthreads();
+#pragma unroll
+    for (u32 k = 0; k < N; ++k)
+        if (live[k]) put(r, begins[to[k]] + place[k], id[k], owner[k]);
+}
+
+// The ends of nn arcs: what is here is claimed, the rest sent, by whole warps or blocks.
+template <bool TOGETHER, u32 N>
 __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, const bool (&live)[N], const VERTEX (&vertex)[N],
                                               const u32 (&owner)[N]) {
     u32 ranks = u32(w.rank_count), own = u32(r.rank);
@@ -36,10 +76,18 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
         id[k] = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
         here[k] = live[k] && to[k] == own;
     }
-    claim<true>(r.seen, r.reached, r.keys, here, id, [&](u32 k) { return NORMAL_CLASS | (u64(owner[k]) * ranks + own); });
+    claim<true>(r.seen, r.reached, r.keys, here, id, [&](u32 k) {
+        note_class(r, id[k]);
+        return NORMAL_CLASS | (u64(owner[k]) * ranks + own);
+    });
     if (ranks == 1) return;
+    bool goes[N];
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) send(r, live[k] && to[k] != own, to[k], id[k], owner[k]);
+    for (u32 k = 0; k < N; ++k) goes[k] = live[k] && to[k] != own && unsent(r, to[k], id[k]);
+    if (TOGETHER)
+        send_together(ranks, r, goes, to, id, owner);
+    else
+        send(r, goes, to, id, owner);
 }
 
 // The last of `rows` queued rows that begins at or before an arc; whole warps call it.

@@ -91,8 +91,9 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
             if (test_bit(r.seen, local)) continue;
             set_bit(r.reached, local);
             // Delegates found theirs already, and come first; only for the others is the tail asked for.
-            if (TREE && __ldcv(&r.keys[local]) >= NORMAL_CLASS)
-                atomicMin(&r.keys[local], NORMAL_CLASS | (u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from));
+            if (!TREE || __ldcv(&r.keys[local]) < NORMAL_CLASS) continue;
+            note_class(r, local);
+            atomicMin(&r.keys[local], NORMAL_CLASS | (u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from));
         }
     }
 }

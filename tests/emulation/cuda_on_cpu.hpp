@@ -149,6 +149,13 @@ inline unsigned __ballot_sync(unsigned mask, bool value) {
 }
 inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 inline bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, !value) == 0; }
+inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
+    const uint64_t* all = emulated::collect(mask, value);
+    unsigned bits = 0;
+    for (int i = 0; i < 32; ++i)
+        if (mask >> i & 1) bits |= unsigned(all[i]);
+    return bits;
+}
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value) {
     const uint64_t* all = emulated::collect(mask, emulated::to_bits(value));
