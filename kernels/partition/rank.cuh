@@ -212,3 +212,13 @@ __device__ __forceinline__ void fill(T* values, u64 count, T value) {
     for (u64 i = global_thread(); i < count / ROW; i += global_threads()) reinterpret_cast<Row*>(values)[i] = row;
     for (u64 i = count / ROW * ROW + global_thread(); i < count; i += global_threads()) values[i] = value;
 }
+
+// The same, with another value at one place; none has number ~0.
+template <class T>
+__device__ __forceinline__ void fill_but(T* values, u64 count, T value, u64 place, T other) {
+    constexpr u32 ROW = 16 / sizeof(T);
+    fill(values, count, value);
+    // The thread that has written there writes again.
+    u64 rows = count / ROW, writer = place / ROW < rows ? place / ROW : place - rows * ROW;
+    if (place != ~0ull && writer % global_threads() == global_thread()) values[place] = other;
+}
