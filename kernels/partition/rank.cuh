@@ -37,6 +37,7 @@ constexpr u32 LONG_ROW = 255;
 struct Rank {
     u32* found;           // (2, words), of even and odd levels
     u64* counts;          // (SIDES, COUNTS)
+    u32* front;           // (local_words)
     u64* delegate_keys;   // (delegates), if TREE
     const u64* bin_start;  // (ranks + 1)
     u64* bin_tail;        // (ranks)
@@ -56,7 +57,8 @@ struct Rank {
     u8* depths;           // (local) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
     u32* classed;         // (local_words) whose keys have a class, maybe; if TREE, null where keys are gone through anyway
-    u32 *seen, *reached, *front, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
+    u32 *seen, *reached, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
+    u32* fronts;          // (ranks, words of a rank) `front` of others, where nn arcs are looked along
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
     u32* dn_queue;
     u64* dn_starts;       // first arcs of the rows in dn_queue, counted over all of them

@@ -103,10 +103,11 @@ struct Ahead {
     u64 counts[COUNTS];
 };
 
-__device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factors& factors) {
+__device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factors& factors, bool nn_backward) {
     auto count = [&](u32 place) { return a.counts[place]; };
     decide(a.local, count, factors);
     a.forward = forward_of(a.local, count);
+    a.forward.nn &= !nn_backward;
     a.nn_listed = a.nn_lists;
     a.listed = a.lists;
     a.lists = !a.local.backward && count(ND_ARCS) + count(NN_ARCS) + count(DN_ARCS) + count(DD_ARCS) <= LISTED_ARCS;
@@ -151,11 +152,23 @@ __device__ __forceinline__ void read_counts(const World& w, Ahead* ahead, u64 le
         ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&w.ranks[w.here[i / COUNTS]].counts[level % SIDES * COUNTS + i % COUNTS]);
 }
 
-// The frontier's normal vertices, of all ranks. The first warp calls it.
-__device__ __forceinline__ u64 count_normals(const World& w, u64 level) {
-    u64 side = level % SIDES * COUNTS, normals = 0;
-    for (u32 from = lane_id(); from < w.rank_count; from += WARP) normals += load_system(&w.ranks[from].counts[side + N_FRESH]);
-    return warp_sum(normals);
+// What all ranks know of a level: whether nn is visited backward, and the nn arcs of vertices that are not seen then.
+struct Everywhere {
+    u64 frontier, nn_left;
+    bool nn_backward;
+};
+
+// The frontier's normal vertices, and their nn arcs, of all ranks. The first warp calls it.
+__device__ __forceinline__ void count_normals(const World& w, u64 level, u64& normals, u64& nn_arcs) {
+    u64 side = level % SIDES * COUNTS;
+    normals = nn_arcs = 0;
+    for (u32 from = lane_id(); from < w.rank_count; from += WARP) {
+        u64* counts = w.ranks[from].counts + side;
+        normals += load_system(&counts[N_FRESH]);
+        nn_arcs += load_system(&counts[NN_ARCS]);
+    }
+    normals = warp_sum(normals);
+    nn_arcs = warp_sum(nn_arcs);
 }
 
 // Keys become predecessors (i64, -1 for none): those with a class lose it.
@@ -213,16 +226,19 @@ __device__ __forceinline__ void widen(const Rank& r) {
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
-           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 source, u64 place,
-           u64 max_depth) {
+           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_arcs, u64 source,
+           u64 place, u64 max_depth) {
     __shared__ Ahead known[MOST_HERE];
     __shared__ World w;
     __shared__ BlockRow row;
     __shared__ u64 sums[MOST_HERE * COUNTS];
     __shared__ u64 tails[MOST_HERE * MOST_DEVICES];
-    __shared__ u64 frontier;
+    __shared__ Everywhere all;
     const Meeting& m = *meeting;
-    if (threadIdx.x == 0) w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
+    if (threadIdx.x == 0) {
+        w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
+        all = {0, nn_arcs, false};
+    }
 
     for (u32 i = threadIdx.x; i < MOST_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
     if (PLACED && threadIdx.x == 0) link_sectors() = 0;
@@ -285,10 +301,17 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         if (logs) record[7] = nanoseconds();
         level = ahead;
         read_counts(w, known, level);
-        u64 normals = warp_id() == 0 ? count_normals(w, level) : 0;
+        u64 normals, nn_ahead;
+        if (warp_id() == 0) count_normals(w, level, normals, nn_ahead);
         __syncthreads();
-        if (threadIdx.x == 0) frontier = normals + known[0].counts[D_FRESH];
-        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) look_ahead(known[k], ranks[here[k]], *factors);
+        if (threadIdx.x == 0) {
+            all.frontier = normals + known[0].counts[D_FRESH];
+            all.nn_left -= nn_arcs ? nn_ahead : 0;
+            all.nn_backward = factors->optimized && nn_arcs && nn_ahead > all.nn_left;
+        }
+        __syncthreads();
+        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x)
+            look_ahead(known[k], ranks[here[k]], *factors, all.nn_backward);
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         logs = global_thread() == 0 && level < LOGGED_LEVELS;
@@ -298,7 +321,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 arrived += known[k].counts[ARRIVED];
             record[8] = arrived;
         }
-        if (!frontier || level >= max_depth) break;
+        if (!all.frontier || level >= max_depth) break;
 
         if (global_thread() == 0 && level < TURNED_LEVELS) {
             u32 any = 0;
@@ -316,20 +339,24 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             record[2] = known[0].counts[D_FRESH];
             record[3] = nanoseconds();
         }
-        bool queues = false;
+        bool queues = false, gathers = all.nn_backward && rank_count > 1;
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = ranks[here[k]];
             // Those of the level before, which nobody reads any more.
             if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
             queues |= known[k].forward.queued() && !known[k].listed;
+            if (gathers) gather_fronts(w, r);
             visit_unqueued(w, r, known[k], row, level);
         }
-        if (queues) {
+        if (queues || gathers) {
             if (!meet(m, false)) return;
             read_counts(w, known, level);
             __syncthreads();
         }
-        for (u32 k = 0; k < here_count; ++k) visit_queued(w, ranks[here[k]], known[k], row, level);
+        for (u32 k = 0; k < here_count; ++k) {
+            if (all.nn_backward) look_along_nn(w, ranks[here[k]]);
+            visit_queued(w, ranks[here[k]], known[k], row, level);
+        }
         if (logs) record[4] = nanoseconds();
         if (!meet(m, true)) return;
         if (logs) record[5] = nanoseconds();
