@@ -56,8 +56,6 @@ __device__ __noinline__ void visit_queue(const World& w, const Rank& r, u32 read
 
 // Arcs that are encoded have no places of their own.
 __device__ __forceinline__ void visit_all_nn(const World&, const Rank&) {}
-__device__ __forceinline__ void gather_fronts(const World&, const Rank&) {}
-__device__ __forceinline__ void look_along_nn(const World&, const Rank&) {}
 
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow&, u64 count) {
     visit_queue(w, r, READ_NN, count, nullptr);

@@ -43,76 +43,13 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
             u64 arc = base + k * global_threads() + threadIdx.x;
             live[k] = arc < arcs;
             owner[k] = live[k] ? r.nn_owners[arc] : 0;
+            vertex[k] = live[k] ? r.nn_columns[arc] : VERTEX(0);
         }
 #pragma unroll
         for (u32 k = 0; k < ALL_AT_ONCE; ++k) front[k] = live[k] ? r.front[owner[k] / 32] : 0;
 #pragma unroll
-        for (u32 k = 0; k < ALL_AT_ONCE; ++k) {
-            live[k] = front[k] >> (owner[k] & 31) & 1;
-            vertex[k] = live[k] ? r.nn_columns[base + k * global_threads() + threadIdx.x] : VERTEX(0);
-        }
+        for (u32 k = 0; k < ALL_AT_ONCE; ++k) live[k] = front[k] >> (owner[k] & 31) & 1;
         reach_normals<true>(w, r, live, vertex, owner);
-    }
-}
-
-// The frontiers of the other ranks, for `look_along_nn`; all blocks meet before that reads them.
-__device__ __forceinline__ void gather_fronts(const World& w, const Rank& r) {
-    constexpr u32 AT_ONCE = 4;
-    u64 words = r.sent_words;
-    for (u32 from = 0; from < w.rank_count; ++from) {
-        if (from == r.rank) continue;
-        const u32* theirs = w.ranks[from].front;
-        for (u64 base = global_thread(); base < words; base += AT_ONCE * global_threads()) {
-            u32 word[AT_ONCE];
-#pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) {
-                u64 i = base + k * global_threads();
-                word[k] = i < words ? __ldcv(&theirs[i]) : 0;
-            }
-#pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) {
-                u64 i = base + k * global_threads();
-                if (i < words) r.fronts[from * words + i] = word[k];
-            }
-        }
-    }
-}
-
-// The other direction, where the frontier has more nn arcs than what is not seen: whatever rank a neighbour is of, the
-// bits of its frontier are here, and nothing is sent. (The paper visits nn forward always.)
-__device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
-    u64 arcs = r.nn_offsets[r.local];
-    u32 ranks = u32(w.rank_count), own = u32(r.rank);
-    for (u64 base = global_thread(); base < arcs; base += ALL_AT_ONCE * global_threads()) {
-        bool live[ALL_AT_ONCE];
-        u32 row[ALL_AT_ONCE], open[ALL_AT_ONCE], front[ALL_AT_ONCE];
-        VERTEX vertex[ALL_AT_ONCE];
-#pragma unroll
-        for (u32 k = 0; k < ALL_AT_ONCE; ++k) {
-            u64 arc = base + k * global_threads();
-            live[k] = arc < arcs;
-            row[k] = live[k] ? r.nn_owners[arc] : 0;
-        }
-        // A tree takes the smallest neighbour, distances any.
-#pragma unroll
-        for (u32 k = 0; k < ALL_AT_ONCE; ++k) open[k] = live[k] ? ~(TREE ? r.seen : r.reached)[row[k] / 32] : 0;
-#pragma unroll
-        for (u32 k = 0; k < ALL_AT_ONCE; ++k) {
-            live[k] = open[k] >> (row[k] & 31) & 1;
-            vertex[k] = live[k] ? r.nn_columns[base + k * global_threads()] : VERTEX(0);
-        }
-#pragma unroll
-        for (u32 k = 0; k < ALL_AT_ONCE; ++k) {
-            u32 of = ranks == 1 ? 0 : u32(vertex[k] % ranks), id = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
-            const u32* bits = of == own ? r.front : r.fronts + of * r.sent_words;
-            front[k] = live[k] ? bits[id / 32] >> (id & 31) : 0;
-        }
-#pragma unroll
-        for (u32 k = 0; k < ALL_AT_ONCE; ++k) live[k] = front[k] & 1;
-        claim<true>(r.seen, r.reached, r.keys, live, row, [&](u32 k) {
-            note_class(r, row[k]);
-            return NORMAL_CLASS | u64(vertex[k]);
-        });
     }
 }
 

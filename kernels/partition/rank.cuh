@@ -58,7 +58,7 @@ struct Rank {
     u64* keys;            // (local), if TREE
     u32* classed;         // (local_words) whose keys have a class, maybe; if TREE, null where keys are gone through anyway
     u32 *seen, *reached, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
-    u32* fronts;          // (ranks, words of a rank) `front` of others, where nn arcs are looked along
+    u32* fronts;          // (ranks, words of a rank) `front` of others, for nn backward
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
     u32* dn_queue;
     u64* dn_starts;       // first arcs of the rows in dn_queue, counted over all of them

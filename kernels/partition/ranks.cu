@@ -14,6 +14,7 @@
 #include "kernels/partition/backward.cuh"
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/forward.cuh"
+#include "kernels/partition/fronts.cuh"
 #include "kernels/partition/meeting.cuh"
 #include "kernels/partition/queues.cuh"
 

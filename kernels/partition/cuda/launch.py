@@ -55,7 +55,7 @@ class Launch:
     numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they
         ascend.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
-    nn_arcs : of all ranks, where nn arcs lie side by side (`RankMemory`); 0 where they do not.
+    nn_arcs : of all ranks; 0 where nn is visited forward alone, as encoded rows are.
     time_limit : seconds that it waits for the others at one meeting.
     blocks : of the grid, at most what runs at the same time; None fills the device.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.

@@ -85,11 +85,6 @@ ALLOCATION = 2 << 20
 """What allocations are rounded up to: another process maps whole ones, and smaller ones share theirs."""
 
 
-def nn_is_rare(part: RankGraph) -> bool:
-    """Tell whether all nn arcs of a rank may be gone through where the frontier is large."""
-    return NN_RARE * arc_count(part.nn) <= sum(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
-
-
 class Slab:
     """Arrays in one allocation of plain device memory, which other processes may map (CUDA IPC)."""
 
@@ -147,8 +142,6 @@ class RankMemory(Table):
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : whether predecessors are found.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
-    nn_side_by_side : whether each nn arc has its row beside it, so that all can be gone through together, as
-        `nn_is_rare` says of all ranks alike; of columns on the device alone.
     sends : for `kernels.partition.nccl`, which labels delegates apart and lists every frontier.
     part : with columns, or with encoded rows (`kernels.partition.encoded`) for
         `kernels/partition/ranks_encoded.cu`.
@@ -172,7 +165,6 @@ class RankMemory(Table):
         offset_dtype: Any,
         tree: bool,
         uniquify: bool,
-        nn_side_by_side: bool = False,
         sends: bool = False,
         placing: Placing | None = None,
     ) -> None:
@@ -202,9 +194,9 @@ class RankMemory(Table):
         nn_columns = self.placed["nn"].columns if self.placed else arrays["nn_columns"]
         if layout is not None:
             nn_columns = cupy.asarray(decoded(part.nn, layout))
-        arrays["nn_owners"] = (
-            nn_owners(arrays["nn_offsets"]) if nn_side_by_side else cupy.empty(0, numpy.uint32)
-        )
+        rare = NN_RARE * arc_count(part.nn) <= sum(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
+        owned = rare and not sends and not self.placed and layout is None
+        arrays["nn_owners"] = nn_owners(arrays["nn_offsets"]) if owned else cupy.empty(0, numpy.uint32)
         for name in ("nn", "nd"):
             arrays[f"{name}_mask"] = row_mask(arrays[f"{name}_offsets"])
             arrays[f"{name}_lengths"] = short_lengths(arrays[f"{name}_offsets"])
@@ -254,7 +246,7 @@ class RankMemory(Table):
             ("reached", local_words, numpy.uint32),
             ("delegates_seen", words + 1, numpy.uint32),
             ("delegates_front", words, numpy.uint32),
-            ("fronts", ranks * largest if nn_side_by_side and ranks > 1 else 0, numpy.uint32),
+            ("fronts", ranks * largest if ranks > 1 and not sends and layout is None else 0, numpy.uint32),
             ("nn_queue", local, numpy.uint32),
             ("nd_queue", local, numpy.uint32),
             ("dn_queue", filled["dn"], numpy.uint32),

@@ -14,7 +14,7 @@ from kernels.partition.cuda.hubs_first import busiest_first, in_order, renumbere
 from kernels.partition.cuda.launch import Launch
 from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory, nn_is_rare
+from kernels.partition.cuda.memory import RankMemory
 from kernels.partition.cuda.placing import Placing
 from kernels.partition.cuda.search import WIDE, check_encoded
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
@@ -67,9 +67,7 @@ class PeerRank:
         numbers = None
         if not tree and placing is None and layout is None and all(gang.all_gather(room_for([part]))):
             numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
-        nn_arcs = arc_count(part.nn) if nn_is_rare(part) and placing is None and layout is None else None
-        told = gang.all_gather(nn_arcs)
-        nn_arcs = 0 if None in told else sum(told)
+        nn_arcs = sum(gang.all_gather(arc_count(part.nn))) if layout is None else 0
         self._memory = RankMemory(
             part if numbers is None else renumbered(part, numbers),
             vertex_count=vertex_count,
@@ -78,7 +76,6 @@ class PeerRank:
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=tree,
             uniquify=options.uniquify,
-            nn_side_by_side=nn_arcs > 0,
             placing=placing,
         )
         point = MeetingPoint()

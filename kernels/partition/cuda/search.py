@@ -14,7 +14,7 @@ from kernels.partition.cuda.encoded import layout_of
 from kernels.partition.cuda.hubs_first import busiest_first, in_order, renumbered, room_for
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory, nn_is_rare, seen_from_afar
+from kernels.partition.cuda.memory import RankMemory, seen_from_afar
 from kernels.partition.cuda.placing import Placing
 from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count
 from kernels.partition.options import SearchOptions
@@ -79,8 +79,7 @@ class CudaPartitionSearch:
         self._numbers = None
         if not self._tree and placing is None and layout is None and self._have_room(graph):
             self._numbers = self._on(0, lambda: busiest_first(graph.parts[0]))
-        side_by_side = placing is None and layout is None and all(map(nn_is_rare, graph.parts))
-        self._nn_arcs = sum(arc_count(part.nn) for part in graph.parts) if side_by_side else 0
+        self._nn_arcs = sum(arc_count(part.nn) for part in graph.parts) if layout is None else 0
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {
             "VERTEX": vertex_macro(graph.delegates.dtype),
@@ -120,7 +119,6 @@ class CudaPartitionSearch:
             "offset_dtype": offset_dtype,
             "tree": self._tree,
             "uniquify": self.options.uniquify,
-            "nn_side_by_side": self._nn_arcs > 0,
             "placing": placing,
         }
 

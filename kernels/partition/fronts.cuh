@@ -1,0 +1,94 @@
+// nn backward: where the frontier has more nn arcs than what is not seen has, that looks along its own. The frontiers of
+// other ranks are bits, which every rank reads as a whole, so that nothing is sent and nothing received. (The paper
+// visits nn forward always, section IV-B. A bit of each vertex is less than four bytes of each arc that is cut.)
+
+#include "kernels/partition/backward.cuh"
+
+// Read the frontiers of the other ranks; all blocks meet before anybody looks.
+__device__ __forceinline__ void gather_fronts(const World& w, const Rank& r) {
+    constexpr u32 AT_ONCE = 4;
+    u64 words = r.sent_words;
+    for (u32 from = 0; from < w.rank_count; ++from) {
+        if (from == r.rank) continue;
+        const u32* theirs = w.ranks[from].front;
+        for (u64 base = global_thread(); base < words; base += AT_ONCE * global_threads()) {
+            u32 word[AT_ONCE];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                u64 i = base + k * global_threads();
+                word[k] = i < words ? __ldcv(&theirs[i]) : 0;
+            }
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                u64 i = base + k * global_threads();
+                if (i < words) r.fronts[from * words + i] = word[k];
+            }
+        }
+    }
+}
+
+#if ENCODED  // such rows are visited forward
+
+__device__ __forceinline__ void look_along_nn(const World&, const Rank&) {}
+
+#else
+
+// Look along the nn rows that wait, WAITING at most, and take them off the list. Rows ascend, so the first hit is the
+// smallest neighbour.
+__device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u32* list, u32& held) {
+    u32 count = held < WAITING ? held : WAITING, ranks = u32(w.rank_count), row[2];
+    OFFSET at[2], end[2];
+    held -= count;
+    __syncwarp();
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        bool looks = lane_id() + k * WARP < count;
+        row[k] = looks ? list[held + lane_id() + k * WARP] : 0;
+        at[k] = looks ? r.nn_offsets[row[k]] : 0;
+        end[k] = looks ? r.nn_offsets[row[k] + 1] : 0;
+    }
+    __syncwarp();
+    while (__any_sync(ALL_LANES, at[0] < end[0] || at[1] < end[1])) {
+        VERTEX vertex[2];
+        bool hit[2];
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) vertex[k] = at[k] < end[k] ? r.nn_columns[at[k]] : VERTEX(0);
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            u32 of = ranks == 1 ? 0 : u32(vertex[k] % ranks), id = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
+            const u32* bits = of == r.rank ? r.front : r.fronts + of * r.sent_words;
+            hit[k] = at[k] < end[k] && test_bit(bits, id);
+        }
+        claim<true>(r.seen, r.reached, r.keys, hit, row, [&](u32 k) {
+            note_class(r, row[k]);
+            return NORMAL_CLASS | u64(vertex[k]);
+        });
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) at[k] = hit[k] ? end[k] : at[k] + 1;
+    }
+}
+
+__device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
+    u32* list = waiting_rows();
+    u64 warps = global_threads() / WARP;
+    u32 width = words_at_once(r.local_words), held = 0;
+    bool over = false;
+    for (u64 first = global_thread() / WARP * width; !over; first += warps * width) {
+        over = first >= r.local_words;
+        u64 word = first + lane_id();
+        u32 open = lane_id() < width && word < r.local_words ? r.nn_mask[word] & ~r.seen[word] : 0;
+        // A tree takes the smallest of delegates and neighbours, which keys tell, distances any.
+        if (!TREE && open) open &= ~*reinterpret_cast<volatile u32*>(&r.reached[word]);
+        for (u32 some = __ballot_sync(ALL_LANES, open != 0); some || (over && held);) {
+            if (some) {
+                u32 from = __ffs(some) - 1, rows = __shfl_sync(ALL_LANES, open, from);
+                if (rows >> lane_id() & 1) list[held + __popc(rows & lanes_below())] = u32(first + from) * 32 + lane_id();
+                held += __popc(rows);
+                some &= some - 1;
+            }
+            while (held >= WAITING || (over && !some && held)) look_along_rows(w, r, list, held);
+        }
+    }
+}
+
+#endif
