@@ -4,9 +4,10 @@
 
 #include "kernels/partition/backward.cuh"
 
-// Read the frontiers of the other ranks; all blocks meet before anybody looks.
+// Read the frontiers of the other ranks, where not all are on this device; all blocks meet before anybody looks.
 __device__ __forceinline__ void gather_fronts(const World& w, const Rank& r) {
     constexpr u32 AT_ONCE = 4;
+    if (!r.fronts) return;
     u64 words = r.sent_words;
     for (u32 from = 0; from < w.rank_count; ++from) {
         if (from == r.rank) continue;
@@ -56,8 +57,7 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
             u32 of = ranks == 1 ? 0 : u32(vertex[k] % ranks), id = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
-            const u32* bits = of == r.rank ? r.front : r.fronts + of * r.sent_words;
-            hit[k] = at[k] < end[k] && test_bit(bits, id);
+            hit[k] = at[k] < end[k] && test_bit(r.fronts && of != r.rank ? r.fronts + of * r.sent_words : w.ranks[of].front, id);
         }
         claim<true>(r.seen, r.reached, r.keys, hit, row, [&](u32 k) {
             note_class(r, row[k]);

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 OPTIMIZED = ("nd", "dn", "dd")
-"""Subgraphs whose direction is decided; nn is always expanded forward."""
+"""Subgraphs whose direction a rank decides; nn is expanded forward.
+
+On GPUs that read each other's memory nn has a direction too, the same for all ranks: backward where the
+frontier has more nn arcs than what is not seen."""
 
 
 @dataclass(frozen=True)

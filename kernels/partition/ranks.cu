@@ -112,7 +112,7 @@ __device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factor
     a.nn_listed = a.nn_lists;
     a.listed = a.lists;
     a.lists = !a.local.backward && count(ND_ARCS) + count(NN_ARCS) + count(DN_ARCS) + count(DD_ARCS) <= LISTED_ARCS;
-    a.nn_lists = a.lists || !r.nn_owners || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
+    a.nn_lists = a.lists || !r.nn_owners || !a.local.backward || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
 }
 
 // Backward visits in their order, two bits each: in an array they would lie in local memory, and a search of Kronecker 24 on
@@ -332,7 +332,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         if (logs) {
             u64 directions = 0, normals = 0;
             for (u32 k = 0; k < here_count; ++k) {
-                directions |= u64(known[k].local.backward) << 4 * k;
+                directions |= u64(known[k].local.backward | u32(all.nn_backward) << 3) << 4 * k;
                 normals += known[k].counts[N_FRESH];
             }
             record[0] = directions;

@@ -63,7 +63,7 @@ def need(
         else:
             arriving = BYTES_PER_ARRIVAL if parameters.transport == "nccl" else 0
             held = (rows + BYTES_PER_VERTEX * n + (12 + arriving) * normal) // p
-            held += BYTES_PER_DELEGATE * delegates + known * n
+            held += BYTES_PER_DELEGATE * delegates + known * n + n // 8
         held = max(held, distribute.device_bytes(n, m, p))
         making = p * distribute.COMPILED
         searching = making

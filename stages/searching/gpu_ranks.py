@@ -42,9 +42,13 @@ DELEGATE_SHARE = 1 / 16
 
 
 def device_bytes(graph: Extent, ranks: int) -> int:
-    """State what each of `ranks` GPUs takes: subgraphs, labels, and a bin and a row for each nn arc."""
+    """State what each of `ranks` GPUs takes.
+
+    Subgraphs and labels, a bin and a row for each nn arc, and the bits of all ranks' frontiers.
+    """
     shared = graph.bytes + BYTES_PER_VERTEX * graph.vertices + 12 * (graph.normal_arcs or 0)
-    return shared // max(1, ranks) + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
+    fronts = graph.vertices // 8
+    return shared // max(1, ranks) + fronts + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
 
 
 def prepare_on_gpus(

@@ -11,6 +11,7 @@ from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
 from kernels.partition.cuda import prepare
 from kernels.partition.cuda.meeting import MeetingPoint
+from tests.directions import without_nn
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
 from tests.kernels.test_partition_search import OPTIONS
@@ -108,13 +109,20 @@ def test_levels_are_told_by_each_device() -> None:
     source = int(numpy.argmax(numpy.diff(offsets)))
     search, on_cpu = prepare(whole, symmetric=True, devices=(0, 1)), prepare_on_cpu(whole, symmetric=True)
     same(search, on_cpu, source)
+    turned = set()
     for place, level in enumerate(zip(*search.levels, strict=True)):
         records = [rank.levels[place] for rank in on_cpu.labels]
-        assert sum((device.backward for device in level), ()) == tuple(record.backward for record in records)
+        backward = sum((device.backward for device in level), ())
+        nn_backward = {"nn" in each for each in backward}
+        assert len(nn_backward) == 1
+        turned |= nn_backward
+        assert without_nn(backward) == without_nn(record.backward for record in records)
         assert sum(device.normal for device in level) == sum(record.normal for record in records)
         assert {device.delegates for device in level} == {records[0].delegates}
-        assert 4 * sum(device.arrived for device in level) == sum(record.vertex_bytes for record in records)
+        sent = sum(record.vertex_bytes for record in records)
+        assert 4 * sum(device.arrived for device in level) == (0 if True in nn_backward else sent)
         assert all(min(d.visit, d.wait, d.settle, d.settle_wait) >= 0 for d in level)
+    assert turned == {True, False}
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

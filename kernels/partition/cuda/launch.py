@@ -33,7 +33,7 @@ SECTOR = 32
 class Level:
     """One level on one device; times are microseconds by the clock of its first block."""
 
-    backward: tuple[tuple[str, ...], ...]  # of each rank here, of nd, dn and dd
+    backward: tuple[tuple[str, ...], ...]  # of each rank here, of nd, dn, dd and nn
     normal: int  # frontier here
     delegates: int  # frontier everywhere
     arrived: int  # vertices that other ranks sent here
@@ -166,7 +166,7 @@ def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
     for level in range(min(int(log[0]), LOGGED_LEVELS)):
         words = log[1 + level * LEVEL_WORDS :][:LEVEL_WORDS].tolist()
         turned = [
-            tuple(name for bit, name in enumerate(OPTIMIZED) if words[0] >> (4 * rank + bit) & 1)
+            tuple(name for bit, name in enumerate((*OPTIMIZED, "nn")) if words[0] >> (4 * rank + bit) & 1)
             for rank in range(here)
         ]
         began, visited, met, settled, met_again = words[3:8]

@@ -142,6 +142,7 @@ class RankMemory(Table):
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : whether predecessors are found.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
+    apart : whether other ranks are on other devices.
     sends : for `kernels.partition.nccl`, which labels delegates apart and lists every frontier.
     part : with columns, or with encoded rows (`kernels.partition.encoded`) for
         `kernels/partition/ranks_encoded.cu`.
@@ -165,6 +166,7 @@ class RankMemory(Table):
         offset_dtype: Any,
         tree: bool,
         uniquify: bool,
+        apart: bool = False,
         sends: bool = False,
         placing: Placing | None = None,
     ) -> None:
@@ -246,7 +248,7 @@ class RankMemory(Table):
             ("reached", local_words, numpy.uint32),
             ("delegates_seen", words + 1, numpy.uint32),
             ("delegates_front", words, numpy.uint32),
-            ("fronts", ranks * largest if ranks > 1 and not sends and layout is None else 0, numpy.uint32),
+            ("fronts", ranks * largest if apart and layout is None else 0, numpy.uint32),
             ("nn_queue", local, numpy.uint32),
             ("nd_queue", local, numpy.uint32),
             ("dn_queue", filled["dn"], numpy.uint32),

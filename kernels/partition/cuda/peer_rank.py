@@ -76,6 +76,7 @@ class PeerRank:
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=tree,
             uniquify=options.uniquify,
+            apart=gang.size > 1,
             placing=placing,
         )
         point = MeetingPoint()
@@ -131,6 +132,8 @@ class PeerRank:
         turned = self._launch.turned()
         levels = self._launch.levels()
         read = 4 * self._words * (self._gang.size - 1)
+        # Where nn is visited backward every other rank's frontier is read.
+        fronts = 4 * (self._memory.numbers["sent_words"] * (self._gang.size - 1))
         told = [
             LevelRecord(
                 level.normal,
@@ -140,7 +143,7 @@ class PeerRank:
                 level.settle / 1e3,
                 (level.wait + level.settle_wait) / 1e3,
                 read,
-                4 * level.arrived,
+                fronts if "nn" in level.backward[0] else 4 * level.arrived,
             )
             for level in levels
         ]

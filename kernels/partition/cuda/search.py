@@ -119,6 +119,7 @@ class CudaPartitionSearch:
             "offset_dtype": offset_dtype,
             "tree": self._tree,
             "uniquify": self.options.uniquify,
+            "apart": len(self.devices) > 1,
             "placing": placing,
         }
 
