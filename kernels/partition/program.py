@@ -28,7 +28,7 @@ class LevelRecord:
 
     normal: int  # frontier of this rank
     delegates: int  # frontier of all ranks
-    backward: tuple[str, ...]  # of nd, dn and dd
+    backward: tuple[str, ...]  # of nd, dn and dd, and of nn where devices read each other's memory
     visit_milliseconds: float
     reduce_milliseconds: float
     exchange_milliseconds: float

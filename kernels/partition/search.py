@@ -17,7 +17,7 @@ from kernels.bfs.result import BFSResult
 from kernels.exchange import Wire, drive, run_in_lock_step
 from kernels.exchange.endpoint import Endpoint
 from kernels.partition.layout import PartitionedGraph
-from kernels.partition.options import SearchOptions
+from kernels.partition.options import OPTIMIZED, SearchOptions
 from kernels.partition.program import RankLabels, search_program
 from kernels.partition.rank_search import RankSearch
 
@@ -28,9 +28,10 @@ def predecessor_dtype(vertex_count: int) -> Any:
 
 
 def directions_of(labels: Sequence[RankLabels]) -> tuple[str, ...]:
-    """Name each level's direction: "pull" where any rank visited any subgraph backward."""
+    """Name each level's direction: "pull" where any rank visited nd, dn or dd backward."""
     levels = zip(*(rank.levels for rank in labels), strict=True)
-    return tuple("pull" if any(record.backward for record in level) else "push" for level in levels)
+    turned = ({name for record in level for name in record.backward} for level in levels)
+    return tuple("pull" if names & set(OPTIMIZED) else "push" for names in turned)
 
 
 def put_together(

@@ -56,7 +56,8 @@ def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.
                     list(level.backward) for level in levels
                 ]
                 assert [level.normal for level in found.levels] == [level.normal for level in levels]
-            fronts = 4 * ((whole.vertex_count // ranks + 32) // 32) * (ranks - 1) * ranks
+            most = -(-whole.vertex_count // ranks)
+            fronts = 4 * -(-most // 32) * (ranks - 1) * ranks
             for level, records in enumerate(zip(*(rank.levels for rank in on_cpu.labels), strict=True)):
                 here = [rank[place].levels[level] for rank in answers]
                 sent = sum(record.vertex_bytes for record in records)
