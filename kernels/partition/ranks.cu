@@ -62,24 +62,42 @@ __device__ __forceinline__ void label_delegates(const World& w, const Rank& r, c
     }
 }
 
-__device__ __forceinline__ void clear(const World& w, const Rank& r, u64 source, u64 place) {
-    fill(r.depths, r.local, u8(0));
+// The source's rows: its counts, as those of a level that has it for a frontier, and its queues.
+__device__ __forceinline__ void count_source(const Rank& r, u64 local, u64 place, bool normal, bool delegate) {
+    auto arcs = [](bool own, const OFFSET* offsets, u64 at) { return own ? u64(offsets[at + 1] - offsets[at]) : 0; };
+    u64 nn = arcs(normal, r.nn_offsets, local), nd = arcs(normal, r.nd_offsets, local);
+    u64 dn = arcs(delegate, r.dn_offsets, place), dd = arcs(delegate, r.dd_offsets, place);
+    for (u32 i = 0; i < SIDES * COUNTS; ++i) r.counts[i] = 0;
+    r.counts[N_FRESH] = normal, r.counts[D_FRESH] = delegate;
+    r.counts[NN_ARCS] = nn, r.counts[ND_ARCS] = nd, r.counts[DN_ARCS] = dn, r.counts[DD_ARCS] = dd;
+    r.counts[ND_ROWS] = nd != 0, r.counts[DN_ROWS] = dn != 0, r.counts[DD_ROWS] = dd != 0;
+    r.counts[NN_TAIL] = nn != 0, r.counts[ND_TAIL] = nd != 0;
+    r.counts[DN_TAIL] = dn ? 1ull << MERGE_BITS | dn : 0, r.counts[DD_TAIL] = dd ? 1ull << MERGE_BITS | dd : 0;
+    if (nn) r.nn_queue[0] = u32(local);
+    if (nd) r.nd_queue[0] = u32(local);
+    if (dn) r.dn_queue[0] = u32(place), r.dn_starts[0] = 0;
+    if (dd) r.dd_queue[0] = u32(place), r.dd_starts[0] = 0;
+}
+
+// Forget the last search, and make the source the frontier.
+__device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source, u64 place) {
+    bool delegate = place != ~0ull, owned = source % w.rank_count == r.rank, normal = owned && !delegate;
+    u64 local = source / w.rank_count, word = normal ? local / 32 : ~0ull, delegate_word = delegate ? place / 32 : ~0ull;
+    u32 bit = 1u << (local & 31), delegate_bit = 1u << (place & 31);
+    if (global_thread() == global_threads() - 1) count_source(r, local, place, normal, delegate);
+    fill_but(r.depths, r.local, u8(0), owned ? local : ~0ull, u8(shallow(0)));
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
         fill(r.delegate_keys, w.delegate_count, NO_KEY);
         fill(r.classed, r.local_words, 0u);
     }
-    fill(r.seen, r.local_words + 1, 0u);
-    // Threads that write the source's words write nothing else to them.
-    bool normal = place == ~0ull && source % w.rank_count == r.rank;
-    u64 local = source / w.rank_count;
-    for (u64 i = global_thread(); i < r.local_words; i += global_threads())
-        r.reached[i] = normal && i == local / 32 ? 1u << (local & 31) : 0;
-    fill(r.delegates_seen, w.words + 1, 0u);
-    for (u64 i = global_thread(); i < 2 * w.words; i += global_threads())
-        r.found[i] = r.rank == 0 && place != ~0ull && i == w.words + place / 32 ? 1u << (place & 31) : 0;
+    fill_but(r.seen, r.local_words + 1, 0u, word, bit);
+    fill_but(r.reached, r.local_words, 0u, word, bit);
+    fill_but(r.front, r.local_words, 0u, word, bit);
+    fill_but(r.delegates_seen, w.words + 1, 0u, delegate_word, delegate_bit);
+    fill_but(r.delegates_front, w.words, 0u, delegate_word, delegate_bit);
+    fill(r.found, 2 * w.words, 0u);
     if (r.sent) fill(r.sent, w.rank_count * r.sent_words, 0u);
-    fill(r.counts, u64(SIDES * COUNTS), 0ull);
     for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) {
         r.bin_tail[i] = r.bin_start[i];
         r.came[i] = r.came[w.rank_count + i] = w.ranks[i].bin_start[r.rank];
@@ -148,9 +166,9 @@ __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, cons
 }
 
 // A block reads the counts of the ranks here, in one go.
-__device__ __forceinline__ void read_counts(const World& w, Ahead* ahead, u64 level) {
-    for (u32 i = threadIdx.x; i < w.here_count * COUNTS; i += blockDim.x)
-        ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&w.ranks[w.here[i / COUNTS]].counts[level % SIDES * COUNTS + i % COUNTS]);
+__device__ __forceinline__ void read_counts(const Rank* own, u64 here_count, Ahead* ahead, u64 level) {
+    for (u32 i = threadIdx.x; i < here_count * COUNTS; i += blockDim.x)
+        ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[level % SIDES * COUNTS + i % COUNTS]);
 }
 
 // What all ranks know of a level: whether nn is visited backward, and the nn arcs of vertices that are not seen then.
@@ -164,9 +182,10 @@ __device__ __forceinline__ void count_normals(const World& w, u64 level, u64& no
     u64 side = level % SIDES * COUNTS;
     normals = nn_arcs = 0;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP) {
-        u64* counts = w.ranks[from].counts + side;
-        normals += load_system(&counts[N_FRESH]);
-        nn_arcs += load_system(&counts[NN_ARCS]);
+        const u64* counts = w.ranks[from].counts + side;
+        u64 fresh = __ldcv(&counts[N_FRESH]), arcs = __ldcv(&counts[NN_ARCS]);
+        normals += fresh;
+        nn_arcs += arcs;
     }
     normals = warp_sum(normals);
     nn_arcs = warp_sum(nn_arcs);
@@ -230,6 +249,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
            u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_arcs, u64 source,
            u64 place, u64 max_depth) {
     __shared__ Ahead known[MOST_HERE];
+    // Of global memory pointers would be fetched anew after every meeting.
+    __shared__ Rank own[MOST_HERE];
     __shared__ World w;
     __shared__ BlockRow row;
     __shared__ u64 sums[MOST_HERE * COUNTS];
@@ -245,7 +266,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (PLACED && threadIdx.x == 0) link_sectors() = 0;
     if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
     for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
-        const Rank& r = ranks[here[k]];
+        const Rank& r = own[k] = ranks[here[k]];
         known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
         known[k].lists = known[k].nn_lists = true;
     }
@@ -253,14 +274,13 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     // When a device was launched is no part of a search.
     if (m.devices > 1 && !meet(m, true)) return;
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
-    for (u32 k = 0; k < here_count; ++k) clear(w, ranks[here[k]], source, place);
-    if (!meet(m, true)) return;
+    for (u32 k = 0; k < here_count; ++k) begin(w, own[k], source, place);
 
-    u64 level = ~0ull;
-    while (true) {
-        u64 ahead = level + 1, side = level & 1;
-        for (u32 k = 0; k < here_count; ++k) {
-            const Rank& r = ranks[here[k]];
+    u64 level = 0;
+    for (bool begun = false;; begun = true) {
+        u64 ahead = level + begun, side = level & 1;
+        for (u32 k = 0; begun && k < here_count; ++k) {
+            const Rank& r = own[k];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
             // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
@@ -286,22 +306,22 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             tally.add_delegates(sums + k * COUNTS);
         }
         // One rank alone has nothing to take in before its normal vertices settle.
-        if (rank_count > 1 && !meet(m, false)) return;
-        for (u32 k = 0; k < here_count; ++k) {
-            const Rank& r = ranks[here[k]];
+        if (begun && rank_count > 1 && !meet(m, false)) return;
+        for (u32 k = 0; begun && k < here_count; ++k) {
+            const Rank& r = own[k];
             u64* counts = r.counts + ahead % SIDES * COUNTS;
             Tally tally;
             settle_normals(r, counts, tally, known[k].nn_lists, known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
             tally.add_normals(sums + k * COUNTS);
         }
-        for (u32 k = 0; k < here_count; ++k) flush(sums + k * COUNTS, ranks[here[k]].counts + ahead % SIDES * COUNTS);
+        for (u32 k = 0; begun && k < here_count; ++k) flush(sums + k * COUNTS, own[k].counts + ahead % SIDES * COUNTS);
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
-        bool logs = global_thread() == 0 && level < LOGGED_LEVELS;
+        bool logs = begun && global_thread() == 0 && level < LOGGED_LEVELS;
         if (logs) record[6] = nanoseconds();
         if (!meet(m, true)) return;
         if (logs) record[7] = nanoseconds();
         level = ahead;
-        read_counts(w, known, level);
+        read_counts(own, here_count, known, level);
         u64 normals, nn_ahead;
         if (warp_id() == 0) count_normals(w, level, normals, nn_ahead);
         __syncthreads();
@@ -312,7 +332,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         }
         __syncthreads();
         for (u32 k = threadIdx.x; k < here_count; k += blockDim.x)
-            look_ahead(known[k], ranks[here[k]], *factors, all.nn_backward);
+            look_ahead(known[k], own[k], *factors, all.nn_backward);
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         logs = global_thread() == 0 && level < LOGGED_LEVELS;
@@ -342,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         }
         bool queues = false, gathers = all.nn_backward && rank_count > 1;
         for (u32 k = 0; k < here_count; ++k) {
-            const Rank& r = ranks[here[k]];
+            const Rank& r = own[k];
             // Those of the level before, which nobody reads any more.
             if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
             queues |= known[k].forward.queued() && !known[k].listed;
@@ -351,12 +371,12 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         }
         if (queues || gathers) {
             if (!meet(m, false)) return;
-            read_counts(w, known, level);
+            read_counts(own, here_count, known, level);
             __syncthreads();
         }
         for (u32 k = 0; k < here_count; ++k) {
-            if (all.nn_backward) look_along_nn(w, ranks[here[k]]);
-            visit_queued(w, ranks[here[k]], known[k], row, level);
+            if (all.nn_backward) look_along_nn(w, own[k]);
+            visit_queued(w, own[k], known[k], row, level);
         }
         if (logs) record[4] = nanoseconds();
         if (!meet(m, true)) return;
@@ -365,10 +385,10 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
     for (u32 k = 0; TREE && k < here_count; ++k) {
-        finish(ranks[here[k]]);
-        finish_delegates(w, ranks[here[k]]);
+        finish(own[k]);
+        finish_delegates(w, own[k]);
     }
-    for (u32 k = 0; k < here_count; ++k) widen(ranks[here[k]]);
+    for (u32 k = 0; k < here_count; ++k) widen(own[k]);
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next.
     if (TREE) meet(m, true);
