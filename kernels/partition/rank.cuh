@@ -53,8 +53,10 @@ struct Rank {
     const u8 *nn_lengths, *nd_lengths;          // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
+    const u32 *delegate_bits, *delegates_before;  // (local_words) vertices that are delegates, and how many come before
+    const u32* delegate_numbers;                  // of these, one by one
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
-    u8* depths;           // (local) labels while levels are gone through, see `shallow`
+    u8 *depths, *delegate_depths;       // (local), (delegates) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
     u32* classed;         // (local_words) whose keys have a class, maybe; if TREE, null where keys are gone through anyway
     u32 *seen, *reached, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty

@@ -37,7 +37,7 @@ constexpr u32 DEEP = 255;
 
 __device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP ? u32(depth) + 1 : DEEP; }
 
-// Label those of the QUAD vertices from `local` on whose bytes are ones. Delegates have bytes beside normal vertices'.
+// Label those of the QUAD vertices from `local` on whose bytes are ones.
 __device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 depth) {
     u32 byte = shallow(depth);
     atomicOr(reinterpret_cast<u32*>(r.depths) + local / QUAD, ones & byte * 0x01010101u);
@@ -45,21 +45,31 @@ __device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 de
         if (ones >> 8 * k & 1) r.distance[local + k] = depth;
 }
 
-// Label delegates that are own vertices.
+// Label delegates; they lie side by side, and go to where their vertices are in the end.
 template <u32 N>
 __device__ __forceinline__ void label_delegates(const World& w, const Rank& r, const u32 (&d)[N], const bool (&mine)[N], i32 depth) {
-    VERTEX vertex[N], ranks = VERTEX(w.rank_count);
-    bool own[N];
+    u32 byte = shallow(depth);
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) own[k] = mine[k] && (!r.own_delegates || test_bit(r.own_delegates, d[k]));
-#pragma unroll
-    for (u32 k = 0; k < N; ++k) vertex[k] = own[k] ? w.delegates[d[k]] : 0;
-#pragma unroll
-    for (u32 k = 0; k < N; ++k) {
-        VERTEX local = ranks == 1 ? vertex[k] : vertex[k] / ranks;
-        if (own[k] && vertex[k] - local * ranks == r.rank)
-            label(r, u32(local) & ~(QUAD - 1), 255u << local % QUAD * 8, depth);
+    for (u32 k = 0; k < N; ++k)
+        if (mine[k]) r.delegate_depths[d[k]] = u8(byte);
+    for (u32 k = 0; byte == DEEP && k < N; ++k) {
+        VERTEX vertex = mine[k] ? w.delegates[d[k]] : 0, ranks = VERTEX(w.rank_count);
+        if (mine[k] && vertex % ranks == r.rank) r.distance[vertex / ranks] = depth;
     }
+}
+
+// The bytes of a quad of vertices, of which some are delegates.
+__device__ __forceinline__ u32 with_delegates(const Rank& r, u64 quad, u32 bytes) {
+    u32 all = r.delegate_bits[quad / QUADS], shift = quad % QUADS * QUAD, bits = all >> shift & 15;
+    if (!bits) return bytes;
+    u32 at = r.delegates_before[quad / QUADS] + __popc(all & ((1u << shift) - 1)), depth[QUAD];
+#pragma unroll
+    for (u32 k = 0; k < QUAD; ++k) depth[k] = bits >> k & 1 ? r.delegate_numbers[at++] : 0;
+#pragma unroll
+    for (u32 k = 0; k < QUAD; ++k) depth[k] = bits >> k & 1 ? r.delegate_depths[depth[k]] : 0;
+#pragma unroll
+    for (u32 k = 0; k < QUAD; ++k) bytes |= depth[k] << 8 * k;
+    return bytes;
 }
 
 // The source's rows: its counts, as those of a level that has it for a frontier, and its queues.
@@ -81,11 +91,12 @@ __device__ __forceinline__ void count_source(const Rank& r, u64 local, u64 place
 
 // Forget the last search, and make the source the frontier.
 __device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source, u64 place) {
-    bool delegate = place != ~0ull, owned = source % w.rank_count == r.rank, normal = owned && !delegate;
+    bool delegate = place != ~0ull, normal = !delegate && source % w.rank_count == r.rank;
     u64 local = source / w.rank_count, word = normal ? local / 32 : ~0ull, delegate_word = delegate ? place / 32 : ~0ull;
     u32 bit = 1u << (local & 31), delegate_bit = 1u << (place & 31);
     if (global_thread() == global_threads() - 1) count_source(r, local, place, normal, delegate);
-    fill_but(r.depths, r.local, u8(0), owned ? local : ~0ull, u8(shallow(0)));
+    fill_but(r.depths, r.local, u8(0), normal ? local : ~0ull, u8(shallow(0)));
+    fill_but(r.delegate_depths, w.delegate_count, u8(0), place, u8(shallow(0)));
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
         fill(r.delegate_keys, w.delegate_count, NO_KEY);
@@ -165,9 +176,9 @@ __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, cons
     if (a.forward.dn) visit_dn(w, r, a.counts[DN_TAIL]);
 }
 
-// A block reads the counts of the ranks here, in one go.
-__device__ __forceinline__ void read_counts(const Rank* own, u64 here_count, Ahead* ahead, u64 level) {
-    for (u32 i = threadIdx.x; i < here_count * COUNTS; i += blockDim.x)
+// Some threads of a block read the counts of the ranks here, in one go.
+__device__ __forceinline__ void read_counts(const Rank* own, u64 here_count, Ahead* ahead, u64 level, u32 thread, u32 threads) {
+    for (u32 i = thread; i < here_count * COUNTS; i += threads)
         ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[level % SIDES * COUNTS + i % COUNTS]);
 }
 
@@ -226,6 +237,11 @@ __device__ __forceinline__ void widen(const Rank& r) {
         for (u32 q = 0; q < AT_ONCE; ++q) {
             u64 i = base + q * global_threads();
             bytes[q] = i < quads ? reinterpret_cast<const u32*>(r.depths)[i] : 0;
+        }
+#pragma unroll
+        for (u32 q = 0; q < AT_ONCE; ++q) {
+            u64 i = base + q * global_threads();
+            if (i < quads) bytes[q] = with_delegates(r, i, bytes[q]);
         }
 #pragma unroll
         for (u32 q = 0; q < AT_ONCE; ++q) {
@@ -321,18 +337,19 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         if (!meet(m, true)) return;
         if (logs) record[7] = nanoseconds();
         level = ahead;
-        read_counts(own, here_count, known, level);
-        u64 normals, nn_ahead;
-        if (warp_id() == 0) count_normals(w, level, normals, nn_ahead);
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            all.frontier = normals + known[0].counts[D_FRESH];
-            all.nn_left -= nn_arcs ? nn_ahead : 0;
-            all.nn_backward = factors->optimized && nn_arcs && nn_ahead > all.nn_left;
+        if (warp_id() == 0) {
+            read_counts(own, here_count, known, level, lane_id(), WARP);
+            __syncwarp();
+            u64 normals, nn_ahead;
+            count_normals(w, level, normals, nn_ahead);
+            if (lane_id() == 0) {
+                all.frontier = normals + known[0].counts[D_FRESH];
+                all.nn_left -= nn_arcs ? nn_ahead : 0;
+                all.nn_backward = factors->optimized && nn_arcs && nn_ahead > all.nn_left;
+            }
+            __syncwarp();
+            for (u32 k = lane_id(); k < here_count; k += WARP) look_ahead(known[k], own[k], *factors, all.nn_backward);
         }
-        __syncthreads();
-        for (u32 k = threadIdx.x; k < here_count; k += blockDim.x)
-            look_ahead(known[k], own[k], *factors, all.nn_backward);
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         logs = global_thread() == 0 && level < LOGGED_LEVELS;
@@ -371,7 +388,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         }
         if (queues || gathers) {
             if (!meet(m, false)) return;
-            read_counts(own, here_count, known, level);
+            read_counts(own, here_count, known, level, threadIdx.x, blockDim.x);
             __syncthreads();
         }
         for (u32 k = 0; k < here_count; ++k) {

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from stages.stage import Extent
     from stages.traverse import TraverseParameters
 
-BYTES_PER_VERTEX = 45
+BYTES_PER_VERTEX = 46
 """Of a rank: distance, depth, key, queues and bitmaps, as much again for the labels put together, and what
 `kernels.partition.cuda.lookers` adds."""
 
-BYTES_PER_DELEGATE = 68
-"""On every rank: distance, key, queues, the first arcs of queued rows, two columns and the length of each."""
+BYTES_PER_DELEGATE = 73
+"""On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
 
 DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""

@@ -14,6 +14,7 @@ from kernels.partition.cuda.lookers import (
     first_columns,
     nn_owners,
     own_delegates,
+    places_of_delegates,
     row_mask,
     short_lengths,
 )
@@ -40,9 +41,13 @@ FIELDS = (
     "nd_lengths",
     "delegate_lengths",
     "own_delegates",
+    "delegate_bits",
+    "delegates_before",
+    "delegate_numbers",
     "distance",
     "delegate_distance",
     "depths",
+    "delegate_depths",
     "keys",
     "classed",
     "seen",
@@ -218,6 +223,8 @@ class RankMemory(Table):
         arrays["own_delegates"] = (
             own_delegates(delegates, ranks, part.rank) if looks_last else cupy.empty(0, numpy.uint32)
         )
+        here = delegates[:0] if sends else delegates
+        arrays |= places_of_delegates(here, ranks, part.rank, local)
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])
@@ -242,6 +249,7 @@ class RankMemory(Table):
             ("distance", local, numpy.int32),
             ("delegate_distance", delegate_count if sends else 0, numpy.int32),
             ("depths", -(-local // 4) * 4, numpy.uint8),
+            ("delegate_depths", 0 if sends else delegate_count, numpy.uint8),
             ("keys", local if tree else 0, numpy.uint64),
             ("classed", local_words if tree and not sends else 0, numpy.uint32),
             ("seen", local_words + 1, numpy.uint32),
