@@ -53,8 +53,7 @@ struct Rank {
     const u8 *nn_lengths, *nd_lengths;          // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
-    const u32 *delegate_bits, *delegates_before;  // (local_words) vertices that are delegates, and how many come before
-    const u32* delegate_numbers;                  // of these, one by one
+    const u32 *own_places, *own_numbers;  // (own_count) vertices that are delegates, ascending, and their numbers
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u8 *depths, *delegate_depths;       // (local), (delegates) labels while levels are gone through, see `shallow`
     u64* keys;            // (local), if TREE
@@ -69,7 +68,7 @@ struct Rank {
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u64 local, local_words, sent_words;
-    u64 nd_source_count, dn_filled, dd_filled;
+    u64 own_count, nd_source_count, dn_filled, dd_filled;
 };
 
 struct World {

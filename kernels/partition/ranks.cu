@@ -58,18 +58,40 @@ __device__ __forceinline__ void label_delegates(const World& w, const Rank& r, c
     }
 }
 
-// The bytes of a quad of vertices, of which some are delegates.
-__device__ __forceinline__ u32 with_delegates(const Rank& r, u64 quad, u32 bytes) {
-    u32 all = r.delegate_bits[quad / QUADS], shift = quad % QUADS * QUAD, bits = all >> shift & 15;
-    if (!bits) return bytes;
-    u32 at = r.delegates_before[quad / QUADS] + __popc(all & ((1u << shift) - 1)), depth[QUAD];
+// Bring what own delegates have to their vertices: bytes, and of all ranks' keys the smallest. While levels settle each byte
+// would be an access of its own to a large array, with which a search of Kronecker 26 on one H200 took 4 % longer.
+__device__ __forceinline__ void place_delegates(const World& w, const Rank& r) {
+    constexpr u32 AT_ONCE = 4;
+    for (u64 base = global_thread(); base < r.own_count; base += AT_ONCE * global_threads()) {
+        u32 place[AT_ONCE], number[AT_ONCE];
+        bool live[AT_ONCE];
 #pragma unroll
-    for (u32 k = 0; k < QUAD; ++k) depth[k] = bits >> k & 1 ? r.delegate_numbers[at++] : 0;
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            u64 i = base + k * global_threads();
+            live[k] = i < r.own_count;
+            place[k] = live[k] ? r.own_places[i] : 0;
+            number[k] = live[k] ? r.own_numbers[i] : 0;
+        }
+        u8 depth[AT_ONCE];
 #pragma unroll
-    for (u32 k = 0; k < QUAD; ++k) depth[k] = bits >> k & 1 ? r.delegate_depths[depth[k]] : 0;
+        for (u32 k = 0; k < AT_ONCE; ++k) depth[k] = r.delegate_depths[number[k]];
 #pragma unroll
-    for (u32 k = 0; k < QUAD; ++k) bytes |= depth[k] << 8 * k;
-    return bytes;
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (live[k] && depth[k]) r.depths[place[k]] = depth[k];
+        if (!TREE) continue;
+        u64 smallest[AT_ONCE] = {NO_KEY, NO_KEY, NO_KEY, NO_KEY};
+        for (u32 from = 0; from < w.rank_count; ++from) {
+            const u64* keys = w.ranks[from].delegate_keys;
+            u64 key[AT_ONCE];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) key[k] = __ldcv(&keys[number[k]]);
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) smallest[k] = key[k] < smallest[k] ? key[k] : smallest[k];
+        }
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (live[k]) r.keys[place[k]] = smallest[k];
+    }
 }
 
 // The source's rows: its counts, as those of a level that has it for a frontier, and its queues.
@@ -208,21 +230,6 @@ __device__ __forceinline__ void finish(const Rank& r) {
         for (u32 bits = r.classed[i]; bits; bits &= bits - 1) r.keys[i * 32 + __ffs(bits) - 1] &= ~NORMAL_CLASS;
 }
 
-// Delegates get their predecessors at their owners.
-__device__ __forceinline__ void finish_delegates(const World& w, const Rank& r) {
-    VERTEX ranks = VERTEX(w.rank_count);
-    for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
-        VERTEX vertex = w.delegates[d];
-        if (vertex % ranks != r.rank) continue;
-        u64 smallest = NO_KEY;
-        for (u32 from = 0; from < w.rank_count; ++from) {
-            u64 key = __ldcv(&w.ranks[from].delegate_keys[d]);
-            smallest = key < smallest ? key : smallest;
-        }
-        r.keys[vertex / ranks] = smallest;
-    }
-}
-
 // Bytes become labels, -1 where nothing was reached. A lane has quads that are far apart, so that stores of a warp are
 // side by side, and reads all of them at once.
 __device__ __forceinline__ void widen(const Rank& r) {
@@ -237,11 +244,6 @@ __device__ __forceinline__ void widen(const Rank& r) {
         for (u32 q = 0; q < AT_ONCE; ++q) {
             u64 i = base + q * global_threads();
             bytes[q] = i < quads ? reinterpret_cast<const u32*>(r.depths)[i] : 0;
-        }
-#pragma unroll
-        for (u32 q = 0; q < AT_ONCE; ++q) {
-            u64 i = base + q * global_threads();
-            if (i < quads) bytes[q] = with_delegates(r, i, bytes[q]);
         }
 #pragma unroll
         for (u32 q = 0; q < AT_ONCE; ++q) {
@@ -401,10 +403,11 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     }
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
-    for (u32 k = 0; TREE && k < here_count; ++k) {
-        finish(own[k]);
-        finish_delegates(w, own[k]);
+    for (u32 k = 0; k < here_count; ++k) {
+        place_delegates(w, own[k]);
+        if (TREE) finish(own[k]);
     }
+    if (!meet(m, false)) return;
     for (u32 k = 0; k < here_count; ++k) widen(own[k]);
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next.

@@ -30,25 +30,14 @@ def own_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> Any:
     return _mask(cupy.asarray(delegates) % delegates.dtype.type(ranks) == rank)
 
 
-def places_of_delegates(delegates: NDArray[Any], ranks: int, rank: int, local: int) -> dict[str, Any]:
-    """Tell which of a rank's vertices are delegates, and which numbers these have, on the device.
-
-    Returns `delegate_bits` and `delegates_before`, uint32 (local / 32,): a bit for each vertex, and how many
-    come before each word; and `delegate_numbers`, uint32, those of the rank's delegates by vertex.
-    """
+def places_of_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> tuple[Any, Any]:
+    """Give a rank's vertices that are delegates, ascending, and their numbers, uint32 each; on the device."""
     import cupy
 
     own = numpy.flatnonzero(delegates % delegates.dtype.type(ranks) == rank)
-    places = delegates[own] // delegates.dtype.type(ranks)
+    places = (delegates[own] // delegates.dtype.type(ranks)).astype(numpy.uint32)
     order = numpy.argsort(places)
-    chosen = cupy.zeros(-(-local // 32) * 32, numpy.bool_)
-    chosen[cupy.asarray(places[order])] = True
-    counts = chosen.reshape(-1, 32).sum(axis=1, dtype=numpy.uint32)
-    return {
-        "delegate_bits": cupy.packbits(chosen, bitorder="little").view(numpy.uint32),
-        "delegates_before": cupy.cumsum(counts, dtype=numpy.uint32) - counts,
-        "delegate_numbers": cupy.asarray(own[order].astype(numpy.uint32)),
-    }
+    return cupy.asarray(places[order]), cupy.asarray(own[order].astype(numpy.uint32))
 
 
 def _mask(chosen: Any) -> Any:

@@ -41,9 +41,8 @@ FIELDS = (
     "nd_lengths",
     "delegate_lengths",
     "own_delegates",
-    "delegate_bits",
-    "delegates_before",
-    "delegate_numbers",
+    "own_places",
+    "own_numbers",
     "distance",
     "delegate_distance",
     "depths",
@@ -66,6 +65,7 @@ FIELDS = (
     "local",
     "local_words",
     "sent_words",
+    "own_count",
     "nd_source_count",
     "dn_filled",
     "dd_filled",
@@ -224,7 +224,7 @@ class RankMemory(Table):
             own_delegates(delegates, ranks, part.rank) if looks_last else cupy.empty(0, numpy.uint32)
         )
         here = delegates[:0] if sends else delegates
-        arrays |= places_of_delegates(here, ranks, part.rank, local)
+        arrays["own_places"], arrays["own_numbers"] = places_of_delegates(here, ranks, part.rank)
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])
@@ -273,6 +273,7 @@ class RankMemory(Table):
             "local": local,
             "local_words": local_words,
             "sent_words": largest,
+            "own_count": len(arrays["own_places"]),
             "nd_source_count": len(part.nd_source_list),
             "dn_filled": filled["dn"],
             "dd_filled": filled["dd"],
