@@ -30,12 +30,15 @@ def check(
     whole: Any, sources: list[int], *, symmetric: bool, options: SearchOptions, exact: bool = True
 ) -> None:
     on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
-    on_gpu = search_of(whole, symmetric=symmetric, options=options, time_limit=5.0)
+    choices = {"symmetric": symmetric, "options": options, "time_limit": 5.0}
+    on_gpu, of_distances = search_of(whole, **choices), search_of(whole, output="distance", **choices)
     for source in sources:
         wanted, found = on_cpu.run(source), on_gpu.run(source)
         distance = found.distance.get()
         assert numpy.array_equal(distance, wanted.distance)
         assert found.directions == wanted.directions
+        # Delegates have other numbers there.
+        assert numpy.array_equal(of_distances.run(source).distance.get(), wanted.distance)
         predecessor = found.predecessor.get()
         if exact:
             assert numpy.array_equal(predecessor, wanted.predecessor)

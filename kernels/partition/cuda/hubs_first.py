@@ -29,6 +29,14 @@ ROW_BYTES = 48
 """For each row of the subgraphs while they are renumbered: offsets of both, as int64, and the permutation."""
 
 
+def is_free(*, tree: bool, placed: bool, encoded: bool) -> bool:
+    """Tell whether a search may number delegates as it likes.
+
+    Trees depend on the numbers, and columns in host memory and encoded rows stay as they are.
+    """
+    return not (tree or placed or encoded)
+
+
 def room_for(parts: Sequence[RankGraph]) -> bool:
     """Tell whether the device has room for ranks' subgraphs twice, and for what `renumbered` sorts."""
     import cupy

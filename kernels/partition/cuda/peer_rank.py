@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kernels.cuda import vertex_macro
 from kernels.exchange import Gathering
 from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, in_order, renumbered, room_for
+from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from kernels.partition.cuda.launch import Launch
 from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
@@ -65,7 +65,8 @@ class PeerRank:
         check_encoded(layout, delegates.dtype, placing)
         wide = max(gang.all_gather(widest)) >= WIDE or placing is not None or layout is not None
         numbers = None
-        if not tree and placing is None and layout is None and all(gang.all_gather(room_for([part]))):
+        free = is_free(tree=tree, placed=placing is not None, encoded=layout is not None)
+        if free and all(gang.all_gather(room_for([part]))):
             numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
         nn_arcs = sum(gang.all_gather(arc_count(part.nn))) if layout is None else 0
         self._memory = RankMemory(

@@ -11,7 +11,7 @@ import numpy
 from kernels.bfs.result import BFSResult
 from kernels.cuda import vertex_macro
 from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, in_order, renumbered, room_for
+from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar
@@ -77,7 +77,8 @@ class CudaPartitionSearch:
         check_encoded(layout, graph.delegates.dtype, placing)
         wide = wide or placing is not None or layout is not None
         self._numbers = None
-        if not self._tree and placing is None and layout is None and self._have_room(graph):
+        free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
+        if free and self._have_room(graph):
             self._numbers = self._on(0, lambda: busiest_first(graph.parts[0]))
         self._nn_arcs = sum(arc_count(part.nn) for part in graph.parts) if layout is None else 0
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
