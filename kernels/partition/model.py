@@ -2,7 +2,7 @@
 
 Time is local work, delegates' masks, normal vertices and meetings, one after the other: nothing is taken to
 overlap. Volumes are the paper's: a bit for each delegate, in words of 8 bytes, and 4 bytes for each nn arc,
-of which (p - 1) / p are cut.
+of which (p - 1) / p are cut; where nn is visited backward, a bit of each vertex instead.
 On a host every rank reads the other ranks' masks; between hosts masks go up and down a tree.
 
 Local work is, on each rank: arcs that are expanded, first looks of normal vertices and of delegates (whose
@@ -78,8 +78,12 @@ def predict(
     how = searching or Searching()
     here = ranks // hosts
     mask = 8 * math.ceil(division.delegates / 64)
-    # Normal vertices: ids that all ranks send, those that stay on a host, those that leave one.
-    cut = 4 * division.nn * (ranks - 1) / ranks
+    # Normal vertices: ids that all ranks send, those that stay on a host, those that leave one. Frontiers are
+    # read within a host alone.
+    if hosts > 1 or not how.direction_optimized:
+        how = replace(how, nn_visited=1.0, nn_backward_levels=0.0)
+    cut = 4 * how.nn_visited * division.nn * (ranks - 1) / ranks
+    fronts = how.nn_backward_levels * vertices / 8 * (ranks - 1) / ranks
     stay, leave = cut * (here - 1) / max(1, ranks - 1), cut * (ranks - here) / max(1, ranks - 1)
     own = stay / ranks
     partners = ranks - here
@@ -95,10 +99,10 @@ def predict(
     return Prediction(
         local=_local(division, vertices, ranks, machine, how),
         masks=how.mask_levels * one_mask,
-        vertices=own / machine.link_bandwidth + leave / hosts / machine.host_bandwidth,
+        vertices=(own + fronts) / machine.link_bandwidth + leave / hosts / machine.host_bandwidth,
         meetings=meetings + how.levels * partners * machine.message_seconds,
         mask_bytes=how.mask_levels * mask * (ranks * (here - 1) + 2 * (hosts - 1)),
-        vertex_bytes=cut + (leave * (here - 1) / here if how.local_all_to_all else 0.0),
+        vertex_bytes=cut + ranks * fronts + (leave * (here - 1) / here if how.local_all_to_all else 0.0),
     )
 
 
@@ -108,17 +112,15 @@ def _local(division: Division, vertices: int, ranks: int, machine: Machine, how:
         return accesses / (machine.cached_rate if cached else machine.access_rate)
 
     delegates, normals = division.delegates, max(0, vertices - division.delegates) / ranks
-    cut = division.nn / ranks * (ranks - 1) / ranks
-    spent = (division.nn / ranks - cut) / machine.access_rate + cut / machine.cut_rate
+    nn = how.nn_visited * division.nn / ranks
+    cut = nn * (ranks - 1) / ranks
+    spent = (nn - cut) / machine.access_rate + cut / machine.cut_rate
     others = (division.mixed + division.dd) / ranks
     if how.direction_optimized:
-        # A rank's row of another's delegate has no more columns than there are.
-        astray = min(how.astray, division.dd / max(1, delegates * ranks))
-        parents = how.parents + astray * (ranks - 1) / ranks
-        first = how.looked_at * others + min(1, parents) * delegates
+        first = how.looked_at * others + min(1, how.parents) * delegates
         spent += side_by_side(how.expanded * others + first, delegates)
         # Rows of more ranks are shorter, but not what is looked at of them (the paper's bound m' + p d b).
-        spent += max(0, parents - 1) * delegates / machine.access_rate
+        spent += max(0, how.parents - 1) * delegates / machine.access_rate
     else:
         spent += side_by_side(others, max(delegates, vertices / ranks))
     # What is labelled waits for memory, what is cleared is written in a stream.

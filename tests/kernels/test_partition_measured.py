@@ -21,25 +21,25 @@ OWN_ORDER = replace(BUSIEST_FIRST, label_bytes=6)
 DEGREE_ORDER = replace(HUBS_FIRST, label_bytes=6)
 FORWARD = replace(OWN_ORDER, direction_optimized=False)
 
-FITTED = (22, 1, FORWARD, 1.012)
+FITTED = (22, 1, FORWARD, 1.115)
 """The search that `cached_rate` was fitted to."""
 
 MEASURED = [
-    (22, 1, DEGREE_ORDER, 0.266),
-    (22, 2, DEGREE_ORDER, 0.386),
-    (22, 1, OWN_ORDER, 0.274),
-    (22, 2, OWN_ORDER, 0.399),
-    (24, 1, DEGREE_ORDER, 0.429),
-    (24, 2, DEGREE_ORDER, 0.593),
-    (24, 1, OWN_ORDER, 0.528),
-    (24, 2, OWN_ORDER, 0.739),
+    (22, 1, DEGREE_ORDER, 0.270),
+    (22, 2, DEGREE_ORDER, 0.334),
+    (22, 1, OWN_ORDER, 0.271),
+    (22, 2, OWN_ORDER, 0.334),
+    (24, 1, DEGREE_ORDER, 0.401),
+    (24, 2, DEGREE_ORDER, 0.433),
+    (24, 1, OWN_ORDER, 0.483),
+    (24, 2, OWN_ORDER, 0.447),
 ]
 """Medians of 16 sources in ms, distances alone: `tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32
---sources 16`, with and without `--degree-order`. Times of levels that find hardly anything, those of labels
-and `astray` went into the model; other rates are of earlier kernels."""
+--sources 16`, with and without `--degree-order`. Times of levels that find hardly anything and those of
+labels went into the model, but none of these."""
 
-MISSED = (22, 2, FORWARD, 1.153)
-"""What the model knows nothing of: short rows that come together, which a warp walks past one by one."""
+MISSED = (22, 2, FORWARD, 0.934)
+"""Two ranks do not take half of what one does: its largest level waits long for the slowest block."""
 
 
 def milliseconds(scale: int, ranks: int, how: Searching) -> float:
@@ -55,7 +55,7 @@ def test_searches_are_predicted_within_a_sixth(
 
 def test_what_is_missed_takes_longer_than_predicted() -> None:
     scale, ranks, how, measured = MISSED
-    assert 0.55 * measured < milliseconds(scale, ranks, how) < 0.75 * measured
+    assert 0.78 * measured < milliseconds(scale, ranks, how) < 5 / 6 * measured
 
 
 def test_neither_order_nor_number_of_ranks_is_favoured() -> None:
@@ -63,7 +63,7 @@ def test_neither_order_nor_number_of_ranks_is_favoured() -> None:
     assert abs(sum(errors) / len(errors)) < 0.1
 
 
-@pytest.mark.parametrize(("ranks", "measured"), [(1, 19.7e-6), (2, 31.6e-6)])
+@pytest.mark.parametrize(("ranks", "measured"), [(1, 19.2e-6), (2, 31.1e-6)])
 def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
     """The mean of the first two and the last two levels of four searches, visits to the last meeting."""
 
@@ -74,7 +74,7 @@ def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
     assert (seconds(10) - seconds(0)) / 10 == pytest.approx(measured, rel=0.05)
 
 
-@pytest.mark.parametrize(("ranks", "measured", "within"), [(1, 0.81, 0.2), (2, 0.80, 0.21)])
+@pytest.mark.parametrize(("ranks", "measured", "within"), [(1, 0.83, 0.2), (2, 0.97, 0.2)])
 def test_degree_order_is_faster_by_less_than_measured(ranks: int, measured: float, within: float) -> None:
     found = milliseconds(24, ranks, DEGREE_ORDER) / milliseconds(24, ranks, OWN_ORDER)
     assert measured < found < 1
@@ -85,8 +85,9 @@ def test_degree_order_is_faster_by_less_than_measured(ranks: int, measured: floa
 def test_a_host_that_launches_every_level_takes_milliseconds(
     ranks: int, fastest: float, slowest: float
 ) -> None:
-    """Over NCCL at scale 22, with all options: 1.86 to 2.91 ms on one GPU, 3.19 to 5.17 on two."""
+    """Over NCCL at scale 22, with all options: 1.86 to 3.97 ms on one GPU, 2.76 to 5.17 on two."""
     facts = {"vertices": 1 << 22, "ranks": ranks, "hosts": hosts_of(ranks, H200_NCCL)}
-    found = 1e3 * predict(DIVISIONS[22], machine=H200_NCCL, searching=OWN_ORDER, **facts).seconds
+    sends = replace(OWN_ORDER, nn_visited=1.0, nn_backward_levels=0.0)
+    found = 1e3 * predict(DIVISIONS[22], machine=H200_NCCL, searching=sends, **facts).seconds
     assert 0.9 * fastest < found < 1.1 * slowest
     assert found > 4 * 1e3 * predict(DIVISIONS[22], machine=H200_PEER, searching=OWN_ORDER, **facts).seconds
