@@ -1,6 +1,6 @@
 // The queues of forward visits. They are made of the frontier's bits when directions are known, since backward visits
-// need none; but a frontier that cannot be large is listed as it settles, which saves a meeting. So is that of nn, which
-// is forward always, unless all its arcs are gone through.
+// need none; but a frontier that cannot be large is listed as it settles, which saves a meeting. So is that of nn,
+// unless all its arcs are gone through.
 
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/settle.cuh"

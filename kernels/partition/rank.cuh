@@ -18,7 +18,7 @@ constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
 enum Count : u32 {
     N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
-    // Of the queues: that of nn is filled with the counts, since nn is forward always, the others when directions are known.
+    // Of the queues: that of nn is filled with the counts, if at all, the others when directions are known.
     NN_TAIL, ND_TAIL, DN_TAIL, DD_TAIL,
     COUNTS = 16
 };

@@ -3,8 +3,8 @@
 //
 // A device holds one rank or several, which its grid goes through one after the other. A level is: visit the four
 // subgraphs; meet everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
-// here; label and count; meet everywhere. Where a visit is forward and its queue not there yet, that is made first, beside
-// the others, and all meet here in between.
+// here; label and count; meet everywhere. What a visit needs first is made beside the others, and all meet here in between:
+// the queue of one that is forward, where it is not there yet, and the frontiers of other ranks where nn is backward.
 //
 // spills 200: what a level needs is laid aside between its visits
 // variants VERTEX: u32 u64
@@ -59,7 +59,7 @@ __device__ __forceinline__ void label_delegates(const World& w, const Rank& r, c
 }
 
 // Bring what own delegates have to their vertices: bytes, and of all ranks' keys the smallest. While levels settle each byte
-// would be an access of its own to a large array, with which a search of Kronecker 26 on one H200 took 4 % longer.
+// would be an access of its own to a large array, with which a search of Kronecker 26 on one H200 took 5 % longer.
 __device__ __forceinline__ void place_delegates(const World& w, const Rank& r) {
     constexpr u32 AT_ONCE = 4;
     for (u64 base = global_thread(); base < r.own_count; base += AT_ONCE * global_threads()) {
@@ -139,11 +139,12 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source,
 
 // Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
 // Kronecker graphs of scales 22 and 24 searches on one H200 that list nothing so took 4 to 6 % longer, with 1 Mi arcs up
-// to 3 % longer, and with 16 Ki as long within 1 %.
+// to 3 % longer, and with 16 or 64 Ki as long within 1 %.
 constexpr u64 LISTED_ARCS = 1 << 14;
 
 // Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
-// for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %.
+// for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %. So it is
+// where no visit is backward: searches of scale 26 took 5 % less on one H200 and 6 % on two.
 constexpr u32 LISTED_SHARE = 8;
 
 // What a block knows of a rank in a level.

@@ -54,7 +54,7 @@ class Searching:
 
 
 BUSIEST_FIRST = Searching(parents=1.2, nn_visited=0.1, nn_backward_levels=2.5)
-"""With delegates numbered by their arcs and nn in both directions: on GPUs that search for distances alone."""
+"""With delegates numbered by their arcs and nn in both directions: GPUs that search for distances alone."""
 
 HUBS_FIRST = replace(BUSIEST_FIRST, together=1.45)
 """The same in degree order: what a level labels lies close together. Labels took 5.3 ns a thousand against
