@@ -135,6 +135,11 @@ class Launch:
         began, ended = self._log[BEGAN : ENDED + 1].get().tolist()
         return (int(ended) - int(began)) / 1e6
 
+    def reset(self) -> None:
+        """Make ready for another search after one that was given up, which some blocks may have counted."""
+        self.point.reset()
+        self._log.fill(0)
+
     def levels(self) -> tuple[Level, ...]:
         """Read the first levels of the last search."""
         return tuple(_read_levels(self._log.get(), self._here))

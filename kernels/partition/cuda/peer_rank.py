@@ -113,7 +113,7 @@ class PeerRank:
         end.synchronize()
         # Nobody starts anew before all know how this one ended.
         if any(self._gang.all_gather(self._launch.point.aborted)):
-            self._launch.point.reset()
+            self._launch.reset()
             self._gang.all_gather(None)
             raise RuntimeError(GIVEN_UP)
         taken = self._launch.milliseconds(start, end)

@@ -176,7 +176,7 @@ class CudaPartitionSearch:
         for _, end in events:
             end.synchronize()
         if any(self._on_each(lambda launch: launch.point.aborted)):
-            self._on_each(lambda launch: launch.point.reset())
+            self._on_each(Launch.reset)
             raise RuntimeError(GIVEN_UP)
         times = zip(self._launches, events, strict=True)
         return max(float(launch.milliseconds(*each)) for launch, each in times)
