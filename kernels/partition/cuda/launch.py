@@ -23,7 +23,7 @@ LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 9, 250, 1 << 20
 
 LINK_SECTORS = 1 + LOGGED_LEVELS * LEVEL_WORDS
 BEGAN, ENDED, LOG_WORDS = LINK_SECTORS + 1, LINK_SECTORS + 2, LINK_SECTORS + 4
-"""Of the log too."""
+"""Of the log too: the clock when all devices had come, and when the last block here was done."""
 
 SECTOR = 32
 """Bytes, as in `kernels/partition/placed.cuh`."""
