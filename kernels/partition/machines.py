@@ -75,7 +75,7 @@ The rest is from the levels of searches on Kronecker graphs of scales 22 and 24,
 - `settle_seconds`, `link_latency`: the same levels take 12 us longer on two ranks, 3 of them at either
   meeting and 6 between them, where masks and bins of the other rank are read. More than two ranks have not
   been measured so;
-- `end_levels`: searches took 40 to 70 us longer than their levels, on one GPU and on two, of which labels
+- `end_levels`: searches took 40 to 90 us longer than their levels, on one GPU and on two, of which labels
   that are widened are counted by themselves; 7 times 3 to 4 of it lie between levels.
 
 Of the present kernels are all but `access_rate` and `cut_rate`, which are of earlier ones.

@@ -16,7 +16,7 @@ expansion, which depends on the source. So it is on the rank that owns the deleg
 only delegates that are no busier than itself, and on GPUs that rank looks later, for those alone that their
 owners have not found by then.
 
-Where nn has a direction too, 4 to 25 % of its arcs are gone along at scale 22 and 5 to 37 % at 20, six
+Where nn has a direction too, 5 to 25 % of its arcs are gone along at scale 22 and 6 to 37 % at 20, six
 sources each, in the mean a tenth; in 2 or 3 of 6 or 7 levels it is visited backward.
 """
 
