@@ -53,8 +53,8 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
 // have the rest of them, mostly in vain, so they look later and leave out what the owner has found.
 enum Lookers : u32 { ALL, OWN, OTHERS };
 
-// One of the three visits: what looks for parents are rows of `mask` whose own bit is not in `own`, and if no tree is
-// asked for, not in `fresh`. Its fields are chosen where they are used: one function for three visits is compiled
+// One of the three visits: what looks for parents are rows of `mask` whose own bit is not in `own`, and unless the
+// smallest parent is asked for, not in `fresh`. Its fields are chosen where they are used: one function for three visits is compiled
 // once, and holds no pointer longer than it needs it.
 struct Looking {
     const World& w;
@@ -71,8 +71,8 @@ struct Looking {
     // Of a word's rows those that look.
     __device__ __forceinline__ u32 open(u64 word) const {
         u32 rows = mask()[word] & ~own()[word];
-        // A tree takes the smallest parent of all subgraphs, distances any.
-        if (TREE || !rows) return rows;
+        // The smallest parent may be in any subgraph.
+        if (TREE == SMALLEST || !rows) return rows;
         if (lookers == OWN) rows &= r.own_delegates[word];
         if (lookers == OTHERS) rows &= ~r.own_delegates[word];
         if (rows) rows &= ~*reinterpret_cast<volatile u32*>(&fresh()[word]);
@@ -97,10 +97,13 @@ struct Looking {
     }
     // Nobody else finds delegates for a normal vertex in this level, and keys of nn arcs are larger.
     __device__ __forceinline__ void keep(u32 row, u32 parent) const {
+        Key key = Key(vertex(parent));
         if (normals())
-            r.keys[row] = vertex(parent);
+            r.keys[row] = key;
+        else if (TREE == ANY)
+            r.delegate_keys[row] = key;
         else
-            lower_key(&r.delegate_keys[row], vertex(parent));
+            lower_key(&r.delegate_keys[row], key);
     }
     __device__ __forceinline__ u64 vertex(u32 parent) const {
         return visit == ND ? u64(parent) * w.rank_count + r.rank : u64(w.delegates[parent]);

@@ -54,9 +54,9 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
 }
 
 // Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.
-template <bool FRESH_HAS_SEEN, class Key>
-__device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* fresh, u64* keys,
-                                              const Key& key) {
+template <bool FRESH_HAS_SEEN, class Found>
+__device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* fresh, Key* keys,
+                                              const Found& key) {
     u32 place[BATCH];
 #pragma unroll
     for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? columns[a.arc[k]] : 0;

@@ -61,7 +61,7 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
         }
         claim<true>(r.seen, r.reached, r.keys, hit, row, [&](u32 k) {
             note_class(r, row[k]);
-            return NORMAL_CLASS | u64(vertex[k]);
+            return normal_key(vertex[k]);
         });
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) at[k] = hit[k] ? end[k] : at[k] + 1;
@@ -77,8 +77,8 @@ __device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
         over = first >= r.local_words;
         u64 word = first + lane_id();
         u32 open = lane_id() < width && word < r.local_words ? r.nn_mask[word] & ~r.seen[word] : 0;
-        // A tree takes the smallest of delegates and neighbours, which keys tell, distances any.
-        if (!TREE && open) open &= ~*reinterpret_cast<volatile u32*>(&r.reached[word]);
+        // Who takes the smallest looks for all.
+        if (TREE != SMALLEST && open) open &= ~*reinterpret_cast<volatile u32*>(&r.reached[word]);
         for (u32 some = __ballot_sync(ALL_LANES, open != 0); some || (over && held);) {
             if (some) {
                 u32 from = __ffs(some) - 1, rows = __shfl_sync(ALL_LANES, open, from);

@@ -34,6 +34,9 @@ class SearchOptions:
     """BR waits for the delegates before it visits normal vertices; IR does so after they are exchanged."""
     changed_only: bool = True
     """Send only those words of a mask that changed, and nothing where none did."""
+    predecessors: Literal["any", "smallest"] = "any"
+    """Any that there is, or the smallest delegate, the same for all ranks and options. GPUs that read each
+    other's memory are faster with any; all else takes the smallest in any case."""
     groups: int = 0
     """Hosts that the ranks are taken to be on, for L and a reduction in two phases; 0 for neither."""
     nd_backward: float = 0.1
@@ -46,6 +49,8 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.reduction not in ("blocking", "overlapped"):
             raise ValueError(f"reduction is {self.reduction!r}; it can be 'blocking' or 'overlapped'")
+        if self.predecessors not in ("any", "smallest"):
+            raise ValueError(f"predecessors is {self.predecessors!r}; it can be 'any' or 'smallest'")
         if self.groups < 0:
             raise ValueError(f"groups is {self.groups}; it is a number of hosts, or 0 for none")
         if self.local_all_to_all and not self.groups:

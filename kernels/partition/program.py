@@ -41,7 +41,7 @@ class RankLabels:
     """What one rank knows at the end; vertex v of the graph is entry v // p of rank v mod p."""
 
     distance: NDArray[Any]  # int32, -1 unreached
-    predecessor: NDArray[Any] | None  # int64, -1 none
+    predecessor: NDArray[Any] | None  # int64, or int32 where that is enough; -1 none
     milliseconds: float
     answer_bytes: int  # sent for predecessors
     levels: tuple[LevelRecord, ...] = field(default=())

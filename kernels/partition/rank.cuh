@@ -3,14 +3,26 @@
 // `seen` is frozen while a level is visited: what is found goes to `reached` (normal vertices here, with those that
 // are seen) and `found` (delegates, reduced over all ranks), and becomes the frontier, `front`, between two meetings.
 //
-// A key is a candidate for a predecessor: a delegate's vertex, or a normal one with NORMAL_CLASS, so that the
-// smallest key is the smallest delegate where there is one (see kernels/partition/rank_search.py). Delegates
-// take any smallest vertex.
+// A key is a candidate for a predecessor. With TREE == SMALLEST it is a delegate's vertex, or a normal one with
+// NORMAL_CLASS, so that the smallest key is the smallest delegate where there is one (see
+// kernels/partition/rank_search.py); delegates take any smallest vertex. With TREE == ANY it is whichever vertex was
+// found, so that nobody looks for another, and finding one is a store.
 
 #include "kernels/cuda/types.cuh"
 #include "kernels/partition/placed.cuh"
 
-constexpr u64 NORMAL_CLASS = 1ull << 62, NO_KEY = ~0ull;
+constexpr u32 SMALLEST = 1, ANY = 2;  // of TREE, which is 0 where distances alone are asked for
+template <bool NARROW>
+struct KeyOf {
+    typedef u64 type;
+};
+template <>
+struct KeyOf<true> {
+    typedef VERTEX type;
+};
+typedef KeyOf<TREE == ANY>::type Key;
+constexpr u64 NORMAL_CLASS = 1ull << 62;
+constexpr Key NO_KEY = ~Key(0);
 constexpr u32 NONE = ~0u;
 constexpr u32 MERGE_BITS = 36;  // of DN_TAIL and DD_TAIL: arcs; above them rows, so that rows and their first arcs agree
 constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
@@ -38,7 +50,7 @@ struct Rank {
     u32* found;           // (2, words), of even and odd levels
     u64* counts;          // (SIDES, COUNTS)
     u32* front;           // (local_words)
-    u64* delegate_keys;   // (delegates), if TREE
+    Key* delegate_keys;   // (delegates), if TREE
     const u64* bin_start;  // (ranks + 1)
     u64* bin_tail;        // (ranks)
     u32* bin_ids;
@@ -56,8 +68,8 @@ struct Rank {
     const u32 *own_places, *own_numbers;  // (own_count) vertices that are delegates, ascending, and their numbers
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u8 *depths, *delegate_depths;       // (local), (delegates) labels while levels are gone through, see `shallow`
-    u64* keys;            // (local), if TREE
-    u32* classed;         // (local_words) whose keys have a class, maybe; if TREE, null where keys are gone through anyway
+    Key* keys;            // (local), if TREE
+    u32* classed;         // (local_words) whose keys have a class, maybe; if SMALLEST, null where keys are gone through anyway
     u32 *seen, *reached, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
     u32* fronts;          // (ranks, words of a rank) `front` of others, for nn backward
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
@@ -84,42 +96,50 @@ __device__ __forceinline__ uint2 lengths_of(const Rank& r, u32 d) { return reint
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
 
-__device__ __forceinline__ void set_bit(u32* bitmap, u32 place) {
+// Whether it was not set when this thread looked.
+__device__ __forceinline__ bool set_bit(u32* bitmap, u32 place) {
     u32 bit = 1u << (place & 31);
     // Mostly others were here before, and a load is cheaper than an atomic.
-    if (!(*reinterpret_cast<volatile u32*>(&bitmap[place >> 5]) & bit)) atomicOr(&bitmap[place >> 5], bit);
+    bool open = !(*reinterpret_cast<volatile u32*>(&bitmap[place >> 5]) & bit);
+    if (open) atomicOr(&bitmap[place >> 5], bit);
+    return open;
 }
 
-__device__ __forceinline__ void lower_key(u64* key, u64 value) {
-    if (*reinterpret_cast<volatile u64*>(key) > value) atomicMin(key, value);
+__device__ __forceinline__ void lower_key(Key* key, Key value) {
+    if (*reinterpret_cast<volatile Key*>(key) > value) atomicMin(key, value);
 }
 
-// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and `keys` lowered to `key(k)`. Where
-// `fresh` has the seen ones too, only a tree asks for `seen`, since it is another access to a large bitmap.
-template <bool FRESH_HAS_SEEN, u32 N, class Key>
-__device__ __forceinline__ void claim(const u32* seen, u32* fresh, u64* keys, const bool (&live)[N], const u32 (&place)[N],
-                                      const Key& key) {
+// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and `keys` get `key(k)`, or are lowered to it.
+// Where `fresh` has the seen ones too, only who lowers keys asks for `seen`, since it is another access to a large bitmap.
+template <bool FRESH_HAS_SEEN, u32 N, class Found>
+__device__ __forceinline__ void claim(const u32* seen, u32* fresh, Key* keys, const bool (&live)[N], const u32 (&place)[N],
+                                      const Found& key) {
     bool open[N];
     u32 word[N];
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) open[k] = live[k] && ((FRESH_HAS_SEEN && !TREE) || !test_bit(seen, place[k]));
+    for (u32 k = 0; k < N; ++k) open[k] = live[k] && ((FRESH_HAS_SEEN && TREE != SMALLEST) || !test_bit(seen, place[k]));
 #pragma unroll
     for (u32 k = 0; k < N; ++k) word[k] = open[k] ? *reinterpret_cast<volatile u32*>(&fresh[place[k] >> 5]) : ~0u;
     // Mostly others were here before, and a load is cheaper than an atomic.
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
         u32 bit = 1u << (place[k] & 31);
-        if (!(word[k] & bit)) atomicOr(&fresh[place[k] >> 5], bit);
+        if (word[k] & bit) continue;
+        atomicOr(&fresh[place[k] >> 5], bit);
+        if (TREE == ANY) keys[place[k]] = Key(key(k));
     }
-    if (!TREE) return;
+    if (TREE != SMALLEST) return;
 #pragma unroll
     for (u32 k = 0; k < N; ++k)
-        if (open[k]) lower_key(&keys[place[k]], key(k));
+        if (open[k]) lower_key(&keys[place[k]], Key(key(k)));
 }
+
+// The key of a normal vertex.
+__device__ __forceinline__ u64 normal_key(u64 vertex) { return TREE == SMALLEST ? NORMAL_CLASS | vertex : vertex; }
 
 // A vertex whose key gets a class.
 __device__ __forceinline__ void note_class(const Rank& r, u32 local) {
-    if (TREE && r.classed) set_bit(r.classed, local);
+    if (TREE == SMALLEST && r.classed) set_bit(r.classed, local);
 }
 
 __device__ __forceinline__ void claim_normal(const Rank& r, u32 local, u64 key) {

@@ -9,7 +9,7 @@
 // spills 200: what a level needs is laid aside between its visits
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
-// variants TREE: 0 1
+// variants TREE: 0 1 2
 
 #include "kernels/partition/backward.cuh"
 #include "kernels/partition/directions.cuh"
@@ -79,10 +79,10 @@ __device__ __forceinline__ void place_delegates(const World& w, const Rank& r) {
         for (u32 k = 0; k < AT_ONCE; ++k)
             if (live[k] && depth[k]) r.depths[place[k]] = depth[k];
         if (!TREE) continue;
-        u64 smallest[AT_ONCE] = {NO_KEY, NO_KEY, NO_KEY, NO_KEY};
+        Key smallest[AT_ONCE] = {NO_KEY, NO_KEY, NO_KEY, NO_KEY};
         for (u32 from = 0; from < w.rank_count; ++from) {
-            const u64* keys = w.ranks[from].delegate_keys;
-            u64 key[AT_ONCE];
+            const Key* keys = w.ranks[from].delegate_keys;
+            Key key[AT_ONCE];
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) key[k] = __ldcv(&keys[number[k]]);
 #pragma unroll
@@ -122,7 +122,7 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source,
     if (TREE) {
         fill(r.keys, r.local, NO_KEY);
         fill(r.delegate_keys, w.delegate_count, NO_KEY);
-        fill(r.classed, r.local_words, 0u);
+        if (TREE == SMALLEST) fill(r.classed, r.local_words, 0u);
     }
     fill_but(r.seen, r.local_words + 1, 0u, word, bit);
     fill_but(r.reached, r.local_words, 0u, word, bit);
@@ -168,7 +168,7 @@ __device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factor
 }
 
 // Backward visits in their order, two bits each: in an array they would lie in local memory, and a search of Kronecker 24 on
-// one H200 took 6 % longer. Where distances alone are asked for, what dd finds does not look along dn rows.
+// one H200 took 6 % longer. What dd finds does not look along dn rows, but for the smallest predecessor.
 constexpr u32 VISITS = DD | DN << 2 | DD << 4 | ND << 6;
 
 // Make the queues of forward visits, and go through with those that need none.
@@ -225,10 +225,10 @@ __device__ __forceinline__ void count_normals(const World& w, u64 level, u64& no
     nn_arcs = warp_sum(nn_arcs);
 }
 
-// Keys become predecessors (i64, -1 for none): those with a class lose it.
+// Keys become predecessors (all bits for none): those with a class lose it.
 __device__ __forceinline__ void finish(const Rank& r) {
     for (u64 i = global_thread(); i < r.local_words; i += global_threads())
-        for (u32 bits = r.classed[i]; bits; bits &= bits - 1) r.keys[i * 32 + __ffs(bits) - 1] &= ~NORMAL_CLASS;
+        for (u32 bits = r.classed[i]; bits; bits &= bits - 1) r.keys[i * 32 + __ffs(bits) - 1] &= ~Key(NORMAL_CLASS);
 }
 
 // Bytes become labels, -1 where nothing was reached. A lane has quads that are far apart, so that stores of a warp are
@@ -406,7 +406,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
     for (u32 k = 0; k < here_count; ++k) {
         place_delegates(w, own[k]);
-        if (TREE) finish(own[k]);
+        if (TREE == SMALLEST) finish(own[k]);
     }
     if (!meet(m, false)) return;
     for (u32 k = 0; k < here_count; ++k) widen(own[k]);

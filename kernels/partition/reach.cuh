@@ -78,7 +78,7 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
     }
     claim<true>(r.seen, r.reached, r.keys, here, id, [&](u32 k) {
         note_class(r, id[k]);
-        return NORMAL_CLASS | (u64(owner[k]) * ranks + own);
+        return normal_key(u64(owner[k]) * ranks + own);
     });
     if (ranks == 1) return;
     bool goes[N];

@@ -88,12 +88,16 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
         }
         for (u64 i = begin + global_thread(); i < last; i += global_threads()) {
             u32 local = __ldcv(&sender.bin_ids[i]);
-            if (test_bit(r.seen, local)) continue;
-            set_bit(r.reached, local);
+            if (TREE == SMALLEST ? test_bit(r.seen, local) : !set_bit(r.reached, local)) continue;
+            if (TREE == SMALLEST) set_bit(r.reached, local);
             // Delegates found theirs already, and come first; only for the others is the tail asked for.
-            if (!TREE || __ldcv(&r.keys[local]) < NORMAL_CLASS) continue;
+            if (!TREE || (TREE == SMALLEST && __ldcv(&r.keys[local]) < Key(NORMAL_CLASS))) continue;
+            u64 tail = u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from;
             note_class(r, local);
-            atomicMin(&r.keys[local], NORMAL_CLASS | (u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from));
+            if (TREE == ANY)
+                r.keys[local] = Key(tail);
+            else
+                atomicMin(&r.keys[local], Key(normal_key(tail)));
         }
     }
 }

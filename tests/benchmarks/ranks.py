@@ -5,7 +5,8 @@
 
 Kronecker graphs (edge factor 16) are made on the first GPU and split on the host. With more ranks than GPUs,
 a GPU holds several, over peer memory; NCCL takes one rank of each GPU, and a process for each. Distances of
-some sources are compared with the single-GPU default's before anything is timed. G5 counts undirected edges
+some sources are compared with the single-GPU default's before anything is timed; with `--output both`, over
+peer memory, predecessors have to be one level up as well. G5 counts undirected edges
 of the searched component (Graph500). `--options` times direction optimisation, uniquify and, with NCCL, what
 else a rank that sends can do; `--weak` adds a bit of scale for each doubling of the ranks. Every step says
 when it begins; one that takes longer than `--step` seconds shows where it is, and after `--limit` seconds all
@@ -54,7 +55,9 @@ def end_by(limit: float) -> None:
 class Bench:
     """One graph: its arrays on the host, sources, and what the single-GPU default takes."""
 
-    def __init__(self, scale: int, sources: int, *, degree_order: bool = False) -> None:
+    def __init__(
+        self, scale: int, sources: int, *, degree_order: bool = False, output: str = "distance"
+    ) -> None:
         import cupy
         import numpy
 
@@ -62,7 +65,7 @@ class Bench:
         from kernels.bfs import prepare as prepare_single
         from kernels.generate.rmat import rmat
 
-        self.scale = scale
+        self.scale, self.output = scale, output
         say(f"kron{scale}: making edges")
         source, target = rmat(scale, 16, 1, backend="cuda")
         cupy.cuda.Device().synchronize()
@@ -81,7 +84,7 @@ class Bench:
         with_arcs = cupy.flatnonzero(self.degrees).get()
         self.sources = numpy.random.default_rng(7).choice(with_arcs, sources, replace=False).tolist()
         say("preparing the single-GPU default")
-        single = prepare_single(row_offsets, column_indices, symmetric=True, output="distance")
+        single = prepare_single(row_offsets, column_indices, symmetric=True, output=output)
         say(f"compiling {single.strategy}, and searching for what is expected")
         self.expected = [cupy.array(single.run(source).distance) for source in self.sources[:CHECKED]]
         self.arcs: list[int] = []
@@ -168,12 +171,15 @@ class Bench:
         for name, choice in options.items():
             say(f"peer, {name}: preparing")
             search = prepare(
-                whole, devices=devices, output="distance", symmetric=True, options=choice, time_limit=5.0
+                whole, devices=devices, output=self.output, symmetric=True, options=choice, time_limit=5.0
             )
             say(f"peer, {name}: compiling and checking")
             for source, expected in zip(self.sources, self.expected, strict=False):
-                if not bool((search.run(source).distance == expected).all()):
+                found = search.run(source)
+                if not bool((found.distance == expected).all()):
                     raise SystemExit(f"peer, {name}: distances differ from {source}")
+                if found.predecessor is not None and not one_level_up(found):
+                    raise SystemExit(f"peer, {name}: predecessors are not one level up from {source}")
             self.report(f"peer, {name}", self.time(search))
             lines[name] = [
                 f"{level[0].normal}+{level[0].delegates} {level[0].backward[0]}: "
@@ -224,11 +230,22 @@ def sends(options: Any) -> bool:
     return bool(options.groups or options.reduction == "blocking" or not options.changed_only)
 
 
-def choices(everything: bool) -> dict[str, Any]:
+def one_level_up(found: Any) -> bool:
+    """Tell whether the predecessors are those that levels allow, as far as levels say."""
+    distance, tree = found.distance, found.predecessor >= 0
+    children = distance[tree]
+    return bool(((distance > 0) == tree).all()) and bool(
+        (distance[found.predecessor[tree]] == children - 1).all()
+    )
+
+
+def choices(everything: bool, *, tree: bool) -> dict[str, Any]:
     """Sets of options by name."""
     from kernels.partition import SearchOptions
 
     found = {"as chosen": SearchOptions()}
+    if tree:
+        found["smallest predecessors"] = SearchOptions(predecessors="smallest")
     if everything:
         found["no direction optimisation"] = SearchOptions(direction_optimized=False)
         found["uniquify"] = SearchOptions(uniquify=True)
@@ -247,6 +264,7 @@ def main() -> None:
     parser.add_argument("--threshold", type=int, nargs="*", default=[], help="default: the model's")
     parser.add_argument("--sources", type=int, default=24)
     parser.add_argument("--transport", nargs="+", choices=("peer", "nccl"), default=["peer"])
+    parser.add_argument("--output", choices=("distance", "both"), default="distance")
     parser.add_argument("--options", action="store_true")
     parser.add_argument("--degree-order", action="store_true", help="number vertices by degree first")
     parser.add_argument("--weak", action="store_true")
@@ -257,13 +275,16 @@ def main() -> None:
     faulthandler.enable(file=sys.stderr)
     end_by(given.limit)
     say("importing")
-    options = choices(given.options)
+    if given.output == "both" and "nccl" in given.transport:
+        parser.error("predecessors are timed over peer memory; leave out nccl")
+    options = choices(given.options, tree=given.output == "both")
     for scale in given.scales:
         benches: dict[int, Bench] = {}
         for ranks in given.ranks:
             grown = scale + (ranks.bit_length() - 1 if given.weak else 0)
             if grown not in benches:
-                benches = {grown: Bench(grown, given.sources, degree_order=given.degree_order)}
+                bench = Bench(grown, given.sources, degree_order=given.degree_order, output=given.output)
+                benches = {grown: bench}
             for threshold in given.threshold or [None]:
                 benches[grown].ranks(
                     ranks, threshold, options, transports=given.transport, limit=given.limit / 2

@@ -28,7 +28,9 @@ NAME = "star_300"
 def test_ranks_search_their_rows_as_they_are(codec: str) -> None:
     wanted, _ = search(PlainContext(), split(NAME, 2))
     for context in (PlainContext(GPU), Workers(2)):
-        found, measured = search(context, packed(NAME, 2, codec), backend="cuda")
+        found, measured = search(
+            context, packed(NAME, 2, codec), backend="cuda", tuning={"predecessors": "smallest"}
+        )
         assert numpy.array_equal(found.distance, wanted.distance)
         assert numpy.array_equal(found.predecessor, wanted.predecessor)
         assert (measured.backend, measured.asked["layout"]) == ("cuda", codec)

@@ -38,9 +38,10 @@ def test_pinned_and_split_on_one_gpu_and_by_a_gang() -> None:
     stored = split(NAME, 2)
     wanted, _ = search(PlainContext(), stored)
     for contexts in (lambda: PlainContext(GPU), lambda: Workers(2)):
-        whole, told = search(contexts(), stored, backend="cuda", placement="device")
+        asked = {"backend": "cuda", "tuning": {"predecessors": "smallest"}}
+        whole, told = search(contexts(), stored, placement="device", **asked)
         assert "link_bytes" not in told.searches[0]
-        pinned, over = search(contexts(), stored, backend="cuda", placement="pinned")
+        pinned, over = search(contexts(), stored, placement="pinned", **asked)
         for found in (whole, pinned):
             assert numpy.array_equal(found.distance, wanted.distance)
             assert numpy.array_equal(found.predecessor, wanted.predecessor)
@@ -70,7 +71,7 @@ def test_what_does_not_fit_is_split() -> None:
     wanted, _ = search(PlainContext(), stored)
     measured = {}
     for more in (200, 2000, 1 << 20):
-        limits = {"backend": "cuda", "device_memory": base + more}
+        limits = {"backend": "cuda", "device_memory": base + more, "tuning": {"predecessors": "smallest"}}
         found, measured[more] = search(PlainContext(GPU), stored, **limits)
         assert numpy.array_equal(found.predecessor, wanted.predecessor)
     assert [measured[more].asked["placement"] for more in measured] == ["split", "split", "device"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -16,6 +17,7 @@ from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
 from tests.kernels.test_partition_search import OPTIONS
 from tests.parameters import slow_among
+from tests.trees import check_tree
 from tests.zoo import ZooGraph, zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
@@ -26,28 +28,29 @@ LAYOUTS = [(1, 1), (3, 1), (2, 2), (4, 3)]
 """Ranks and devices."""
 
 
-def same(search: Any, on_cpu: Any, source: int, *, exact: bool = True) -> None:
+def same(search: Any, on_cpu: Any, source: int, whole: Any = None) -> None:
+    """Compare a search with the CPU's, trees as such where `whole` is given."""
     wanted, found = on_cpu.run(source), search.run(source)
     distance, predecessor = numpy.asarray(found.distance), numpy.asarray(found.predecessor)
     assert numpy.array_equal(distance, wanted.distance)
     assert found.directions == wanted.directions
-    if exact:
+    if whole is None:
         assert numpy.array_equal(predecessor, wanted.predecessor)
-        return
-    assert numpy.array_equal(predecessor >= 0, wanted.predecessor >= 0)
-    tree = predecessor >= 0
-    assert (distance[predecessor[tree]] == distance[tree] - 1).all()
+    else:
+        check_tree(whole, source, distance, predecessor)
 
 
 def check(
     whole: Any, sources: list[int], devices: int, options: SearchOptions, symmetric: bool = True
 ) -> None:
     on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
-    choices = {"devices": range(devices), "symmetric": symmetric, "options": options, "time_limit": 60.0}
+    choices = {"devices": range(devices), "symmetric": symmetric, "time_limit": 60.0}
+    smallest = prepare(whole, options=replace(options, predecessors="smallest"), **choices)
+    choices["options"] = options
     search, of_distances = prepare(whole, **choices), prepare(whole, output="distance", **choices)
     for source in sources:
-        same(search, on_cpu, source, exact=not options.uniquify)
-        # Delegates have other numbers there.
+        same(smallest, on_cpu, source, whole if options.uniquify else None)
+        same(search, on_cpu, source, whole)
         wanted, found = on_cpu.run(source), of_distances.run(source)
         assert numpy.array_equal(found.distance, wanted.distance)
         assert found.directions == wanted.directions
@@ -108,7 +111,7 @@ def test_levels_are_told_by_each_device() -> None:
     whole = partition(offsets, columns, ranks=4, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
     search, on_cpu = prepare(whole, symmetric=True, devices=(0, 1)), prepare_on_cpu(whole, symmetric=True)
-    same(search, on_cpu, source)
+    same(search, on_cpu, source, whole)
     turned = set()
     for place, level in enumerate(zip(*search.levels, strict=True)):
         records = [rank.levels[place] for rank in on_cpu.labels]
@@ -156,4 +159,4 @@ def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -
         lost.setattr(fake_cupy.Kernel, "__call__", only_the_first)
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
-    same(search, prepare_on_cpu(whole, symmetric=True), 1)
+    same(search, prepare_on_cpu(whole, symmetric=True), 1, whole)

@@ -18,6 +18,7 @@ from tests.directions import without_nn
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
+from tests.trees import check_tree
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
@@ -46,16 +47,17 @@ def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.
         on_cpu = prepare_on_cpu(whole, symmetric=True)
         answers = run_in_threads(functools.partial(search, sources=sources), [whole] * ranks)
         for place, source in enumerate(sources):
-            wanted = on_cpu.run(source)
+            wanted, tree = on_cpu.run(source), numpy.empty(whole.vertex_count, numpy.int64)
             for rank in range(ranks):
                 found = answers[rank][place]
                 assert numpy.array_equal(found.distance, wanted.distance[rank::ranks])
-                assert numpy.array_equal(found.predecessor, wanted.predecessor[rank::ranks])
+                tree[rank::ranks] = found.predecessor
                 levels = on_cpu.labels[rank].levels
                 assert without_nn(level.backward for level in found.levels) == [
                     list(level.backward) for level in levels
                 ]
                 assert [level.normal for level in found.levels] == [level.normal for level in levels]
+            check_tree(whole, source, wanted.distance, tree)
             most = -(-whole.vertex_count // ranks)
             fronts = 4 * -(-most // 32) * (ranks - 1) * ranks
             for level, records in enumerate(zip(*(rank.levels for rank in on_cpu.labels), strict=True)):

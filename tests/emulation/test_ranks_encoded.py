@@ -36,7 +36,7 @@ def check(whole: Any, layout: str, sources: list[int], **choices: Any) -> None:
     facts = {"devices": (0, 1), "symmetric": True, "time_limit": 60.0, **choices}
     search = prepare(encoded(whole, layout), **facts)
     for source in sources:
-        same(search, on_cpu, source)
+        same(search, on_cpu, source, whole)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -81,7 +81,8 @@ def test_ranks_of_a_gang() -> None:
 
     def search(gang: Any, part: Any) -> Any:
         with fake_cupy.Device(gang.rank):
-            facts = {"symmetric": True, "options": SearchOptions(), "tree": True, "time_limit": 60.0}
+            options = SearchOptions(predecessors="smallest")
+            facts = {"symmetric": True, "options": options, "tree": True, "time_limit": 60.0}
             rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **facts)
             found = rank.run(3)
             rank.leave(gang)

@@ -10,9 +10,12 @@ import pytest
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
+from tests.trees import check_tree
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
+
+ANY = SearchOptions()
 
 
 def placings(whole: Any) -> dict[str, Any]:
@@ -27,19 +30,24 @@ def placings(whole: Any) -> dict[str, Any]:
     }
 
 
-def check(whole: Any, sources: list[int], *, symmetric: bool = True, **choices: Any) -> list[int]:
+def check(
+    whole: Any, sources: list[int], *, symmetric: bool = True, options: SearchOptions = ANY
+) -> list[int]:
     """Compare with the CPU; returns what was read over the link for each placing."""
     from kernels.partition.cuda import prepare
 
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, **choices)
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
     read = []
     for placing in placings(whole).values():
-        search = prepare(whole, symmetric=symmetric, time_limit=5.0, placing=placing, **choices)
+        search = prepare(whole, symmetric=symmetric, time_limit=5.0, placing=placing, options=options)
         total = 0
         for source in sources:
             wanted, found = on_cpu.run(source), search.run(source)
             assert numpy.array_equal(found.distance.get(), wanted.distance)
-            assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
+            if options.predecessors == "smallest":
+                assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
+            else:
+                check_tree(whole, source, wanted.distance, found.predecessor.get())
             assert found.directions == wanted.directions
             total += found.link_bytes
         read.append(total)
@@ -54,15 +62,17 @@ def test_small_graphs(graph: Any) -> None:
             check(whole, sorted({0, graph.vertex_count - 1}), symmetric=symmetric)
 
 
+@pytest.mark.parametrize("predecessors", ["any", "smallest"])
 @pytest.mark.parametrize("optimized", [True, False])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-def test_a_skewed_graph(optimized: bool, index: type) -> None:
+def test_a_skewed_graph(optimized: bool, index: type, predecessors: Any) -> None:
     offsets, columns = fast_csr(rmat(13), symmetric=True, index=index)
     degrees = numpy.diff(offsets)
     sources = [int(numpy.argmax(degrees)), int(numpy.flatnonzero(degrees)[5])]
     for ranks in (1, 2, 4):
         whole = partition(offsets, columns, ranks=ranks, threshold=30)
-        read = check(whole, sources, options=SearchOptions(direction_optimized=optimized))
+        options = SearchOptions(direction_optimized=optimized, predecessors=predecessors)
+        read = check(whole, sources, options=options)
         assert read[0] == 0
         assert 0 < read[1] < read[2] < read[3]
         if optimized:

@@ -9,23 +9,28 @@ from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_encoded import encoded
+from tests.trees import check_tree
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 
+ANY = SearchOptions()
 LAYOUTS = ["varint", "blocks", "elias_fano"]
 
 
-def check(whole, layout: str, sources: list[int], *, symmetric: bool = True, **choices) -> None:
+def check(whole, layout: str, sources: list[int], *, symmetric: bool = True, options=ANY) -> None:
     from kernels.partition.cuda import prepare
 
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, **choices)
-    search = prepare(encoded(whole, layout), symmetric=symmetric, time_limit=5.0, **choices)
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    search = prepare(encoded(whole, layout), symmetric=symmetric, time_limit=5.0, options=options)
     for source in sources:
         wanted, found = on_cpu.run(source), search.run(source)
         assert numpy.array_equal(found.distance.get(), wanted.distance)
-        assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
+        if options.predecessors == "smallest":
+            assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
+        else:
+            check_tree(whole, source, wanted.distance, found.predecessor.get())
         assert found.directions == wanted.directions
 
 
@@ -41,10 +46,12 @@ def test_small_graphs(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("optimized", [True, False])
-def test_a_skewed_graph(layout: str, optimized: bool) -> None:
+@pytest.mark.parametrize("predecessors", ["any", "smallest"])
+def test_a_skewed_graph(layout: str, optimized: bool, predecessors) -> None:
     offsets, columns = fast_csr(rmat(14), symmetric=True)
     degrees = numpy.diff(offsets)
     sources = [int(numpy.argmax(degrees)), int(numpy.flatnonzero(degrees)[5])]
     for ranks, threshold in ((1, 30), (4, 30), (2, 0), (2, 10**6)):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-        check(whole, layout, sources, options=SearchOptions(direction_optimized=optimized))
+        options = SearchOptions(direction_optimized=optimized, predecessors=predecessors)
+        check(whole, layout, sources, options=options)

@@ -30,7 +30,15 @@ stages:
 """
 
 SEARCHES = """
-  peer:  {stage: traverse, input: split, sources: {random: 4}, backend: cuda, transport: peer}
+  peer:
+    stage: traverse
+    input: split
+    sources: {random: 4}
+    backend: cuda
+    transport: peer
+    tuning: {predecessors: smallest}
+  any:   {stage: traverse, input: split, sources: {random: 4}, backend: cuda, transport: peer}
+  tree:  {stage: verify, graph: split, traversal: any}
   nccl:  {stage: traverse, input: split, sources: {random: 4}, backend: cuda, transport: nccl}
   kept:  {stage: traverse, input: split, sources: {random: 4}, backend: cuda, transport: nccl, output: checks}
   grouped:

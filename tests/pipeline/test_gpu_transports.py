@@ -26,7 +26,13 @@ stages:
   edges: {stage: ingest, source: {rmat: {scale: 14, edge_factor: 16, seed: 5}}}
   graph: {stage: symmetrize, input: edges}
   split: {stage: partition, input: graph, ranks: RANKS, threshold: 32}
-  peer:  {stage: traverse, input: split, sources: {random: 4}, backend: cuda, transport: peer}
+  peer:
+    stage: traverse
+    input: split
+    sources: {random: 4}
+    backend: cuda
+    transport: peer
+    tuning: {predecessors: smallest}
   nccl:  {stage: traverse, input: split, sources: {random: 4}, backend: cuda, transport: nccl}
   check: {stage: verify, graph: graph, traversal: nccl}
   both:  {stage: report, inputs: [peer, nccl, check]}

@@ -1,4 +1,4 @@
-"""Delegates numbered by their arcs, most first, in the memory of GPUs that search for distances alone.
+"""Delegates numbered by their arcs, most first, in the memory of GPUs.
 
 A partition numbers delegates by their vertices. On a GPU most of what a backward visit does is to test bits
 of delegates, and in a skewed graph most arcs lead to few of them. With these first a row's first columns are
@@ -6,7 +6,8 @@ those that are found soonest, and the bits of most columns lie in few lines of t
 Kronecker 24 in its own order took 0.68 ms with these numbers and 0.74 with the partition's (one H200, 16
 sources, the same kernels).
 
-Trees keep the partition's numbers: they take the smallest delegate, so the same for any number of ranks.
+Trees of the smallest predecessors keep the partition's numbers, so that they are the same for any number of
+ranks.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from kernels.order import renumber_cuda
 from kernels.partition.cuda.lookers import row_mask
+from kernels.partition.cuda.memory import SMALLEST
 from kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, arc_count
 
 ARCS_AT_ONCE = 1 << 27
@@ -29,12 +31,13 @@ ROW_BYTES = 48
 """For each row of the subgraphs while they are renumbered: offsets of both, as int64, and the permutation."""
 
 
-def is_free(*, tree: bool, placed: bool, encoded: bool) -> bool:
+def is_free(*, tree: int, placed: bool, encoded: bool) -> bool:
     """Tell whether a search may number delegates as it likes.
 
-    Trees depend on the numbers, and columns in host memory and encoded rows stay as they are.
+    Trees of the smallest predecessors depend on the numbers, and columns in host memory and encoded rows stay
+    as they are.
     """
-    return not (tree or placed or encoded)
+    return not (tree == SMALLEST or placed or encoded)
 
 
 def room_for(parts: Sequence[RankGraph]) -> bool:

@@ -20,6 +20,7 @@ from kernels.partition.cuda.lookers import (
 )
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
+from kernels.partition.options import SearchOptions
 from kernels.strategy import backend_of
 
 SHARED = ("found", "counts", "front", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
@@ -71,6 +72,9 @@ FIELDS = (
     "dd_filled",
 )
 """The kernel's `Rank`, field by field, 8 bytes each."""
+
+SMALLEST, ANY = 1, 2
+"""Of the kernel's TREE, which is 0 where distances alone are asked for."""
 
 COUNTS, SIDES = 16, 3
 """Of the counters, as in `kernels/partition/rank.cuh`."""
@@ -145,7 +149,7 @@ class RankMemory(Table):
     ----------
     delegates : their vertices, in the order of their rows.
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
-    tree : whether predecessors are found.
+    tree : TREE of the kernels that search it.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
     apart : whether other ranks are on other devices.
     sends : for `kernels.partition.nccl`, which labels delegates apart and lists every frontier.
@@ -169,7 +173,7 @@ class RankMemory(Table):
         delegates: NDArray[Any],
         ranks: int,
         offset_dtype: Any,
-        tree: bool,
+        tree: int,
         uniquify: bool,
         apart: bool = False,
         sends: bool = False,
@@ -177,7 +181,7 @@ class RankMemory(Table):
     ) -> None:
         import cupy
 
-        self.rank = part.rank
+        self.rank, self._vertices = part.rank, vertex_count
         local, delegate_count = local_count(vertex_count, ranks, part.rank), len(delegates)
         words, local_words = 2 * mask_words(delegate_count), -(-local // 32)
         largest = -(-local_count(vertex_count, ranks, 0) // 32)
@@ -219,7 +223,7 @@ class RankMemory(Table):
                 else cupy.empty(0, numpy.uint32)
             )
         arrays["delegate_lengths"] = delegate_lengths(arrays["dn_offsets"], arrays["dd_offsets"])
-        looks_last = ranks > 1 and not tree and not sends
+        looks_last = ranks > 1 and tree != SMALLEST and not sends
         arrays["own_delegates"] = (
             own_delegates(delegates, ranks, part.rank) if looks_last else cupy.empty(0, numpy.uint32)
         )
@@ -228,12 +232,13 @@ class RankMemory(Table):
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])
+        key = delegates.dtype if tree == ANY else numpy.uint64
         self.slab = Slab(
             {
                 "found": (2 * words, numpy.uint32),
                 "counts": (SIDES * COUNTS, numpy.uint64),
                 "front": (largest, numpy.uint32),
-                "delegate_keys": (delegate_count if tree else 0, numpy.uint64),
+                "delegate_keys": (delegate_count if tree else 0, key),
                 "bin_start": (ranks + 1, numpy.uint64),
                 "bin_tail": (ranks, numpy.uint64),
                 "bin_ids": (binned, numpy.uint32),
@@ -250,8 +255,8 @@ class RankMemory(Table):
             ("delegate_distance", delegate_count if sends else 0, numpy.int32),
             ("depths", -(-local // 4) * 4, numpy.uint8),
             ("delegate_depths", 0 if sends else delegate_count, numpy.uint8),
-            ("keys", local if tree else 0, numpy.uint64),
-            ("classed", local_words if tree and not sends else 0, numpy.uint32),
+            ("keys", local if tree else 0, key),
+            ("classed", local_words if tree == SMALLEST and not sends else 0, numpy.uint32),
             ("seen", local_words + 1, numpy.uint32),
             ("reached", local_words, numpy.uint32),
             ("delegates_seen", words + 1, numpy.uint32),
@@ -279,6 +284,18 @@ class RankMemory(Table):
             "dd_filled": filled["dd"],
         }
 
+    def predecessors(self) -> Any:
+        """Give the own vertices' predecessors, int32 or int64 (local,), -1 for none; mostly the keys."""
+        import cupy
+
+        keys = self.arrays["keys"]
+        if keys.dtype == numpy.uint64:
+            return keys.view(numpy.int64)
+        if self._vertices < 1 << 31:
+            return keys.view(numpy.int32)
+        none = keys == numpy.uint32(0xFFFFFFFF)
+        return cupy.where(none, numpy.int64(-1), keys.astype(numpy.int64))
+
     @property
     def nbytes(self) -> int:
         """Count the bytes of all arrays on the device."""
@@ -289,6 +306,11 @@ class RankMemory(Table):
     def host_bytes(self) -> int:
         """Count the bytes of columns in pinned host memory."""
         return sum(each.host_bytes for each in self.placed.values())
+
+
+def tree_of(options: SearchOptions, *, found: bool) -> int:
+    """Tell TREE of `kernels/partition/ranks.cu`, by whether predecessors are found, and which."""
+    return 0 if not found else ANY if options.predecessors == "any" else SMALLEST
 
 
 def seen_from_afar(

@@ -14,7 +14,7 @@ from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, 
 from kernels.partition.cuda.launch import Launch
 from kernels.partition.cuda.mapping import Mapping
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory
+from kernels.partition.cuda.memory import RankMemory, tree_of
 from kernels.partition.cuda.placing import Placing
 from kernels.partition.cuda.search import WIDE, check_encoded
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
@@ -58,14 +58,14 @@ class PeerRank:
                 "groups are for ranks that send; on peer devices every rank reads from the others"
             )
         self._gang = gang
-        self._tree, self._max_depth = tree, max_depth
+        self._tree, self._max_depth = tree_of(options, found=tree), max_depth
         self._words = 2 * mask_words(len(delegates))
         widest = max(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
         wide = max(gang.all_gather(widest)) >= WIDE or placing is not None or layout is not None
         numbers = None
-        free = is_free(tree=tree, placed=placing is not None, encoded=layout is not None)
+        free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
             numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
         nn_arcs = sum(gang.all_gather(arc_count(part.nn))) if layout is None else 0
@@ -75,7 +75,7 @@ class PeerRank:
             delegates=in_order(delegates, numbers),
             ranks=gang.size,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
-            tree=tree,
+            tree=self._tree,
             uniquify=options.uniquify,
             apart=gang.size > 1,
             placing=placing,
@@ -85,7 +85,7 @@ class PeerRank:
         macros = {
             "VERTEX": vertex_macro(delegates.dtype),
             "OFFSET": "u64" if wide else "u32",
-            "TREE": int(tree),
+            "TREE": self._tree,
         }
         self._launch = Launch(
             macros,
@@ -121,7 +121,8 @@ class PeerRank:
         distance = arrays["distance"] if on_device else arrays["distance"].get()
         predecessor = None
         if self._tree:
-            predecessor = (arrays["keys"] if on_device else arrays["keys"].get()).view(numpy.int64)
+            predecessor = self._memory.predecessors()
+            predecessor = predecessor if on_device else predecessor.get()
         link = self._launch.link_bytes()
         return RankLabels(distance, predecessor, taken, 0, self._records(), link_bytes=link)
 

@@ -14,7 +14,7 @@ from kernels.partition.cuda.encoded import layout_of
 from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory, seen_from_afar
+from kernels.partition.cuda.memory import RankMemory, seen_from_afar, tree_of
 from kernels.partition.cuda.placing import Placing
 from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count
 from kernels.partition.options import SearchOptions
@@ -30,8 +30,9 @@ WIDE = 1 << 32
 class CudaPartitionSearch:
     """A `kernels.bfs.Search` over a partition whose ranks live on GPUs of this process, in ascending runs.
 
-    Labels are on the first device, in the numbering that was partitioned; distances equal the CPU's, and
-    predecessors too, but with `uniquify`, when any normal vertex may stand where the smallest would.
+    Labels are on the first device, in the numbering that was partitioned; distances equal the CPU's, and with
+    `predecessors: smallest` predecessors too, but with `uniquify`, when any normal vertex may stand where the
+    smallest would.
     `milliseconds` is the longest of the devices, which begin together, labels left with their ranks.
     `levels[i]` has the levels of the last search as the i-th device saw them.
     """
@@ -69,7 +70,7 @@ class CudaPartitionSearch:
         self.output, self.max_depth = output, max_depth
         self.vertices, self.ranks = graph.vertex_count, p
         self.delegates = graph.delegates
-        self._tree = output != "distance"
+        self._tree = tree_of(self.options, found=output != "distance")
         self._home = [rank * count // p for rank in range(p)]
         self.levels: tuple[tuple[Level, ...], ...] = ()
         wide = any(arc_count(part.subgraph(name)) >= WIDE for part in graph.parts for name in SUBGRAPHS)
@@ -85,7 +86,7 @@ class CudaPartitionSearch:
         macros = {
             "VERTEX": vertex_macro(graph.delegates.dtype),
             "OFFSET": "u64" if wide else "u32",
-            "TREE": int(self._tree),
+            "TREE": self._tree,
         }
         self._points = [self._on(place, MeetingPoint) for place in range(count)]
         choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
@@ -189,7 +190,7 @@ class CudaPartitionSearch:
             if self.output != "predecessor":
                 distance[rank :: self.ranks] = cupy.asarray(memory.arrays["distance"])
             if self._tree:
-                predecessor[rank :: self.ranks] = cupy.asarray(memory.arrays["keys"]).view(numpy.int64)
+                predecessor[rank :: self.ranks] = cupy.asarray(memory.predecessors())
         return (
             distance if self.output != "predecessor" else None,
             predecessor if self._tree else None,

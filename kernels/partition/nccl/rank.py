@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernels.cuda import vertex_macro
 from kernels.exchange import Gathering, Groups
-from kernels.partition.cuda.memory import RankMemory
+from kernels.partition.cuda.memory import SMALLEST, RankMemory
 from kernels.partition.cuda.search import WIDE
 from kernels.partition.layout import SUBGRAPHS, RankGraph
 from kernels.partition.nccl.clock import Clock, LevelEvents
@@ -83,7 +83,7 @@ class NcclRank:
             delegates=delegates,
             ranks=ranks,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
-            tree=tree,
+            tree=SMALLEST if tree else 0,
             uniquify=options.uniquify,
             sends=True,
         )
