@@ -33,7 +33,13 @@ stages:
     backend: cuda
     transport: peer
     tuning: {predecessors: smallest}
-  nccl:  {stage: traverse, input: split, sources: {random: 4}, backend: cuda, transport: nccl}
+  nccl:
+    stage: traverse
+    input: split
+    sources: {random: 4}
+    backend: cuda
+    transport: nccl
+    tuning: {predecessors: smallest}
   check: {stage: verify, graph: graph, traversal: nccl}
   both:  {stage: report, inputs: [peer, nccl, check]}
 """
