@@ -36,9 +36,9 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
             held.kept["searcher"] = (_nccl_rank if sends else _peer_rank)(gang, held, task)
         rank: PeerRank | NcclRank = held.kept["searcher"]
         rank.join(gang)
-        # The ranks have checked the labels before, and an idle GPU lowers its clocks.
-        wake()
+        # The ranks have checked the labels before, and an idle GPU lowers its clocks, in the barrier too.
         gang.barrier()
+        wake()
         return rank.run(source, on_device=True)
     except RuntimeError as error:
         held.kept.clear()
@@ -102,8 +102,8 @@ def find_on_gpu(
     times = []
     try:
         for _ in range(runs):
-            wake()
             gang.barrier()
+            wake()
             found = rank.run(on_device=True)
             times.append(found.milliseconds)
     except RuntimeError as error:

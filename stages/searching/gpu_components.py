@@ -121,8 +121,8 @@ def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     times = []
     try:
         for _ in range(task.runs):
-            wake()
             gang.barrier()
+            wake()
             found = rank.run()
             times.append(found.milliseconds)
     except RuntimeError as error:

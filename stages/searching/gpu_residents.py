@@ -68,8 +68,9 @@ def search_resident(
         rank.join(gang)
         answers = []
         for source in task.sources:
-            wake()
             gang.barrier()
+            # Not before: the barrier goes over the wire, and a GPU that idles meanwhile lowers its clocks again.
+            wake()
             answers.append(rank.run(source))
     except RuntimeError as error:
         held.drop(task.token, task.rank)
