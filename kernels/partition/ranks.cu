@@ -79,12 +79,19 @@ __device__ __forceinline__ void place_delegates(const World& w, const Rank& r) {
         for (u32 k = 0; k < AT_ONCE; ++k)
             if (live[k] && depth[k]) r.depths[place[k]] = depth[k];
         if (!TREE) continue;
-        Key smallest[AT_ONCE] = {NO_KEY, NO_KEY, NO_KEY, NO_KEY};
+        Key smallest[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) smallest[k] = __ldcv(&r.delegate_keys[number[k]]);
         for (u32 from = 0; from < w.rank_count; ++from) {
+            if (from == r.rank) continue;
             const Key* keys = w.ranks[from].delegate_keys;
             Key key[AT_ONCE];
+            // Most have found their own, and what lies on another device is far.
 #pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) key[k] = __ldcv(&keys[number[k]]);
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                bool asks = live[k] && depth[k] && (TREE == SMALLEST || smallest[k] == NO_KEY);
+                key[k] = asks ? __ldcv(&keys[number[k]]) : NO_KEY;
+            }
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) smallest[k] = key[k] < smallest[k] ? key[k] : smallest[k];
         }
