@@ -27,7 +27,6 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
     Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot reach
     each other as was asked.
     """
-    from kernels.cuda.wake import wake
     from stages.gang import GangBroken
 
     try:
@@ -36,9 +35,8 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
             held.kept["searcher"] = (_nccl_rank if sends else _peer_rank)(gang, held, task)
         rank: PeerRank | NcclRank = held.kept["searcher"]
         rank.join(gang)
-        # The ranks have checked the labels before, and an idle GPU lowers its clocks, in the barrier too.
         gang.barrier()
-        wake()
+        rank.wake()
         return rank.run(source, on_device=True)
     except RuntimeError as error:
         held.kept.clear()

@@ -123,10 +123,8 @@ class RanksOnGpu:
         """Search from one vertex."""
         from dataclasses import replace
 
-        from kernels.cuda.wake import wake
-
-        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
-        wake()
+        # Labels were copied to the host in between.
+        self._search.wake()
         found = self._search.run(source)
         labels = (found.distance, found.predecessor)
         distance, predecessor = (None if array is None else array.get() for array in labels)

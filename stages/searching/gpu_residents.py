@@ -24,6 +24,10 @@ class GpuRank(Protocol[Answer]):
         """Let go of the others' memory; all ranks call it."""
         ...
 
+    def wake(self) -> None:
+        """Bring the GPU up to speed for a search that follows at once; all ranks call it."""
+        ...
+
     def run(self, source: int) -> Answer:
         """Search from one vertex; all ranks call it."""
         ...
@@ -55,7 +59,6 @@ def search_resident(
 
     Raises `GangBroken` when the GPUs waited for each other in vain.
     """
-    from kernels.cuda.wake import wake
     from stages.gang import GangBroken
 
     if not task.sources:
@@ -69,8 +72,7 @@ def search_resident(
         answers = []
         for source in task.sources:
             gang.barrier()
-            # Not before: the barrier goes over the wire, and a GPU that idles meanwhile lowers its clocks again.
-            wake()
+            rank.wake()
             answers.append(rank.run(source))
     except RuntimeError as error:
         held.drop(task.token, task.rank)

@@ -10,6 +10,7 @@ import numpy
 
 from kernels.bfs.result import BFSResult
 from kernels.cuda import vertex_macro
+from kernels.cuda.wake import wake_all
 from kernels.partition.cuda.encoded import layout_of
 from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from kernels.partition.cuda.launch import Launch, Level
@@ -149,6 +150,11 @@ class CudaPartitionSearch:
         choices |= {"point": self._points[place], "options": self.options, "numbers": self._numbers}
         choices["nn_arcs"] = self._nn_arcs
         return Launch(macros, rows, here, self.delegates, points, place, **choices)
+
+    def wake(self) -> None:
+        """Bring the devices, their memory and links up to speed for a search that follows at once."""
+        wake_all(self.devices)
+        self._on_each(lambda launch: launch.start(0, 1))
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex.

@@ -117,6 +117,12 @@ class NcclRank:
         self._clock = Clock()
         cupy.cuda.Device().synchronize()
 
+    def wake(self) -> None:
+        """Bring the GPU up to speed for a search that follows at once."""
+        from kernels.cuda.wake import wake
+
+        wake()
+
     def run(self, source: int, *, on_device: bool = False) -> RankLabels:
         """Search from one vertex together with all ranks; labels may stay here until the next search.
 

@@ -70,6 +70,12 @@ class PeerStripe:
             time_limit=time_limit,
         )
 
+    def wake(self) -> None:
+        """Bring the GPU up to speed for a search that follows at once."""
+        from kernels.cuda.wake import wake
+
+        wake()
+
     def run(self, source: int) -> RankLabels:
         """Search from one vertex together with all ranks.
 
