@@ -61,7 +61,9 @@ def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
     fake.searchsorted = lambda *given, **named: turned(numpy.searchsorted(*given, **named))
     fake.ascontiguousarray = lambda array: turned(numpy.ascontiguousarray(array))
     fake.cuda.runtime.memcpy = lambda to, source, size, kind: ctypes.memmove(to, source, size)
-    fake.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
+    fake.get_default_memory_pool = lambda: types.SimpleNamespace(
+        free_all_blocks=lambda: None, free_bytes=lambda: 0
+    )
     return fake
 
 
@@ -82,7 +84,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
     made_with = lambda self, *given: made(self, *given, block=64)  # noqa: E731
     monkeypatch.setattr("kernels.partition.distributor.cuda.RankBuilder.__init__", made_with)
     monkeypatch.setattr("kernels.partition.distributor.source.ON_DEVICE", ())
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr(wires, "HALF", 1 << 14)
     for module in (
         "kernels.partition.cuda.mapping.process_id",
@@ -106,7 +108,8 @@ def test_gpus_find_what_cpu_ranks_do(gpus: None, ranks: int) -> None:
     context = GpuContext(ranks)
     graph, _ = distribute(context, parameters)
     assert {held.backend for held in resident.RESIDENT.values()} == {"cuda"}
-    labels, measured = traverse(context, TraverseParameters(**asked), input=graph)
+    smallest = TraverseParameters(tuning={"predecessors": "smallest"}, **asked)
+    labels, measured = traverse(context, smallest, input=graph)
     kept, told = traverse(context, TraverseParameters(output="checks", **asked), input=graph)
     for run in (measured, told):
         assert run.backend == "cuda"

@@ -26,7 +26,7 @@ NAME = "star_300"
 @pytest.fixture
 def pinned_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernels.placement.pinned.pin", Pinned)
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
 
 
 def read(measured: Any) -> int:

@@ -26,7 +26,7 @@ GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 <<
 
 @pytest.fixture(autouse=True)
 def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
 
 
 class Workers(PlainContext):

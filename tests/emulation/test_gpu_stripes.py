@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
 
 @pytest.fixture
 def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr("kernels.striped.cuda.launch.load", fake_cupy.load)
     monkeypatch.setattr("kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 

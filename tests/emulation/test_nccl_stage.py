@@ -50,7 +50,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", lazy_cupy.module(1))
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr("kernels.partition.nccl.launching.load", lazy_cupy.load)
     monkeypatch.setattr("kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 

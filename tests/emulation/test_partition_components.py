@@ -34,7 +34,7 @@ NAMES = ("skewed_random", "hub_and_chain", "tail_on_clique", "grid_13x17", "comp
 
 @pytest.fixture(autouse=True)
 def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
 
 
 def found_by(whole: Any, symmetric: bool, devices: int = 1) -> CudaComponents:
