@@ -99,6 +99,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     for launch in ("launch", "components_launch"):
         monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("kernels.order.renumber_cuda.load", grid_kernels.load)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
