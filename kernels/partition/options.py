@@ -44,8 +44,8 @@ class SearchOptions:
     groups: int = 0
     """Hosts that the ranks are taken to be on, for L and a reduction in two phases; 0 for neither."""
     few_arcs: int = MOST_FEW
-    """A visit of so few arcs on a rank is forward. Levels of so few in all are gone through by one block of each
-    GPU, where GPUs read each other's memory and not the smallest predecessors are asked for."""
+    """A visit of so few arcs on a rank is forward. Levels of so few in all are gone through by one block of
+    each GPU, where GPUs read each other's memory and not the smallest predecessors are asked for."""
     nd_backward: float = 0.1
     dn_backward: float = 0.1
     dd_backward: float = 0.1

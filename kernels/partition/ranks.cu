@@ -312,7 +312,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         log_arrived(s, level);
         while (all.few && all.frontier && level < max_depth) {
             if (!list_missing(s, level)) return;
-            if (blockIdx.x == 0 && !go_through_few(s, level)) return;
+            // A copy, or what is at hand would lie in memory for all levels.
+            const Search alone = s;
+            if (blockIdx.x == 0 && !go_through_few(alone, level)) return;
             if (!meet(m, false)) return;
             level = take_over(s);
         }
