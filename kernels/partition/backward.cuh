@@ -127,10 +127,10 @@ __device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& h
     }
 }
 
-// The rows of a warp that wait: fewer than WAITING, and those that a quad of each lane adds.
-__device__ __forceinline__ u32* waiting_rows(u32 warp) {
+// The rows of this warp that wait: fewer than WAITING, and those that a quad of each lane adds.
+__device__ __forceinline__ u32* waiting_rows() {
     __shared__ u32 rows[MOST_WARPS][WAITING + QUAD * WARP];
-    return rows[warp];
+    return rows[warp_id()];
 }
 
 // Of a quad's rows that look, those that found a parent in their first columns, and those that have others; a bit each.
@@ -165,7 +165,7 @@ __device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits
 // Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
 __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, Lookers lookers, u32* found) {
     const Looking l{w, r, visit, lookers, found};
-    u32* list = waiting_rows(warp_id());
+    u32* list = waiting_rows();
     u64 words = l.words(), warps = global_threads() / WARP, warp = global_thread() / WARP;
     u32 width = words_at_once(words), held = 0;
     bool over = false;

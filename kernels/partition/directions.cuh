@@ -8,7 +8,7 @@ __device__ __forceinline__ Count rows_of(Subgraph visit) { return visit == ND ? 
 
 struct Factors {
     double backward[3], forward[3];
-    u64 optimized, few;
+    u64 optimized;
 };
 
 // What is known of a rank from level to level.
@@ -27,10 +27,6 @@ __device__ __forceinline__ void decide(Local& l, const Counts& count, const Fact
     const u32 destinations[3] = {DN, ND, DD};
     for (u32 k = 0; k < 3; ++k) {
         if (!rows[k]) continue;
-        if (arcs[k] <= factors.few) {
-            l.backward &= ~(1u << k);
-            continue;
-        }
         double work = double(l.hidden[destinations[k]]) * (double(rows[k]) + double(l.hidden[k])) / double(rows[k]);
         bool was = l.backward >> k & 1;
         bool turned = was ? !(double(arcs[k]) < factors.forward[k] * work) : double(arcs[k]) > factors.backward[k] * work;

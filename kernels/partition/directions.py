@@ -27,19 +27,11 @@ class Ends:
 
 
 def is_backward(
-    was_backward: bool,
-    sources: Ends,
-    destinations: int,
-    *,
-    to_backward: float,
-    to_forward: float,
-    few_arcs: int = 0,
+    was_backward: bool, sources: Ends, destinations: int, *, to_backward: float, to_forward: float
 ) -> bool:
     """Decide a visit's direction; `destinations` counts those with possible parents that are not visited."""
     if not sources.new:
         return was_backward
-    if sources.arcs <= few_arcs:
-        return False
     backward_work = destinations * (sources.new + sources.hidden) / sources.new
     if was_backward:
         return not sources.arcs < to_forward * backward_work

@@ -69,7 +69,7 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
 }
 
 __device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
-    u32* list = waiting_rows(warp_id());
+    u32* list = waiting_rows();
     u64 warps = global_threads() / WARP;
     u32 width = words_at_once(r.local_words), held = 0;
     bool over = false;

@@ -92,15 +92,3 @@ __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
     __syncthreads();
     return goes_on;
 }
-
-// The same for one block of each device, while the others wait where all meet next.
-__device__ __forceinline__ bool meet_alone(const Meeting& m) {
-    __shared__ bool goes_on;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        if (m.devices > 1) meet_devices(m, nanoseconds());
-        goes_on = !load_relaxed(m.abort[m.device]);
-    }
-    __syncthreads();
-    return goes_on;
-}

@@ -12,10 +12,6 @@ On GPUs that read each other's memory nn has a direction too, the same for all r
 frontier has more nn arcs than what is not seen."""
 
 
-MOST_FEW = 1024
-"""Arcs of a level that one block of a GPU goes through, as in `kernels/partition/few.cuh`."""
-
-
 @dataclass(frozen=True)
 class SearchOptions:
     """Options by the names of the paper's section VI, and the direction-switching factors.
@@ -43,9 +39,6 @@ class SearchOptions:
     other's memory are faster with any; all else takes the smallest in any case."""
     groups: int = 0
     """Hosts that the ranks are taken to be on, for L and a reduction in two phases; 0 for neither."""
-    few_arcs: int = MOST_FEW
-    """A visit of so few arcs on a rank is forward. Levels of so few in all are gone through by one block of
-    each GPU, where GPUs read each other's memory and not the smallest predecessors are asked for."""
     nd_backward: float = 0.1
     dn_backward: float = 0.1
     dd_backward: float = 0.1
@@ -62,8 +55,6 @@ class SearchOptions:
             raise ValueError(f"groups is {self.groups}; it is a number of hosts, or 0 for none")
         if self.local_all_to_all and not self.groups:
             raise ValueError("local_all_to_all exchanges within groups first; say how many `groups`")
-        if not 0 <= self.few_arcs <= MOST_FEW:
-            raise ValueError(f"few_arcs is {self.few_arcs}; it is a number of arcs, 0 to {MOST_FEW}")
         for name in OPTIMIZED:
             if not 0 <= self.forward(name) <= self.backward(name):
                 raise ValueError(f"{name}_forward lies between 0 and {name}_backward")

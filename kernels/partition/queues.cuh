@@ -18,21 +18,21 @@ __device__ __forceinline__ Forward forward_of(const Local& l, const Counts& coun
             count(DD_ROWS) && !(l.backward >> DD & 1)};
 }
 
-// List the frontier's normal vertices that `mask` has too, at the end of a queue.
-__device__ __forceinline__ void list_normals(const Rank& r, const u32* mask, u32* queue, u64* tail) {
+// List the normal vertices that have nd arcs to visit; `counts` are this level's.
+__device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
     u32 width = words_at_once(r.local_words), rows = 0;
     u64 begin_at = global_thread() / WARP * width, stride = global_threads() / WARP * width;
     auto bits_of = [&](u64 first) {
         u64 own = first + lane_id();
-        return lane_id() < width && own < r.local_words ? r.front[own] & mask[own] : 0;
+        return lane_id() < width && own < r.local_words ? r.front[own] & r.nd_mask[own] : 0;
     };
     for (u64 first = begin_at; first < r.local_words; first += stride) rows += __popc(bits_of(first));
     u64 wanted[1] = {warp_sum(rows)}, begin[1];
-    u64* const tails[1] = {tail};
+    u64* const tails[1] = {&counts[ND_TAIL]};
     if (!wanted[0]) return;
     reserve(wanted, tails, begin);
     for (u64 first = begin_at; first < r.local_words; first += stride)
-        begin[0] = list_bits(queue, begin[0], first, bits_of(first));
+        begin[0] = list_bits(r.nd_queue, begin[0], first, bits_of(first));
 }
 
 // List the delegates that have arcs to visit, each with the arcs before it. `counts` are this level's.

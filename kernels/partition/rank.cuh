@@ -55,7 +55,6 @@ struct Rank {
     u64* bin_tail;        // (ranks)
     u32* bin_ids;
     u32* bin_tails;       // if TREE: local tails of the arcs
-    u32* few_delegates;   // (1 + FEW) how many were found in a level of few arcs, and which
     u64 rank;
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
@@ -72,7 +71,6 @@ struct Rank {
     Key* keys;            // (local), if TREE
     u32* classed;         // (local_words) whose keys have a class, maybe; if SMALLEST, null where keys are gone through anyway
     u32 *seen, *reached, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
-    u32* few_normals;     // (FEW) what was found in a level of few arcs: own vertices, and from the end others' delegates
     u32* fronts;          // (ranks, words of a rank) `front` of others, for nn backward
     u32 *nn_queue, *nd_queue;  // (local) the frontier's normal vertices with such arcs
     u32* dn_queue;
@@ -87,8 +85,9 @@ struct Rank {
 
 struct World {
     const Rank* ranks;
+    const u64* here;  // ranks of this device
     const VERTEX* delegates;
-    u64 rank_count;
+    u64 here_count, rank_count;
     u64 delegate_count, words;  // 32-bit words of a mask, a multiple of 2
 };
 

@@ -138,7 +138,6 @@ class RankSearch:
                 unvisited[name],
                 to_backward=self.options.backward(name),
                 to_forward=self.options.forward(name),
-                few_arcs=self.options.few_arcs,
             )
 
     def visit_delegates(self) -> NDArray[Any]:

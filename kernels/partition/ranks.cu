@@ -11,13 +11,14 @@
 // variants OFFSET: u32 u64
 // variants TREE: 0 1 2
 
-#include "kernels/partition/ahead.cuh"
 #include "kernels/partition/backward.cuh"
-#include "kernels/partition/few.cuh"
+#include "kernels/partition/directions.cuh"
 #include "kernels/partition/forward.cuh"
 #include "kernels/partition/fronts.cuh"
-#include "kernels/partition/labels.cuh"
 #include "kernels/partition/meeting.cuh"
+#include "kernels/partition/queues.cuh"
+
+constexpr u32 MOST_HERE = 16;  // ranks of a device
 
 // Words of `log`: levels, then from FIRST_LEVEL on for each of the first levels LEVEL_WORDS: directions, 4 bits for
 // each rank of this device; the frontier here (normal vertices) and everywhere (delegates); and the clock when its
@@ -28,6 +29,77 @@ constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of t
 // The clock when all devices had come and when the last block here was done, and how many were.
 constexpr u32 BEGAN = LINK_SECTORS + 1, ENDED = BEGAN + 1, DONE = ENDED + 1;
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
+
+// A depth as a byte: 0 where nothing was reached, then one more than the depth. Labels of the deepest levels are
+// written at once, under DEEP. Bytes of a large graph stay in the second-level cache from level to level, where whole
+// labels, of which each level writes some everywhere, would go to memory and back every time.
+constexpr u32 DEEP = 255;
+
+__device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP ? u32(depth) + 1 : DEEP; }
+
+// Label those of the QUAD vertices from `local` on whose bytes are ones.
+__device__ __forceinline__ void label(const Rank& r, u32 local, u32 ones, i32 depth) {
+    u32 byte = shallow(depth);
+    atomicOr(reinterpret_cast<u32*>(r.depths) + local / QUAD, ones & byte * 0x01010101u);
+    for (u32 k = 0; byte == DEEP && k < QUAD; ++k)
+        if (ones >> 8 * k & 1) r.distance[local + k] = depth;
+}
+
+// Label delegates; they lie side by side, and go to where their vertices are in the end.
+template <u32 N>
+__device__ __forceinline__ void label_delegates(const World& w, const Rank& r, const u32 (&d)[N], const bool (&mine)[N], i32 depth) {
+    u32 byte = shallow(depth);
+#pragma unroll
+    for (u32 k = 0; k < N; ++k)
+        if (mine[k]) r.delegate_depths[d[k]] = u8(byte);
+    for (u32 k = 0; byte == DEEP && k < N; ++k) {
+        VERTEX vertex = mine[k] ? w.delegates[d[k]] : 0, ranks = VERTEX(w.rank_count);
+        if (mine[k] && vertex % ranks == r.rank) r.distance[vertex / ranks] = depth;
+    }
+}
+
+// Bring what own delegates have to their vertices: bytes, and of all ranks' keys the smallest. While levels settle each byte
+// would be an access of its own to a large array, with which a search of Kronecker 26 on one H200 took 5 % longer.
+__device__ __forceinline__ void place_delegates(const World& w, const Rank& r) {
+    constexpr u32 AT_ONCE = 4;
+    for (u64 base = global_thread(); base < r.own_count; base += AT_ONCE * global_threads()) {
+        u32 place[AT_ONCE], number[AT_ONCE];
+        bool live[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            u64 i = base + k * global_threads();
+            live[k] = i < r.own_count;
+            place[k] = live[k] ? r.own_places[i] : 0;
+            number[k] = live[k] ? r.own_numbers[i] : 0;
+        }
+        u8 depth[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) depth[k] = r.delegate_depths[number[k]];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (live[k] && depth[k]) r.depths[place[k]] = depth[k];
+        if (!TREE) continue;
+        Key smallest[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) smallest[k] = __ldcv(&r.delegate_keys[number[k]]);
+        for (u32 from = 0; from < w.rank_count; ++from) {
+            if (from == r.rank) continue;
+            const Key* keys = w.ranks[from].delegate_keys;
+            Key key[AT_ONCE];
+            // Most have found their own, and what lies on another device is far.
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                bool asks = live[k] && depth[k] && (TREE == SMALLEST || smallest[k] == NO_KEY);
+                key[k] = asks ? __ldcv(&keys[number[k]]) : NO_KEY;
+            }
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) smallest[k] = key[k] < smallest[k] ? key[k] : smallest[k];
+        }
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (live[k]) r.keys[place[k]] = smallest[k];
+    }
+}
 
 // The source's rows: its counts, as those of a level that has it for a frontier, and its queues.
 __device__ __forceinline__ void count_source(const Rank& r, u64 local, u64 place, bool normal, bool delegate) {
@@ -72,6 +144,36 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source,
     }
 }
 
+// Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
+// Kronecker graphs of scales 22 and 24 searches on one H200 that list nothing so took 4 to 6 % longer, with 1 Mi arcs up
+// to 3 % longer, and with 16 or 64 Ki as long within 1 %.
+constexpr u64 LISTED_ARCS = 1 << 14;
+
+// Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
+// for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %. So it is
+// where no visit is backward: searches of scale 26 took 5 % less on one H200 and 6 % on two.
+constexpr u32 LISTED_SHARE = 8;
+
+// What a block knows of a rank in a level.
+struct Ahead {
+    Local local;
+    Forward forward;
+    // Whether its queues are there, and those of the next level will be when that begins; of nn and of the others.
+    bool nn_listed, listed, nn_lists, lists;
+    u64 counts[COUNTS];
+};
+
+__device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factors& factors, bool nn_backward) {
+    auto count = [&](u32 place) { return a.counts[place]; };
+    decide(a.local, count, factors);
+    a.forward = forward_of(a.local, count);
+    a.forward.nn &= !nn_backward;
+    a.nn_listed = a.nn_lists;
+    a.listed = a.lists;
+    a.lists = !a.local.backward && count(ND_ARCS) + count(NN_ARCS) + count(DN_ARCS) + count(DD_ARCS) <= LISTED_ARCS;
+    a.nn_lists = a.lists || !r.nn_owners || !a.local.backward || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
+}
+
 // Backward visits in their order, two bits each: in an array they would lie in local memory, and a search of Kronecker 24 on
 // one H200 took 6 % longer. What dd finds does not look along dn rows, but for the smallest predecessor.
 constexpr u32 VISITS = DD | DN << 2 | DD << 4 | ND << 6;
@@ -80,7 +182,7 @@ constexpr u32 VISITS = DD | DN << 2 | DD << 4 | ND << 6;
 __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
     u64* counts = r.counts + level % SIDES * COUNTS;
     u32* found = r.found + (level & 1) * w.words;
-    if (!a.listed && a.forward.nd) list_normals(r, r.nd_mask, r.nd_queue, &counts[ND_TAIL]);
+    if (!a.listed && a.forward.nd) list_normals(r, counts);
     if (!a.listed && (a.forward.dn || a.forward.dd)) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
 #pragma unroll 1
     for (u32 k = 0; k < 4; ++k) {
@@ -104,177 +206,73 @@ __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, cons
     if (a.forward.dn) visit_dn(w, r, a.counts[DN_TAIL]);
 }
 
-// What a search has at hand in every level.
-struct Search {
-    const World& w;
-    const Rank* own;
-    Ahead* known;
-    Everywhere& all;
-    const Meeting& m;
-    const Factors& factors;
-    u64 *sums, *tails;
-    u64* log;
-    u8* turned;
-    Kept* kept;
-    u64 here_count, nn_arcs, max_depth;
+// Some threads of a block read the counts of the ranks here, in one go.
+__device__ __forceinline__ void read_counts(const Rank* own, u64 here_count, Ahead* ahead, u64 level, u32 thread, u32 threads) {
+    for (u32 i = thread; i < here_count * COUNTS; i += threads)
+        ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[level % SIDES * COUNTS + i % COUNTS]);
+}
+
+// What all ranks know of a level: whether nn is visited backward, and the nn arcs of vertices that are not seen then.
+struct Everywhere {
+    u64 frontier, nn_left;
+    bool nn_backward;
 };
 
-__device__ __forceinline__ u64* log_of(const Search& s, u64 level) { return s.log + FIRST_LEVEL + level * LEVEL_WORDS; }
-
-__device__ __forceinline__ void log_clock(const Search& s, u64 level, u32 word) {
-    if (global_thread() == 0 && level < LOGGED_LEVELS) log_of(s, level)[word] = nanoseconds();
-}
-
-__device__ __forceinline__ void log_arrived(const Search& s, u64 level) {
-    if (global_thread() != 0 || level >= LOGGED_LEVELS) return;
-    u64 arrived = 0;
-    for (u32 k = 0; k < s.here_count; ++k) arrived += s.known[k].counts[ARRIVED];
-    log_of(s, level)[8] = arrived;
-}
-
-__device__ __forceinline__ void log_ahead(const Search& s, u64 level) {
-    if (global_thread() != 0) return;
-    u64 directions = 0, normals = 0;
-    u32 any = 0;
-    for (u32 k = 0; k < s.here_count; ++k) {
-        u32 backward = s.known[k].local.backward;
-        any |= backward;
-        directions |= u64(backward | u32(s.all.nn_backward) << 3) << 4 * k;
-        normals += s.known[k].counts[N_FRESH];
+// The frontier's normal vertices, and their nn arcs, of all ranks. The first warp calls it.
+__device__ __forceinline__ void count_normals(const World& w, u64 level, u64& normals, u64& nn_arcs) {
+    u64 side = level % SIDES * COUNTS;
+    normals = nn_arcs = 0;
+    for (u32 from = lane_id(); from < w.rank_count; from += WARP) {
+        const u64* counts = w.ranks[from].counts + side;
+        u64 fresh = __ldcv(&counts[N_FRESH]), arcs = __ldcv(&counts[NN_ARCS]);
+        normals += fresh;
+        nn_arcs += arcs;
     }
-    if (level < TURNED_LEVELS) s.turned[level] = any != 0;
-    if (level >= LOGGED_LEVELS) return;
-    u64* record = log_of(s, level);
-    record[0] = directions;
-    record[1] = normals;
-    record[2] = s.known[0].counts[D_FRESH];
-    record[3] = nanoseconds();
+    normals = warp_sum(normals);
+    nn_arcs = warp_sum(nn_arcs);
 }
 
-// Between the visits of a level and the next: reduce masks, take in arrivals, label and count; false where it is given up.
-__device__ __forceinline__ bool settle(const Search& s, u64 level) {
-    const World& w = s.w;
-    u64 ahead = level + 1, side = level & 1;
-    for (u32 k = 0; k < s.here_count; ++k) {
-        const Rank& r = s.own[k];
-        u64* counts = r.counts + ahead % SIDES * COUNTS;
-        Tally tally;
-        // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
-        bool asks = threadIdx.x < w.rank_count && threadIdx.x != r.rank;
-        u64 told = asks ? __ldcv(&w.ranks[threadIdx.x].bin_tail[r.rank]) : 0;
-        settle_delegates(
-            w, r, tally,
-            [&](u64 own) {
-                u32 found = 0;
-                for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&w.ranks[from].found[side * w.words + own]);
-                r.found[(side ^ 1) * w.words + own] = 0;
-                return found;
-            },
-            [&](const auto& d, const auto& mine) { label_delegates(w, r, d, mine, i32(ahead)); });
-        if (w.rank_count > 1) {
-            if (asks) s.tails[threadIdx.x] = told;
-            __syncthreads();
-            receive(w, r, counts, side, s.tails);
-            __syncthreads();
+// Keys become predecessors (all bits for none): those with a class lose it.
+__device__ __forceinline__ void finish(const Rank& r) {
+    for (u64 i = global_thread(); i < r.local_words; i += global_threads())
+        for (u32 bits = r.classed[i]; bits; bits &= bits - 1) r.keys[i * 32 + __ffs(bits) - 1] &= ~Key(NORMAL_CLASS);
+}
+
+// Bytes become labels, -1 where nothing was reached. A lane has quads that are far apart, so that stores of a warp are
+// side by side, and reads all of them at once.
+__device__ __forceinline__ void widen(const Rank& r) {
+    constexpr u32 AT_ONCE = 4;
+    struct alignas(16) Labels {
+        i32 of[QUAD];
+    };
+    u64 quads = (r.local + QUAD - 1) / QUAD;
+    for (u64 base = global_thread(); base < quads; base += AT_ONCE * global_threads()) {
+        u32 bytes[AT_ONCE];
+#pragma unroll
+        for (u32 q = 0; q < AT_ONCE; ++q) {
+            u64 i = base + q * global_threads();
+            bytes[q] = i < quads ? reinterpret_cast<const u32*>(r.depths)[i] : 0;
         }
-        // A warp lists the words that it settled, so nobody waits.
-        if (s.known[k].lists) list_delegates(w, r, counts, true, true);
-        tally.add_delegates(s.sums + k * COUNTS);
-    }
-    // One rank alone has nothing to take in before its normal vertices settle.
-    if (w.rank_count > 1 && !meet(s.m, false)) return false;
-    for (u32 k = 0; k < s.here_count; ++k) {
-        const Rank& r = s.own[k];
-        u64* counts = r.counts + ahead % SIDES * COUNTS;
-        Tally tally;
-        settle_normals(r, counts, tally, s.known[k].nn_lists, s.known[k].lists,
-                       [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
-        tally.add_normals(s.sums + k * COUNTS);
-    }
-    for (u32 k = 0; k < s.here_count; ++k) flush(s.sums + k * COUNTS, s.own[k].counts + ahead % SIDES * COUNTS);
-    return true;
-}
-
-// Make the queues of a level of few arcs that are not there yet; false where the search is given up.
-__device__ __forceinline__ bool list_missing(const Search& s, u64 level) {
-    bool missing = false;
-    for (u32 k = 0; k < s.here_count; ++k) {
-        const Rank& r = s.own[k];
-        const Ahead& a = s.known[k];
-        u64* counts = r.counts + level % SIDES * COUNTS;
-        missing |= !a.listed || !a.nn_listed;
-        if (!a.nn_listed) list_normals(r, r.nn_mask, r.nn_queue, &counts[NN_TAIL]);
-        if (a.listed) continue;
-        list_normals(r, r.nd_mask, r.nd_queue, &counts[ND_TAIL]);
-        list_delegates(s.w, r, counts, true, true);
-    }
-    // Also where there is nothing to make: who goes on alone clears counts that others may not have read yet.
-    if (!meet(s.m, false)) return false;
-    if (!missing) return true;
-    read_counts(s.own, s.here_count, s.known, level, threadIdx.x, blockDim.x);
-    __syncthreads();
-    return true;
-}
-
-constexpr u64 FEW_LEVELS = 64;  // at once, so that nobody waits for long
-
-// Go through levels of few arcs, as one block of each device; false where the search is given up. What the other blocks
-// have to know is in `kept` then.
-__device__ __noinline__ bool go_through_few(const Search& s, u64 level) {
-    __shared__ Finds finds[MOST_HERE];
-    __shared__ u64 scratch[WARP + 1];
-    const World& w = s.w;
-    u64 last = level + FEW_LEVELS < s.max_depth ? level + FEW_LEVELS : s.max_depth;
-    do {
-        log_ahead(s, level);
-        u64 ahead = level + 1, side = level & 1;
-        if (threadIdx.x < s.here_count) finds[threadIdx.x] = Finds{0, 0, 0};
-        __syncthreads();
-        for (u32 k = 0; k < s.here_count; ++k) {
-            const Rank& r = s.own[k];
-            if (threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
-            visit_few(w, r, s.known[k].counts, finds[k], scratch);
+#pragma unroll
+        for (u32 q = 0; q < AT_ONCE; ++q) {
+            u64 i = base + q * global_threads(), local = i * QUAD;
+            Labels labels;
+#pragma unroll
+            for (u32 k = 0; k < QUAD; ++k) labels.of[k] = i32(bytes[q] >> 8 * k & 255) - 1;
+            if (local + QUAD <= r.local && !any_full_byte(bytes[q])) {
+                reinterpret_cast<Labels*>(r.distance)[i] = labels;
+                continue;
+            }
+#pragma unroll
+            for (u32 k = 0; k < QUAD; ++k)
+                if (local + k < r.local && u32(labels.of[k] + 1) != DEEP) r.distance[local + k] = labels.of[k];
         }
-        log_clock(s, level, 4);
-        if (!meet_alone(s.m)) return false;
-        log_clock(s, level, 5);
-        for (u32 k = 0; k < s.here_count; ++k) {
-            const Rank& r = s.own[k];
-            take_few(w, r, finds[k], s.sums + k * COUNTS, side);
-            settle_few(
-                w, r, finds[k], s.sums + k * COUNTS,
-                [&](u32 local) { label(r, local & ~(QUAD - 1), 0xFFu << 8 * (local % QUAD), i32(ahead)); },
-                [&](u32 d) {
-                    const u32 one[1] = {d};
-                    const bool mine[1] = {true};
-                    label_delegates(w, r, one, mine, i32(ahead));
-                });
-            flush(s.sums + k * COUNTS, r.counts + ahead % SIDES * COUNTS);
-            if (threadIdx.x == 0) s.known[k].lists = s.known[k].nn_lists = true;
-        }
-        log_clock(s, level, 6);
-        if (!meet_alone(s.m)) return false;
-        log_clock(s, level, 7);
-        level = ahead;
-        look_everywhere(w, s.own, s.here_count, s.known, s.all, s.factors, s.nn_arcs, level);
-        log_arrived(s, level);
-    } while (s.all.few && s.all.frontier && level < last);
-    for (u32 k = threadIdx.x; k < s.here_count; k += blockDim.x) s.kept->known[k] = s.known[k];
-    if (threadIdx.x == 0) s.kept->level = level, s.kept->all = s.all;
-    return true;
-}
-
-// Learn what one block of this device went through; gives the level.
-__device__ __forceinline__ u64 take_over(const Search& s) {
-    for (u32 k = threadIdx.x; k < s.here_count; k += blockDim.x) s.known[k] = s.kept->known[k];
-    if (threadIdx.x == 0) s.all = s.kept->all;
-    __syncthreads();
-    return s.kept->level;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
-           u64* log, u8* turned, Kept* kept, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_arcs, u64 source,
+           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_arcs, u64 source,
            u64 place, u64 max_depth) {
     __shared__ Ahead known[MOST_HERE];
     // Of global memory pointers would be fetched anew after every meeting.
@@ -286,8 +284,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     __shared__ Everywhere all;
     const Meeting& m = *meeting;
     if (threadIdx.x == 0) {
-        w = {ranks, delegates, rank_count, delegate_count, words};
-        all = {0, nn_arcs, false, false};
+        w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
+        all = {0, nn_arcs, false};
     }
 
     for (u32 i = threadIdx.x; i < MOST_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
@@ -304,23 +302,91 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
     for (u32 k = 0; k < here_count; ++k) begin(w, own[k], source, place);
 
-    const Search s{w, own, known, all, m, *factors, sums, tails, log, turned, kept, here_count, nn_arcs, max_depth};
     u64 level = 0;
-    if (!meet(m, true)) return;
-    for (;;) {
-        look_everywhere(w, own, here_count, known, all, *factors, nn_arcs, level);
-        log_arrived(s, level);
-        while (all.few && all.frontier && level < max_depth) {
-            if (!list_missing(s, level)) return;
-            // A copy, or what is at hand would lie in memory for all levels.
-            const Search alone = s;
-            if (blockIdx.x == 0 && !go_through_few(alone, level)) return;
-            if (!meet(m, false)) return;
-            level = take_over(s);
+    for (bool begun = false;; begun = true) {
+        u64 ahead = level + begun, side = level & 1;
+        for (u32 k = 0; begun && k < here_count; ++k) {
+            const Rank& r = own[k];
+            u64* counts = r.counts + ahead % SIDES * COUNTS;
+            Tally tally;
+            // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
+            bool asks = threadIdx.x < rank_count && threadIdx.x != r.rank;
+            u64 told = asks ? __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]) : 0;
+            settle_delegates(
+                w, r, tally,
+                [&](u64 own) {
+                    u32 found = 0;
+                    for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
+                    r.found[(side ^ 1) * w.words + own] = 0;
+                    return found;
+                },
+                [&](const auto& d, const auto& mine) { label_delegates(w, r, d, mine, i32(ahead)); });
+            if (rank_count > 1) {
+                if (asks) tails[threadIdx.x] = told;
+                __syncthreads();
+                receive(w, r, counts, side, tails);
+                __syncthreads();
+            }
+            // A warp lists the words that it settled, so nobody waits.
+            if (known[k].lists) list_delegates(w, r, counts, true, true);
+            tally.add_delegates(sums + k * COUNTS);
+        }
+        // One rank alone has nothing to take in before its normal vertices settle.
+        if (begun && rank_count > 1 && !meet(m, false)) return;
+        for (u32 k = 0; begun && k < here_count; ++k) {
+            const Rank& r = own[k];
+            u64* counts = r.counts + ahead % SIDES * COUNTS;
+            Tally tally;
+            settle_normals(r, counts, tally, known[k].nn_lists, known[k].lists, [&](u32 local, u32 ones) { label(r, local, ones, i32(ahead)); });
+            tally.add_normals(sums + k * COUNTS);
+        }
+        for (u32 k = 0; begun && k < here_count; ++k) flush(sums + k * COUNTS, own[k].counts + ahead % SIDES * COUNTS);
+        u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
+        bool logs = begun && global_thread() == 0 && level < LOGGED_LEVELS;
+        if (logs) record[6] = nanoseconds();
+        if (!meet(m, true)) return;
+        if (logs) record[7] = nanoseconds();
+        level = ahead;
+        if (warp_id() == 0) {
+            read_counts(own, here_count, known, level, lane_id(), WARP);
+            __syncwarp();
+            u64 normals, nn_ahead;
+            count_normals(w, level, normals, nn_ahead);
+            if (lane_id() == 0) {
+                all.frontier = normals + known[0].counts[D_FRESH];
+                all.nn_left -= nn_arcs ? nn_ahead : 0;
+                all.nn_backward = factors->optimized && nn_arcs && nn_ahead > all.nn_left;
+            }
+            __syncwarp();
+            for (u32 k = lane_id(); k < here_count; k += WARP) look_ahead(known[k], own[k], *factors, all.nn_backward);
+        }
+        __syncthreads();
+        record = log + FIRST_LEVEL + level * LEVEL_WORDS;
+        logs = global_thread() == 0 && level < LOGGED_LEVELS;
+        if (logs) {
+            u64 arrived = 0;
+            for (u32 k = 0; k < here_count; ++k)
+                arrived += known[k].counts[ARRIVED];
+            record[8] = arrived;
         }
         if (!all.frontier || level >= max_depth) break;
 
-        log_ahead(s, level);
+        if (global_thread() == 0 && level < TURNED_LEVELS) {
+            u32 any = 0;
+            for (u32 k = 0; k < here_count; ++k) any |= known[k].local.backward;
+            turned[level] = any != 0;
+        }
+        if (logs) {
+            u64 directions = 0, normals = 0;
+            for (u32 k = 0; k < here_count; ++k) {
+                directions |= u64(known[k].local.backward | u32(all.nn_backward) << 3) << 4 * k;
+                normals += known[k].counts[N_FRESH];
+            }
+            record[0] = directions;
+            record[1] = normals;
+            record[2] = known[0].counts[D_FRESH];
+            record[3] = nanoseconds();
+        }
         bool queues = false, gathers = all.nn_backward && rank_count > 1;
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = own[k];
@@ -339,14 +405,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             if (all.nn_backward) look_along_nn(w, own[k]);
             visit_queued(w, own[k], known[k], row, level);
         }
-        log_clock(s, level, 4);
+        if (logs) record[4] = nanoseconds();
         if (!meet(m, true)) return;
-        log_clock(s, level, 5);
-        if (!settle(s, level)) return;
-        log_clock(s, level, 6);
-        if (!meet(m, true)) return;
-        log_clock(s, level, 7);
-        ++level;
+        if (logs) record[5] = nanoseconds();
     }
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());

@@ -43,24 +43,18 @@ def same(search: Any, on_cpu: Any, source: int, whole: Any = None) -> None:
 def check(
     whole: Any, sources: list[int], devices: int, options: SearchOptions, symmetric: bool = True
 ) -> None:
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
     choices = {"devices": range(devices), "symmetric": symmetric, "time_limit": 60.0}
-    for few_arcs in (0, SOME):
-        asked = replace(options, few_arcs=few_arcs)
-        on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=asked)
-        smallest = prepare(whole, options=replace(asked, predecessors="smallest"), **choices)
-        search = prepare(whole, options=asked, **choices)
-        of_distances = prepare(whole, options=asked, output="distance", **choices)
-        for source in sources:
-            if not few_arcs:
-                same(smallest, on_cpu, source, whole if options.uniquify else None)
-            same(search, on_cpu, source, whole)
-            wanted, found = on_cpu.run(source), of_distances.run(source)
-            assert numpy.array_equal(found.distance, wanted.distance)
-            assert found.directions == wanted.directions
+    smallest = prepare(whole, options=replace(options, predecessors="smallest"), **choices)
+    choices["options"] = options
+    search, of_distances = prepare(whole, **choices), prepare(whole, output="distance", **choices)
+    for source in sources:
+        same(smallest, on_cpu, source, whole if options.uniquify else None)
+        same(search, on_cpu, source, whole)
+        wanted, found = on_cpu.run(source), of_distances.run(source)
+        assert numpy.array_equal(found.distance, wanted.distance)
+        assert found.directions == wanted.directions
 
-
-SOME = 100
-"""Arcs of a level that one block goes through, and of larger graphs not of all levels."""
 
 LONG = {"path_33", "tail_on_clique"}
 """Of many levels, each of which every emulated thread goes through."""

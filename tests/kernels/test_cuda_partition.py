@@ -11,7 +11,6 @@ import pytest
 
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.options import MOST_FEW
 from tests.directions import without_nn
 from tests.kernels.cuda_case import LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_search import OPTIONS
@@ -21,8 +20,6 @@ pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 
 RANKS = (1, 2, 3, 4)
-SOME = 100
-"""Arcs of a level that one block goes through; larger graphs have levels with more."""
 
 
 def search_of(whole: Any, **choices: Any) -> Any:
@@ -31,31 +28,24 @@ def search_of(whole: Any, **choices: Any) -> Any:
     return prepare(whole, **choices)
 
 
-def check(
-    whole: Any, sources: list[int], *, symmetric: bool, options: SearchOptions, few: int = MOST_FEW
-) -> None:
-    for few_arcs in (0, few):
-        asked = replace(options, few_arcs=few_arcs)
-        on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=asked)
-        choices = {"symmetric": symmetric, "options": asked, "time_limit": 5.0}
-        of_any, of_distances = search_of(whole, **choices), search_of(whole, output="distance", **choices)
-        of_smallest = search_of(whole, **{**choices, "options": replace(asked, predecessors="smallest")})
-        for source in sources:
-            wanted = on_cpu.run(source)
-            # Delegates have other numbers where the smallest is not asked for.
-            found = of_distances.run(source)
-            assert numpy.array_equal(found.distance.get(), wanted.distance)
+def check(whole: Any, sources: list[int], *, symmetric: bool, options: SearchOptions) -> None:
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    choices = {"symmetric": symmetric, "options": options, "time_limit": 5.0}
+    of_any, of_distances = search_of(whole, **choices), search_of(whole, output="distance", **choices)
+    of_smallest = search_of(whole, **{**choices, "options": replace(options, predecessors="smallest")})
+    for source in sources:
+        wanted = on_cpu.run(source)
+        # Delegates have other numbers where the smallest is not asked for.
+        assert numpy.array_equal(of_distances.run(source).distance.get(), wanted.distance)
+        for search in (of_any, of_smallest):
+            found = search.run(source)
+            distance, predecessor = found.distance.get(), found.predecessor.get()
+            assert numpy.array_equal(distance, wanted.distance)
             assert found.directions == wanted.directions
-            # No level of the smallest is gone through by one block.
-            for search in (of_any,) if few_arcs else (of_any, of_smallest):
-                found = search.run(source)
-                distance, predecessor = found.distance.get(), found.predecessor.get()
-                assert numpy.array_equal(distance, wanted.distance)
-                assert found.directions == wanted.directions
-                if search is of_smallest and not options.uniquify:
-                    assert numpy.array_equal(predecessor, wanted.predecessor)
-                else:
-                    check_tree(whole, source, distance, predecessor)
+            if search is of_smallest and not options.uniquify:
+                assert numpy.array_equal(predecessor, wanted.predecessor)
+            else:
+                check_tree(whole, source, distance, predecessor)
 
 
 def test_labels_of_more_levels_than_a_byte_has() -> None:
@@ -83,7 +73,7 @@ def test_options_change_nothing(name: str) -> None:
     sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
     for ranks, threshold in itertools.product(RANKS, (0, 12, 200)):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-        check(whole, sources, symmetric=True, options=options, few=SOME)
+        check(whole, sources, symmetric=True, options=options)
 
 
 def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,6 @@ LINK_SECTORS = 1 + LOGGED_LEVELS * LEVEL_WORDS
 BEGAN, ENDED, LOG_WORDS = LINK_SECTORS + 1, LINK_SECTORS + 2, LINK_SECTORS + 4
 """Of the log too: the clock when all devices had come, and when the last block here was done."""
 
-KEPT_BYTES = 1 << 14
-"""At least what `Kept` of `kernels/partition/ahead.cuh` takes, 16 ranks of 192 bytes and less."""
-
 SECTOR = 32
 """Bytes, as in `kernels/partition/placed.cuh`."""
 
@@ -110,7 +107,6 @@ class Launch:
             cupy.asarray(packed_factors(options, symmetric)),
             self._log,
             self._turned,
-            cupy.empty(KEPT_BYTES, numpy.uint8),
             *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d), nn_arcs)),
         )
 
@@ -161,13 +157,12 @@ class Launch:
 
 
 def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:
-    """Make the kernels' `Factors`, uint64 (8,), of which six are the bits of float64."""
+    """Make the kernels' `Factors`, uint64 (7,), of which six are the bits of float64."""
     factors = [options.backward(name) for name in OPTIMIZED]
     factors += [options.forward(name) for name in OPTIMIZED]
-    packed = numpy.zeros(8, numpy.uint64)
+    packed = numpy.zeros(7, numpy.uint64)
     packed[:6] = numpy.array(factors, numpy.float64).view(numpy.uint64)
     packed[6] = symmetric and options.direction_optimized
-    packed[7] = options.few_arcs
     return packed
 
 

@@ -20,20 +20,10 @@ from kernels.partition.cuda.lookers import (
 )
 from kernels.partition.cuda.placing import Placing, place_columns
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
-from kernels.partition.options import MOST_FEW, SearchOptions
+from kernels.partition.options import SearchOptions
 from kernels.strategy import backend_of
 
-SHARED = (
-    "found",
-    "counts",
-    "front",
-    "delegate_keys",
-    "bin_start",
-    "bin_tail",
-    "bin_ids",
-    "bin_tails",
-    "few_delegates",
-)
+SHARED = ("found", "counts", "front", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
 
 LOOKING = ("nd", "dn", "dd")
@@ -64,7 +54,6 @@ FIELDS = (
     "reached",
     "delegates_seen",
     "delegates_front",
-    "few_normals",
     "fronts",
     "nn_queue",
     "nd_queue",
@@ -254,7 +243,6 @@ class RankMemory(Table):
                 "bin_tail": (ranks, numpy.uint64),
                 "bin_ids": (binned, numpy.uint32),
                 "bin_tails": (binned if tree else 0, numpy.uint32),
-                "few_delegates": (1 + MOST_FEW, numpy.uint32),
             }
         )
         arrays |= self.slab.arrays
@@ -273,7 +261,6 @@ class RankMemory(Table):
             ("reached", local_words, numpy.uint32),
             ("delegates_seen", words + 1, numpy.uint32),
             ("delegates_front", words, numpy.uint32),
-            ("few_normals", MOST_FEW, numpy.uint32),
             ("fronts", ranks * largest if apart and layout is None else 0, numpy.uint32),
             ("nn_queue", local, numpy.uint32),
             ("nd_queue", local, numpy.uint32),

@@ -126,7 +126,7 @@ struct Ahead {
 
 extern "C" __global__ void __launch_bounds__(512, 2) queue_normals(const World* world, const Local* state, u64 level) {
     const Rank& r = world->ranks[0];
-    if (Ahead(r, *state, level).forward.nd) list_normals(r, r.nd_mask, r.nd_queue, &r.counts[level % SIDES * COUNTS + ND_TAIL]);
+    if (Ahead(r, *state, level).forward.nd) list_normals(r, r.counts + level % SIDES * COUNTS);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) queue_delegates(const World* world, const Local* state, u64 level) {

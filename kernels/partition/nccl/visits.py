@@ -60,7 +60,7 @@ class Visits:
         self._on_device = cupy.asarray(delegates)
         self._row = cupy.asarray(memory.row())
         words = 2 * mask_words(len(delegates))
-        world = [self._row.data.ptr, self._on_device.data.ptr, ranks, len(delegates), words]
+        world = [self._row.data.ptr, 0, self._on_device.data.ptr, 1, ranks, len(delegates), words]
         self._world = cupy.asarray(numpy.array(world, numpy.uint64))
         self._factors = cupy.asarray(packed_factors(options, symmetric))
         self._state = empty(STATE_WORDS, numpy.uint64)
