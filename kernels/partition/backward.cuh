@@ -156,7 +156,8 @@ __device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits
         bool first = word[k][0] >> (column[k][0] & 31) & 1, hit = first || word[k][1] >> (column[k][1] & 31) & 1;
         looked.hits |= u32(hit) << k;
         looked.rest |= u32(!hit && (ENCODED || column[k][1] != none)) << k;
-        if (TREE && hit) l.keep(row + k, column[k][first ? 0 : 1]);
+        // The first column's vertex is what is expected of a normal vertex.
+        if (TREE && hit && !(TREE == ANY && first && l.normals())) l.keep(row + k, column[k][first ? 0 : 1]);
     }
     looked.rest &= bits;
     return looked;

@@ -69,6 +69,7 @@ struct Rank {
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u8 *depths, *delegate_depths;       // (local), (delegates) labels while levels are gone through, see `shallow`
     Key* keys;            // (local), if TREE
+    const Key* expected;  // (local) the vertex of the first delegate nearby, if ANY: what most keys become
     u32* classed;         // (local_words) whose keys have a class, maybe; if SMALLEST, null where keys are gone through anyway
     u32 *seen, *reached, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
     u32* fronts;          // (ranks, words of a rank) `front` of others, for nn backward
@@ -234,6 +235,26 @@ __device__ __forceinline__ void fill(T* values, u64 count, T value) {
     for (u32 k = 0; k < ROW; ++k) row.values[k] = value;
     for (u64 i = global_thread(); i < count / ROW; i += global_threads()) reinterpret_cast<Row*>(values)[i] = row;
     for (u64 i = count / ROW * ROW + global_thread(); i < count; i += global_threads()) values[i] = value;
+}
+
+template <class T>
+__device__ __forceinline__ void copy(T* to, const T* from, u64 count) {
+    constexpr u32 ROW = 16 / sizeof(T), AT_ONCE = 4;
+    u64 rows = count / ROW;
+    for (u64 base = global_thread(); base < rows; base += AT_ONCE * global_threads()) {
+        uint4 row[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            u64 i = base + k * global_threads();
+            if (i < rows) row[k] = reinterpret_cast<const uint4*>(from)[i];
+        }
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            u64 i = base + k * global_threads();
+            if (i < rows) reinterpret_cast<uint4*>(to)[i] = row[k];
+        }
+    }
+    for (u64 i = rows * ROW + global_thread(); i < count; i += global_threads()) to[i] = from[i];
 }
 
 // The same, with another value at one place; none has number ~0.

@@ -63,6 +63,21 @@ def first_columns(row_offsets: Any, columns: Any, no_column: int) -> Any:
     return heads.ravel()
 
 
+def first_delegates(heads: Any, delegates: NDArray[Any], rows: int) -> Any:
+    """Give the vertex of each row's first column, as the delegates' dtype (rows,); all bits if it has none.
+
+    `heads` is what `first_columns` gives, with a `no_column` not below the number of delegates; it is empty
+    where rows have none.
+    """
+    import cupy
+
+    none = delegates.dtype.type(numpy.iinfo(delegates.dtype).max)
+    if not len(heads):
+        return cupy.full(rows, none, delegates.dtype)
+    known = cupy.asarray(numpy.append(delegates, none))
+    return known[cupy.minimum(heads[::2][:rows], numpy.uint32(len(delegates)))]
+
+
 def nn_owners(row_offsets: Any) -> Any:
     """Give the row of each arc, uint32; offsets are on the device."""
     import cupy

@@ -12,6 +12,7 @@ from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
 from kernels.partition.cuda.lookers import (
     delegate_lengths,
     first_columns,
+    first_delegates,
     nn_owners,
     own_delegates,
     places_of_delegates,
@@ -49,6 +50,7 @@ FIELDS = (
     "depths",
     "delegate_depths",
     "keys",
+    "expected",
     "classed",
     "seen",
     "reached",
@@ -272,6 +274,9 @@ class RankMemory(Table):
             ("came", 2 * ranks, numpy.uint64),
         ):
             arrays[name] = cupy.empty(count, dtype)
+        arrays["expected"] = (
+            first_delegates(arrays["nd_heads"], delegates, local) if tree == ANY else cupy.empty(0, key)
+        )
         self.arrays = arrays
         self.numbers = {
             "rank": part.rank,
