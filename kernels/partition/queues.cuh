@@ -14,7 +14,7 @@ struct Forward {
 
 template <class Counts>
 __device__ __forceinline__ Forward forward_of(const Local& l, const Counts& count) {
-    return {count(NN_ARCS) != 0, count(ND_ROWS) && !(l.backward >> ND & 1), count(DN_ROWS) && !(l.backward >> DN & 1),
+    return {count(NN_ROWS) != 0, count(ND_ROWS) && !(l.backward >> ND & 1), count(DN_ROWS) && !(l.backward >> DN & 1),
             count(DD_ROWS) && !(l.backward >> DD & 1)};
 }
 
@@ -37,10 +37,9 @@ __device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
 
 // List the delegates that have arcs to visit, each with the arcs before it. `counts` are this level's.
 __device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
-    u32 width = words_at_once(w.words);
     auto entry = [](u32 arcs) { return u64(arcs != 0) << MERGE_BITS | arcs; };
-    auto each = [&](u32 front, u64 first, const auto& act) {
-        each_bit(first, front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+    auto each = [&](u32 front, u64 own, const auto& act) {
+        each_bit(u32(own), front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
             uint2 lengths[WORDS_AT_ONCE];
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
@@ -49,15 +48,14 @@ __device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u6
         });
     };
     auto each_round = [&](const auto& act) {
-        for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
-            u64 own = first + lane_id();
-            u32 front = lane_id() < width && own < w.words ? r.delegates_front[own] : 0;
-            if (__any_sync(ALL_LANES, front)) act(front, first);
-        }
+        deal_words(w.words, [&](u64 own, bool live) {
+            u32 front = live ? r.delegates_front[own] : 0;
+            if (__any_sync(ALL_LANES, front)) act(front, own);
+        });
     };
     u64 packed[2] = {}, wanted[2], begin[2];
-    each_round([&](u32 front, u64 first) {
-        each(front, first, [&](u32, u64 of_dn, u64 of_dd) {
+    each_round([&](u32 front, u64 own) {
+        each(front, own, [&](u32, u64 of_dn, u64 of_dd) {
             packed[0] += of_dn;
             packed[1] += of_dd;
         });
@@ -79,8 +77,8 @@ __device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u6
     };
     // A lane lists all of its own side by side, whatever words they are of.
     u64 at[2] = {begin[0] + packed[0], begin[1] + packed[1]};
-    each_round([&](u32 front, u64 first) {
-        each(front, first, [&](u32 d, u64 of_dn, u64 of_dd) {
+    each_round([&](u32 front, u64 own) {
+        each(front, own, [&](u32 d, u64 of_dn, u64 of_dd) {
             list(r.dn_queue, r.dn_starts, at[0], d, of_dn);
             list(r.dd_queue, r.dd_starts, at[1], d, of_dd);
         });

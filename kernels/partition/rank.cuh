@@ -29,7 +29,7 @@ constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
 enum Count : u32 {
-    N_FRESH, ND_ROWS, ND_ARCS, NN_ARCS, D_FRESH, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
+    N_FRESH, ND_ROWS, ND_ARCS, NN_ROWS, D_FRESH, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
     // Of the queues: that of nn is filled with the counts, if at all, the others when directions are known.
     NN_TAIL, ND_TAIL, DN_TAIL, DD_TAIL,
     COUNTS = 16
@@ -62,7 +62,7 @@ struct Rank {
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
     const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, unless ENCODED; for none the bit after all
-    const u8 *nn_lengths, *nd_lengths;          // (local) up to LONG_ROW
+    const u8* nd_lengths;                       // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
     const u32 *own_places, *own_numbers;  // (own_count) vertices that are delegates, ascending, and their numbers
@@ -162,26 +162,39 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
     return share < 1 ? 1 : share < WARP ? share : WARP;
 }
 
-// Take N of a warp's words that have bits, which `some` says, a bit of each for every lane. The words begin
-// at number `first` with that of lane 0.
+// Call `each(own, live)` for words that are dealt to the warps, DEALT of them at a time, until all are: delegates of like
+// length have like numbers, and of few that are found most are among the first. Whole warps call it.
+constexpr u32 DEALT = 8;
+template <class Each>
+__device__ __forceinline__ void deal_words(u64 words, const Each& each) {
+    u32 sectors = (words_at_once(words) + DEALT - 1) / DEALT;
+    u64 warps = global_threads() / WARP, warp = global_thread() / WARP;
+    for (u64 round = 0; (round * warps * sectors + warp) * DEALT < words; ++round) {
+        u64 own = ((round * sectors + lane_id() / DEALT) * warps + warp) * DEALT + lane_id() % DEALT;
+        each(own, lane_id() < sectors * DEALT && own < words);
+    }
+}
+
+// Take N of a warp's words that have bits, which `some` says, a bit of each for every lane. The word that a lane holds has
+// number `own`.
 template <u32 N>
-__device__ __forceinline__ void take_words(u64 first, u32 word, u32& some, u32 (&place)[N], bool (&mine)[N]) {
+__device__ __forceinline__ void take_words(u32 own, u32 word, u32& some, u32 (&place)[N], bool (&mine)[N]) {
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
         u32 from = some ? __ffs(some) - 1 : 0, bits = __shfl_sync(ALL_LANES, word, from);
         mine[k] = some && bits >> lane_id() & 1;
-        place[k] = u32(first + from) * 32 + lane_id();
+        place[k] = __shfl_sync(ALL_LANES, own, from) * 32 + lane_id();
         some &= some - 1;
     }
 }
 
 // Call `act(place, mine)` for the bits of a warp's words.
 template <class Act>
-__device__ __forceinline__ void each_bit(u64 first, u32 word, const Act& act) {
+__device__ __forceinline__ void each_bit(u32 own, u32 word, const Act& act) {
     for (u32 some = __ballot_sync(ALL_LANES, word != 0); some;) {
         u32 place[WORDS_AT_ONCE];
         bool mine[WORDS_AT_ONCE];
-        take_words(first, word, some, place, mine);
+        take_words(own, word, some, place, mine);
         act(place, mine);
     }
 }

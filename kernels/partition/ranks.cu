@@ -38,7 +38,7 @@ __device__ __forceinline__ void count_source(const Rank& r, u64 local, u64 place
     u64 dn = arcs(delegate, r.dn_offsets, place), dd = arcs(delegate, r.dd_offsets, place);
     for (u32 i = 0; i < SIDES * COUNTS; ++i) r.counts[i] = 0;
     r.counts[N_FRESH] = normal, r.counts[D_FRESH] = delegate;
-    r.counts[NN_ARCS] = nn, r.counts[ND_ARCS] = nd, r.counts[DN_ARCS] = dn, r.counts[DD_ARCS] = dd;
+    r.counts[NN_ROWS] = nn != 0, r.counts[ND_ARCS] = nd, r.counts[DN_ARCS] = dn, r.counts[DD_ARCS] = dd;
     r.counts[ND_ROWS] = nd != 0, r.counts[DN_ROWS] = dn != 0, r.counts[DD_ROWS] = dd != 0;
     r.counts[NN_TAIL] = nn != 0, r.counts[ND_TAIL] = nd != 0;
     r.counts[DN_TAIL] = dn ? 1ull << MERGE_BITS | dn : 0, r.counts[DD_TAIL] = dd ? 1ull << MERGE_BITS | dd : 0;
@@ -77,6 +77,9 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source,
 // to 3 % longer, and with 16 or 64 Ki as long within 1 %.
 constexpr u64 LISTED_ARCS = 1 << 14;
 
+// The same for what nn goes on from.
+constexpr u64 NN_LISTED_ARCS = 1 << 20;
+
 // Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
 // for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %. So it is
 // where no visit is backward: searches of scale 26 took 5 % less on one H200 and 6 % on two.
@@ -98,8 +101,9 @@ __device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factor
     a.forward.nn &= !nn_backward;
     a.nn_listed = a.nn_lists;
     a.listed = a.lists;
-    a.lists = !a.local.backward && count(ND_ARCS) + count(NN_ARCS) + count(DN_ARCS) + count(DD_ARCS) <= LISTED_ARCS;
-    a.nn_lists = a.lists || !r.nn_owners || !a.local.backward || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
+    u64 arcs = count(ND_ARCS) + count(NN_ROWS) + count(DN_ARCS) + count(DD_ARCS);
+    a.lists = !a.local.backward && arcs <= LISTED_ARCS;
+    a.nn_lists = !r.nn_owners || (!a.local.backward && arcs <= NN_LISTED_ARCS) || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
 }
 
 // Backward visits in their order, two bits each: in an array they would lie in local memory, and a search of Kronecker 24 on
@@ -140,29 +144,29 @@ __device__ __forceinline__ void read_counts(const Rank* own, u64 here_count, Ahe
         ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[level % SIDES * COUNTS + i % COUNTS]);
 }
 
-// What all ranks know of a level: whether nn is visited backward, and the nn arcs of vertices that are not seen then.
+// What all ranks know of a level.
 struct Everywhere {
-    u64 frontier, nn_left;
+    u64 frontier, nn_left;  // those of its vertices, and of vertices with nn arcs that are not seen
     bool nn_backward;
 };
 
-// The frontier's normal vertices, and their nn arcs, of all ranks. The first warp calls it.
-__device__ __forceinline__ void count_normals(const World& w, u64 level, u64& normals, u64& nn_arcs) {
+// The frontier's normal vertices, and those with nn arcs, of all ranks. The first warp calls it.
+__device__ __forceinline__ void count_normals(const World& w, u64 level, u64& normals, u64& nn_rows) {
     u64 side = level % SIDES * COUNTS;
-    normals = nn_arcs = 0;
+    normals = nn_rows = 0;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP) {
         const u64* counts = w.ranks[from].counts + side;
-        u64 fresh = __ldcv(&counts[N_FRESH]), arcs = __ldcv(&counts[NN_ARCS]);
+        u64 fresh = __ldcv(&counts[N_FRESH]), rows = __ldcv(&counts[NN_ROWS]);
         normals += fresh;
-        nn_arcs += arcs;
+        nn_rows += rows;
     }
     normals = warp_sum(normals);
-    nn_arcs = warp_sum(nn_arcs);
+    nn_rows = warp_sum(nn_rows);
 }
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
-           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_arcs, u64 source,
+           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source,
            u64 place, u64 max_depth) {
     __shared__ Ahead known[MOST_HERE];
     // Of global memory pointers would be fetched anew after every meeting.
@@ -175,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     const Meeting& m = *meeting;
     if (threadIdx.x == 0) {
         w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
-        all = {0, nn_arcs, false};
+        all = {0, nn_rows, false};
     }
 
     for (u32 i = threadIdx.x; i < MOST_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
@@ -244,8 +248,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             count_normals(w, level, normals, nn_ahead);
             if (lane_id() == 0) {
                 all.frontier = normals + known[0].counts[D_FRESH];
-                all.nn_left -= nn_arcs ? nn_ahead : 0;
-                all.nn_backward = factors->optimized && nn_arcs && nn_ahead > all.nn_left;
+                all.nn_left -= nn_rows ? nn_ahead : 0;
+                all.nn_backward = factors->optimized && nn_rows && nn_ahead > all.nn_left;
             }
             __syncwarp();
             for (u32 k = lane_id(); k < here_count; k += WARP) look_ahead(known[k], own[k], *factors, all.nn_backward);

@@ -5,7 +5,7 @@
 
 // Counts of one thread, added up over the block and then (`flush`) to the rank's.
 struct Tally {
-    u32 fresh = 0, rows[2] = {};
+    u32 fresh = 0, rows[2] = {};  // of nd and nn, or of dn and dd
     u64 arcs[2] = {};
 
     template <class T>
@@ -18,7 +18,7 @@ struct Tally {
         add(sums, N_FRESH, fresh);
         add(sums, ND_ROWS, rows[0]);
         add(sums, ND_ARCS, arcs[0]);
-        add(sums, NN_ARCS, arcs[1]);
+        add(sums, NN_ROWS, rows[1]);
     }
 
     __device__ __forceinline__ void add_delegates(u64* sums) {
@@ -45,11 +45,9 @@ __device__ __forceinline__ void flush(u64* sums, u64* counts) {
 template <class Reduced, class Label>
 __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, Tally& tally, const Reduced& reduced,
                                                  const Label& label) {
-    u32 width = words_at_once(w.words);
-    for (u64 first = global_thread() / WARP * width; first < w.words; first += global_threads() / WARP * width) {
-        u64 own = first + lane_id();
+    deal_words(w.words, [&](u64 own, bool live) {
         u32 fresh = 0;
-        if (lane_id() < width && own < w.words) {
+        if (live) {
             fresh = reduced(own);
             u32 seen = r.delegates_seen[own];
             fresh &= ~seen;
@@ -57,7 +55,7 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
             if (fresh) r.delegates_seen[own] = seen | fresh;
         }
         tally.fresh += __popc(fresh);
-        each_bit(first, fresh, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+        each_bit(u32(own), fresh, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
             uint2 lengths[WORDS_AT_ONCE];
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
@@ -70,7 +68,7 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
             }
             label(d, mine);
         });
-    }
+    });
 }
 
 // Take in what other ranks' nn arcs reached here, up to `tails` in their bins. How far each bin was read is kept for
@@ -120,8 +118,7 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
     u64 stride = global_threads() / WARP * width;
     auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
     const u32* nd_lengths = reinterpret_cast<const u32*>(r.nd_lengths);
-    const u32* nn_lengths = reinterpret_cast<const u32*>(r.nn_lengths);
-    u32 nd_arcs = 0, nn_arcs = 0, nd_rows = 0, nn_rows = 0;
+    u32 nd_arcs = 0, nd_rows = 0, nn_rows = 0;
     // The next words are asked for before these are gone through.
     u64 first = global_thread() / WARP * width;
     u32 reached = live(first) ? r.reached[first + lane_id()] : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
@@ -138,28 +135,22 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
         }
         tally.fresh += __popc(fresh);
         each_quad(u32(own), fresh, [&](const u32(&local)[QUADS_AT_ONCE], const u32(&bits)[QUADS_AT_ONCE]) {
-            u32 nd[QUADS_AT_ONCE], nn[QUADS_AT_ONCE];
+            u32 nd[QUADS_AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < QUADS_AT_ONCE; ++k) {
-                nd[k] = bits[k] ? nd_lengths[local[k] / QUAD] : 0;
-                nn[k] = bits[k] ? nn_lengths[local[k] / QUAD] : 0;
-            }
+            for (u32 k = 0; k < QUADS_AT_ONCE; ++k) nd[k] = bits[k] ? nd_lengths[local[k] / QUAD] : 0;
 #pragma unroll
             for (u32 k = 0; k < QUADS_AT_ONCE; ++k) {
                 u32 ones = spread(bits[k]);
                 if (ones) label(local[k], ones);
                 nd[k] &= ones;
-                nn[k] &= ones;
                 nd_arcs = sum_bytes(nd[k], nd_arcs);
-                nn_arcs = sum_bytes(nn[k], nn_arcs);
                 if (any_full_byte(nd[k])) tally.arcs[0] += beyond_bytes(nd[k], local[k], r.nd_offsets);
-                if (any_full_byte(nn[k])) tally.arcs[1] += beyond_bytes(nn[k], local[k], r.nn_offsets);
             }
         });
     }
     tally.rows[0] += nd_rows;
+    tally.rows[1] += nn_rows;
     tally.arcs[0] += nd_arcs;
-    tally.arcs[1] += nn_arcs;
     u64 wanted[2] = {lists_nn ? warp_sum(nn_rows) : 0, lists_nd ? warp_sum(nd_rows) : 0}, begin[2];
     u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
     if (!(wanted[0] | wanted[1])) return;

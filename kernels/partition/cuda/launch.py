@@ -55,7 +55,7 @@ class Launch:
     numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they
         ascend.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
-    nn_arcs : of all ranks; 0 where nn is visited forward alone, as encoded rows are.
+    nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
     time_limit : seconds that it waits for the others at one meeting.
     blocks : of the grid, at most what runs at the same time; None fills the device.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
@@ -76,7 +76,7 @@ class Launch:
         options: SearchOptions,
         symmetric: bool,
         time_limit: float,
-        nn_arcs: int = 0,
+        nn_rows: int = 0,
         blocks: int | None = None,
         placed: bool = False,
         layout: str | None = None,
@@ -107,7 +107,7 @@ class Launch:
             cupy.asarray(packed_factors(options, symmetric)),
             self._log,
             self._turned,
-            *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d), nn_arcs)),
+            *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d), nn_rows)),
         )
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:

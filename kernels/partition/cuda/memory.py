@@ -39,7 +39,6 @@ FIELDS = (
     *(f"{name}_columns" for name in LOOKING),
     *(f"{name}_mask" for name in SUBGRAPHS),
     *(f"{name}_heads" for name in LOOKING),
-    "nn_lengths",
     "nd_lengths",
     "delegate_lengths",
     "own_delegates",
@@ -160,6 +159,8 @@ class RankMemory(Table):
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
 
+    `nn_rows` counts the rows of nn that are not empty, or is 0 where nn is never visited backward.
+
     Raises ValueError for more delegates or dd arcs than the kernel's counters take, and where host memory
     cannot be pinned.
 
@@ -212,7 +213,8 @@ class RankMemory(Table):
         arrays["nn_owners"] = nn_owners(arrays["nn_offsets"]) if owned else cupy.empty(0, numpy.uint32)
         for name in ("nn", "nd"):
             arrays[f"{name}_mask"] = row_mask(arrays[f"{name}_offsets"])
-            arrays[f"{name}_lengths"] = short_lengths(arrays[f"{name}_offsets"])
+        arrays["nd_lengths"] = short_lengths(arrays["nd_offsets"])
+        self.nn_rows = 0 if layout is not None else _set_bits(arrays["nn_mask"])
         arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
         for name in LOOKING:

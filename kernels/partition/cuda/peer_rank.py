@@ -68,7 +68,6 @@ class PeerRank:
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
             numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
-        nn_arcs = sum(gang.all_gather(arc_count(part.nn))) if layout is None else 0
         self._memory = RankMemory(
             part if numbers is None else renumbered(part, numbers),
             vertex_count=vertex_count,
@@ -101,7 +100,7 @@ class PeerRank:
             placed=placing is not None,
             layout=layout,
             numbers=numbers,
-            nn_arcs=nn_arcs,
+            nn_rows=sum(gang.all_gather(self._memory.nn_rows)),
         )
 
     def wake(self) -> None:

@@ -82,7 +82,6 @@ class CudaPartitionSearch:
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and self._have_room(graph):
             self._numbers = self._on(0, lambda: busiest_first(graph.parts[0]))
-        self._nn_arcs = sum(arc_count(part.nn) for part in graph.parts) if layout is None else 0
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {
             "VERTEX": vertex_macro(graph.delegates.dtype),
@@ -148,7 +147,7 @@ class CudaPartitionSearch:
         here = [rank for rank, home in enumerate(self._home) if home == place]
         points = [point.pointer for point in self._points]
         choices |= {"point": self._points[place], "options": self.options, "numbers": self._numbers}
-        choices["nn_arcs"] = self._nn_arcs
+        choices["nn_rows"] = sum(memory.nn_rows for memory in self._memory)
         return Launch(macros, rows, here, self.delegates, points, place, **choices)
 
     def wake(self) -> None:

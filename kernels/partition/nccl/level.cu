@@ -167,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* worl
     __shared__ BlockRow row;
     const Rank& r = world->ranks[0];
     const u64* counts = r.counts + level % SIDES * COUNTS;
-    if (counts[NN_ARCS]) visit_nn(*world, r, row, counts[NN_TAIL]);
+    if (counts[NN_ROWS]) visit_nn(*world, r, row, counts[NN_TAIL]);
 }
 
 // One block: this rank's row, and how far what came in the level before was taken in.
