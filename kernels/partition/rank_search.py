@@ -5,6 +5,7 @@ found and counts the work ahead. `kernels.partition.program` puts them in order.
 
 A normal vertex takes the smallest delegate that can be its predecessor, and only where there is none the
 smallest normal vertex; so the tree depends on graph and threshold alone, not on ranks, options or timing.
+GPUs that read each other's memory find the same with `predecessors: smallest`, and otherwise take any.
 """
 
 from __future__ import annotations

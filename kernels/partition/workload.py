@@ -48,13 +48,13 @@ class Searching:
     """Labels that are written in the time of one that lies alone."""
     label_bytes: float = 14
     """Moved for each vertex at the beginning and end: a depth of a byte is cleared and read, a distance of 4
-    bytes written, and a predecessor of 8 cleared."""
+    bytes written, and for a predecessor a key of 8 cleared, or one of 4 copied from what is expected."""
     direction_optimized: bool = True
     local_all_to_all: bool = False
 
 
 BUSIEST_FIRST = Searching(parents=1.2, nn_visited=0.1, nn_backward_levels=2.5)
-"""With delegates numbered by their arcs and nn in both directions: GPUs that search for distances alone."""
+"""With delegates numbered by their arcs and nn in both directions: GPUs, unless for smallest predecessors."""
 
 HUBS_FIRST = replace(BUSIEST_FIRST, together=1.45)
 """The same in degree order: what a level labels lies close together. Labels took 5.3 ns a thousand against

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from stages.traverse import TraverseParameters
 
 BYTES_PER_VERTEX = 46
-"""Of a rank: distance, depth, key, queues and bitmaps, as much again for the labels put together, and what
-`kernels.partition.cuda.lookers` adds."""
+"""Of a rank: distance, depth, key and the one expected, queues and bitmaps, as much again for the labels put
+together, and what `kernels.partition.cuda.lookers` adds."""
+
+WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 8
+"""From 2^32 vertices on."""
 
 BYTES_PER_DELEGATE = 73
 """On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
@@ -46,9 +49,14 @@ def device_bytes(graph: Extent, ranks: int) -> int:
 
     Subgraphs and labels, a bin and a row for each nn arc, and the bits of all ranks' frontiers.
     """
-    shared = graph.bytes + BYTES_PER_VERTEX * graph.vertices + 12 * (graph.normal_arcs or 0)
+    shared = graph.bytes + vertex_bytes(graph.vertices) * graph.vertices + 12 * (graph.normal_arcs or 0)
     fronts = graph.vertices // 8
     return shared // max(1, ranks) + fronts + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
+
+
+def vertex_bytes(vertices: int) -> int:
+    """State what a rank's GPU takes for each of its vertices, by how many the graph has."""
+    return BYTES_PER_VERTEX if vertices < 1 << 32 else WIDE_BYTES_PER_VERTEX
 
 
 def prepare_on_gpus(

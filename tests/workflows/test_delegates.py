@@ -101,6 +101,7 @@ def test_options(cache: Path) -> None:
         "DO_L",
         "DO_LU",
         "DO_LU_BR",
+        "DO_smallest",
     ]
     table = summary["Searches over ranks"]
     told = dict(zip(bars["run"], table["rows"], strict=True))
