@@ -20,14 +20,15 @@ struct Meeting {
     u64 limit;  // nanoseconds
 };
 
+// Of words that other devices read and write too; fences order them.
 __device__ __forceinline__ u64 load_system(const u64* address) {
     u64 value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
     return value;
 }
 
 __device__ __forceinline__ void store_system(u64* address, u64 value) {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
 
 __device__ __forceinline__ u64 nanoseconds() {
@@ -40,27 +41,38 @@ __device__ __forceinline__ void give_up(const Meeting& m) {
     for (u32 d = 0; d < m.devices; ++d) store_system(m.abort[d], 1);
 }
 
-// Wait until the word at `address` has reached `wanted`.
-__device__ __forceinline__ void await(const Meeting& m, const u64* address, u64 wanted, u64 since) {
-    for (u32 spin = 1; load_system(address) < wanted; ++spin) {
+constexpr u64 GONE = 1ull << 63;  // of `released`: the search is given up
+
+// Wait until the word at `address`, which other devices write if FAR, has reached `wanted`, and give it; GONE where the
+// search is given up.
+template <bool FAR>
+__device__ __forceinline__ u64 await(const Meeting& m, const u64* address, u64 wanted) {
+    // The clock is read by who waits long alone: it takes as long as a look at the word.
+    u64 since = 0;
+    for (u32 spin = 1;; ++spin) {
+        u64 word = FAR ? load_system(address) : load_relaxed(address);
+        if (word >= wanted) return word;
         if (spin % SPINS_PER_LOOK) continue;
-        if (load_system(m.abort[m.device])) return;
-        if (nanoseconds() - since > m.limit) {
+        if (load_system(m.abort[m.device])) return GONE;
+        u64 now = nanoseconds();
+        if (!since) since = now;
+        if (now - since > m.limit) {
             give_up(m);
-            return;
+            return GONE;
         }
     }
 }
 
-// One thread of each device meets those of the others.
-__device__ __forceinline__ void meet_devices(const Meeting& m, u64 since) {
+// One thread of each device meets those of the others, for the n-th time.
+__device__ __forceinline__ bool meet_devices(const Meeting& m, u64 epoch) {
     __threadfence_system();
-    u64 epoch = load_relaxed(m.epoch) + 1;
     store_relaxed(m.epoch, epoch);
     for (u32 d = 0; d < m.devices; ++d)
         if (d != m.device) store_system(m.flags[d] + m.device, epoch);
-    for (u32 d = 0; d < m.devices; ++d)
-        if (d != m.device) await(m, m.flags[m.device] + d, epoch, since);
+    bool all = true;
+    for (u32 d = 0; d < m.devices && all; ++d) all = d == m.device || await<true>(m, m.flags[m.device] + d, epoch) != GONE;
+    __threadfence_system();
+    return all;
 }
 
 // Meet; false where the search was given up. `everywhere` includes the other devices. What a block wrote is seen by
@@ -70,24 +82,20 @@ __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
     __shared__ bool goes_on;
     __syncthreads();
     if (threadIdx.x == 0) {
+        // Nobody is released before this block has come, so both stay as they are until then.
+        u64 before = load_relaxed(m.released), epoch = everywhere && m.devices > 1 ? load_relaxed(m.epoch) + 1 : 0;
+        bool gone = before & GONE;
         __threadfence();
-        u64 ticket = atomicAdd(m.arrivals, 1ull), round = ticket / gridDim.x + 1, since = nanoseconds();
-        if (ticket % gridDim.x == gridDim.x - 1) {
-            if (everywhere && m.devices > 1) meet_devices(m, since);
-            __threadfence();
-            store_relaxed(m.released, round);
-        } else {
-            for (u32 spin = 1; load_relaxed(m.released) < round; ++spin) {
-                if (spin % SPINS_PER_LOOK) continue;
-                if (load_system(m.abort[m.device])) break;
-                if (nanoseconds() - since > m.limit) {
-                    give_up(m);
-                    break;
-                }
-            }
-        }
+        if (!gone && atomicAdd(m.arrivals, 1ull) + 1 == (before + 1) * gridDim.x) {
+            if (epoch)
+                gone = !meet_devices(m, epoch);
+            else
+                __threadfence();
+            store_relaxed(m.released, gone ? GONE : before + 1);
+        } else if (!gone)
+            gone = await<false>(m, m.released, before + 1) == GONE;
         __threadfence();
-        goes_on = !load_relaxed(m.abort[m.device]);
+        goes_on = !gone;
     }
     __syncthreads();
     return goes_on;

@@ -150,18 +150,28 @@ struct Everywhere {
     bool nn_backward;
 };
 
-// The frontier's normal vertices, and those with nn arcs, of all ranks. The first warp calls it.
-__device__ __forceinline__ void count_normals(const World& w, u64 level, u64& normals, u64& nn_rows) {
+// Of each rank what others read between two levels.
+struct Afar {
+    u32* found;
+    const u64* counts;
+};
+
+// A lane's share of all ranks' normal vertices on the frontier, and of those with nn arcs.
+__device__ __forceinline__ void count_normals(const Afar* afar, u64 rank_count, u64 level, u64& normals, u64& nn_rows) {
     u64 side = level % SIDES * COUNTS;
     normals = nn_rows = 0;
-    for (u32 from = lane_id(); from < w.rank_count; from += WARP) {
-        const u64* counts = w.ranks[from].counts + side;
+    for (u32 from = lane_id(); from < rank_count; from += WARP) {
+        const u64* counts = afar[from].counts + side;
         u64 fresh = __ldcv(&counts[N_FRESH]), rows = __ldcv(&counts[NN_ROWS]);
         normals += fresh;
         nn_rows += rows;
     }
-    normals = warp_sum(normals);
-    nn_rows = warp_sum(nn_rows);
+}
+
+template <class T>
+__device__ __forceinline__ void copy_words(T& to, const T& from) {
+    for (u32 i = threadIdx.x; i < sizeof(T) / 8; i += blockDim.x)
+        reinterpret_cast<u64*>(&to)[i] = reinterpret_cast<const u64*>(&from)[i];
 }
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
@@ -169,14 +179,17 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
            u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source,
            u64 place, u64 max_depth) {
     __shared__ Ahead known[MOST_HERE];
-    // Of global memory pointers would be fetched anew after every meeting.
+    // Of global memory these and all other pointers would be fetched anew after every meeting.
     __shared__ Rank own[MOST_HERE];
     __shared__ World w;
     __shared__ BlockRow row;
     __shared__ u64 sums[MOST_HERE * COUNTS];
     __shared__ u64 tails[MOST_HERE * MOST_DEVICES];
     __shared__ Everywhere all;
-    const Meeting& m = *meeting;
+    __shared__ Meeting m;
+    __shared__ Afar afar[MOST_HERE * MOST_DEVICES];
+    copy_words(m, *meeting);
+    for (u32 from = threadIdx.x; from < rank_count; from += blockDim.x) afar[from] = {ranks[from].found, ranks[from].counts};
     if (threadIdx.x == 0) {
         w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
         all = {0, nn_rows, false};
@@ -210,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 w, r, tally,
                 [&](u64 own) {
                     u32 found = 0;
-                    for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&ranks[from].found[side * w.words + own]);
+                    for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&afar[from].found[side * w.words + own]);
                     r.found[(side ^ 1) * w.words + own] = 0;
                     return found;
                 },
@@ -242,10 +255,12 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         if (logs) record[7] = nanoseconds();
         level = ahead;
         if (warp_id() == 0) {
-            read_counts(own, here_count, known, level, lane_id(), WARP);
-            __syncwarp();
             u64 normals, nn_ahead;
-            count_normals(w, level, normals, nn_ahead);
+            count_normals(afar, rank_count, level, normals, nn_ahead);
+            read_counts(own, here_count, known, level, lane_id(), WARP);
+            normals = warp_sum(normals);
+            nn_ahead = warp_sum(nn_ahead);
+            __syncwarp();
             if (lane_id() == 0) {
                 all.frontier = normals + known[0].counts[D_FRESH];
                 all.nn_left -= nn_rows ? nn_ahead : 0;
