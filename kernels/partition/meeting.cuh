@@ -20,15 +20,15 @@ struct Meeting {
     u64 limit;  // nanoseconds
 };
 
-// Of words that other devices read and write too; fences order them.
+// Of words that other devices read and write too.
 __device__ __forceinline__ u64 load_system(const u64* address) {
     u64 value;
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
     return value;
 }
 
 __device__ __forceinline__ void store_system(u64* address, u64 value) {
-    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
 
 __device__ __forceinline__ u64 nanoseconds() {

@@ -25,18 +25,19 @@ FITTED = (22, 1, FORWARD, 1.115)
 """The search that `cached_rate` was fitted to."""
 
 MEASURED = [
-    (22, 1, DEGREE_ORDER, 0.270),
+    (22, 1, DEGREE_ORDER, 0.235),
     (22, 2, DEGREE_ORDER, 0.334),
-    (22, 1, OWN_ORDER, 0.271),
+    (22, 1, OWN_ORDER, 0.228),
     (22, 2, OWN_ORDER, 0.334),
-    (24, 1, DEGREE_ORDER, 0.401),
+    (24, 1, DEGREE_ORDER, 0.379),
     (24, 2, DEGREE_ORDER, 0.433),
-    (24, 1, OWN_ORDER, 0.483),
+    (24, 1, OWN_ORDER, 0.440),
     (24, 2, OWN_ORDER, 0.447),
 ]
 """Medians of 16 sources in ms, distances alone: `tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32
 --sources 16`, with and without `--degree-order`. Times of levels that find hardly anything and those of
-labels went into the model, but none of these."""
+labels went into the model, but none of these. Those of two ranks, `FITTED` and `MISSED` are of kernels whose
+meetings took longer."""
 
 MISSED = (22, 2, FORWARD, 0.934)
 """Two ranks do not take half of what one does: its largest level waits long for the slowest block."""
@@ -74,7 +75,7 @@ def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
     assert (seconds(10) - seconds(0)) / 10 == pytest.approx(measured, rel=0.05)
 
 
-@pytest.mark.parametrize(("ranks", "measured", "within"), [(1, 0.83, 0.2), (2, 0.97, 0.2)])
+@pytest.mark.parametrize(("ranks", "measured", "within"), [(1, 0.86, 0.2), (2, 0.97, 0.2)])
 def test_degree_order_is_faster_by_less_than_measured(ranks: int, measured: float, within: float) -> None:
     found = milliseconds(24, ranks, DEGREE_ORDER) / milliseconds(24, ranks, OWN_ORDER)
     assert measured < found < 1
