@@ -54,8 +54,8 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
 enum Lookers : u32 { ALL, OWN, OTHERS };
 
 // One of the three visits: what looks for parents are rows of `mask` whose own bit is not in `own`, and unless the
-// smallest parent is asked for, not in `fresh`. Its fields are chosen where they are used: one function for three visits is compiled
-// once, and holds no pointer longer than it needs it.
+// smallest parent is asked for, not in `fresh`. Its fields are chosen where they are used: one function for three visits is
+// compiled once, and holds no pointer longer than it needs it.
 struct Looking {
     const World& w;
     const Rank& r;

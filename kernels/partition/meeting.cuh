@@ -3,6 +3,10 @@
 // The last block of a device to arrive tells the others by a flag in their memory (peer pointers), waits for
 // theirs, and releases its own blocks. Every wait looks at an abort flag and ends at a time limit; who gives
 // up raises the flag on all devices. After that the kernel has to end, and its state is worth nothing.
+//
+// Its words only ever grow, so a point serves any number of launches that have the same number of blocks. Of
+// Kronecker 24 on one H200 searches took 0.448 ms with it, and 0.468 when every meeting read the clock and the abort
+// flag, divided by the number of blocks, and found the words' addresses in global memory.
 
 #include "kernels/cuda/grid_barrier.cuh"
 

@@ -250,6 +250,7 @@ __device__ __forceinline__ void fill(T* values, u64 count, T value) {
     for (u64 i = count / ROW * ROW + global_thread(); i < count; i += global_threads()) values[i] = value;
 }
 
+// The same from another array.
 template <class T>
 __device__ __forceinline__ void copy(T* to, const T* from, u64 count) {
     constexpr u32 ROW = 16 / sizeof(T), AT_ONCE = 4;
@@ -270,7 +271,7 @@ __device__ __forceinline__ void copy(T* to, const T* from, u64 count) {
     for (u64 i = rows * ROW + global_thread(); i < count; i += global_threads()) to[i] = from[i];
 }
 
-// The same, with another value at one place; none has number ~0.
+// Fill with one value, but for another at one place; none has number ~0.
 template <class T>
 __device__ __forceinline__ void fill_but(T* values, u64 count, T value, u64 place, T other) {
     constexpr u32 ROW = 16 / sizeof(T);

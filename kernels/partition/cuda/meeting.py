@@ -21,7 +21,10 @@ _LINE = 16  # words of 8 bytes, so that what is polled has cache lines of its ow
 
 
 class MeetingPoint:
-    """One device's words, in its memory: arrivals, released, epoch, abort and a flag of each device."""
+    """One device's words, in its memory: arrivals, released, epoch, abort and a flag of each device.
+
+    It serves any number of launches, all with the same number of blocks.
+    """
 
     def __init__(self) -> None:
         self.slab = Slab({"words": (4 * _LINE + MOST_DEVICES, numpy.uint64)})
