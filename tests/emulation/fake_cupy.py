@@ -130,7 +130,7 @@ def module() -> types.ModuleType:
         setattr(fake, name, getattr(numpy, name))
     fake.packbits = lambda bits, bitorder: _array(numpy.packbits(bits, bitorder=bitorder))
     fake.flatnonzero = lambda values: _array(numpy.flatnonzero(values))
-    fake.minimum = numpy.minimum
+    fake.minimum, fake.where = numpy.minimum, numpy.where
     for name in ("arange", "argsort", "cumsum", "diff", "searchsorted"):
         setattr(fake, name, _on_device(getattr(numpy, name)))
     fake.add = numpy.add

@@ -103,7 +103,24 @@ def test_outputs_and_depth() -> None:
         found = prepare(whole, **choices).run(source)
         assert found.predecessor is None
         assert numpy.array_equal(found.distance, wanted.distance)
+        found = prepare(whole, **(choices | {"output": "both"})).run(source)
+        assert numpy.array_equal(found.distance, wanted.distance)
+        check_tree(whole, source, found.distance, found.predecessor)
     assert prepare(whole, output="predecessor").run(source).distance is None
+
+
+def test_any_predecessors_of_many_vertices_are_wide() -> None:
+    """From 2^31 vertices on, of which keys of 32 bits still are the vertices."""
+    offsets, columns = fast_csr(rmat(7), symmetric=True)
+    search = prepare(partition(offsets, columns, ranks=1, threshold=20), symmetric=True)
+    (memory,) = search._memory
+    narrow = search.run(1).predecessor
+    assert memory.predecessors().dtype == numpy.int32
+    memory._vertices = 1 << 31
+    wide = memory.predecessors()
+    assert wide.dtype == numpy.int64
+    assert (wide == narrow).all()
+    assert set(wide[wide < 0].tolist()) == {-1}
 
 
 def test_levels_are_told_by_each_device() -> None:

@@ -225,6 +225,7 @@ def test_max_depth_and_outputs() -> None:
     ("wrong", "words"),
     [
         ({"reduction": "lazy"}, "'blocking' or 'overlapped'"),
+        ({"predecessors": "first"}, "'any' or 'smallest'"),
         ({"groups": -1}, "number of hosts"),
         ({"local_all_to_all": True}, "say how many `groups`"),
         ({"nd_forward": 2.0}, "nd_forward lies between"),
