@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import re
-import subprocess
-import tempfile
 import types
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy
 
 from kernels.cuda.source import compiler_options, read_source
-from tests.emulation.kernel_library import HERE, _without_assembly
+from tests.emulation import build
+from tests.emulation.kernel_library import _without_assembly
 
 _KERNEL = re.compile(r'extern "C" void\s+(\w+)\s*\(([^{]*?)\)\s*\{')
-_FLAGS = ("-std=c++17", "-fpermissive", "-w")
 BLOCKS, THREADS = 2, 64
 ARENA_WORDS = 1 << 15
 """64-bit words of shared memory of a block: what `SHARED_BYTES` promises."""
@@ -48,17 +45,8 @@ def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
     ]
     shared = f"alignas(16) static thread_local u64 shared_words[{ARENA_WORDS}];\n#define arena shared_words"
     text = text.replace("extern __shared__ u64 arena[];", shared)
-    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{text}'
-    folder = Path(tempfile.mkdtemp(prefix="gravel-grid-"))
-    file, target = folder / "kernels.cpp", folder / "kernels.so"
-    file.write_text(source)
-    expanded = subprocess.run(
-        ["g++", *_FLAGS, *defined, "-E", "-P", str(file)], check=True, capture_output=True, text=True
-    ).stdout
-    file.write_text(source + "".join(_wrapper(*kernel) for kernel in _KERNEL.findall(expanded)))
-    built = ["-O1", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing", str(file), "-o", str(target)]
-    subprocess.run(["g++", *_FLAGS, *defined, *built], check=True)
-    return ctypes.CDLL(str(target))
+    kernels = _KERNEL.findall(build.expanded(text, defined))
+    return build.library(text + "".join(_wrapper(*kernel) for kernel in kernels), defined)
 
 
 class GridKernel:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import re
-import subprocess
-import tempfile
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy
 
 from kernels.cuda.source import compiler_options, read_source
+from tests.emulation import build
 
-HERE = Path(__file__).resolve().parent
 ASSEMBLY = ("load_relaxed", "store_relaxed", "load_system", "store_system", "nanoseconds")
 """Functions that `cuda_on_cpu.hpp` has in their place."""
 
@@ -71,19 +67,7 @@ def library(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
     text = read_source(path)
     options = [option for option in compiler_options(text, dict(macros)) if option.startswith("-D")]
     body = re.sub(r"__launch_bounds__\([^)]*\)", "", _without_assembly(text))
-    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{body}\n{_launchers(text)}'
-    folder = Path(tempfile.gettempdir()) / "gravel-emulated"
-    folder.mkdir(exist_ok=True)
-    header = (HERE / "cuda_on_cpu.hpp").read_text()
-    name = hashlib.sha256((source + header + str(options)).encode()).hexdigest()[:20]
-    target = folder / f"{name}.so"
-    if not target.exists():
-        (folder / f"{name}.cpp").write_text(source)
-        made = folder / f"{name}.{id(source)}.so"
-        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fpermissive", "-w", *options]
-        subprocess.run([*command, str(folder / f"{name}.cpp"), "-o", str(made)], check=True)
-        made.rename(target)
-    loaded = ctypes.CDLL(str(target))
+    loaded = build.library(f"{body}\n{_launchers(text)}", options)
     loaded.emulated_wait.argtypes = [ctypes.c_void_p]
     return loaded
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import re
-import subprocess
-import tempfile
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy
 
 from kernels.cuda.source import compiler_options, read_source
-from tests.emulation.kernel_library import HERE
+from tests.emulation import build
 
 _KERNEL = re.compile(r'extern "C" void\s+(\w+)\s*\(([^{]*?)\)\s*\{')
 BLOCKS = 2
-_FLAGS = ("-std=c++17", "-fpermissive", "-w")
 
 
 def _wrapper(name: str, parameters: list[str]) -> str:
@@ -36,26 +31,12 @@ extern "C" void run_{name}(void** arguments) {{
 def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> tuple[ctypes.CDLL, dict[str, list[str]]]:
     text = read_source(path)
     defined = [option for option in compiler_options(text, dict(macros)) if option.startswith("-D")]
-    source = f'#include "{HERE / "cuda_on_cpu.hpp"}"\n{text}'
-    header = (HERE / "cuda_on_cpu.hpp").read_text()
-    key = hashlib.sha256((source + header + str(defined) + _wrapper("", [])).encode()).hexdigest()[:20]
-    folder = Path(tempfile.mkdtemp(prefix=f"gravel-{key}-"))
-    (folder / "kernels.cpp").write_text(source)
-    expanded = subprocess.run(
-        ["g++", *_FLAGS, *defined, "-E", "-P", str(folder / "kernels.cpp")],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
     kernels = {
         name: [" ".join(parameter.split()) for parameter in parameters.split(",")]
-        for name, parameters in _KERNEL.findall(expanded)
+        for name, parameters in _KERNEL.findall(build.expanded(text, defined))
     }
-    (folder / "kernels.cpp").write_text(source + "".join(_wrapper(*kernel) for kernel in kernels.items()))
-    target = folder / "kernels.so"
-    command = ["g++", *_FLAGS, *defined, "-O1", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing"]
-    subprocess.run([*command, str(folder / "kernels.cpp"), "-o", str(target)], check=True)
-    return ctypes.CDLL(str(target)), kernels
+    wrappers = "".join(_wrapper(*kernel) for kernel in kernels.items())
+    return build.library(text + wrappers, defined), kernels
 
 
 class WarpKernels:

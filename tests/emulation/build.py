@@ -1,0 +1,63 @@
+"""Builds libraries of emulated kernels, each once for all processes that test."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock
+
+_HEADER = Path(__file__).resolve().parent / "cuda_on_cpu.hpp"
+# Kernels read words as what they were not written as. Higher levels take longer to compile than they save.
+_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-pthread", "-fno-strict-aliasing", "-fpermissive", "-w")
+
+
+def _compile(*arguments: str, made: Path) -> None:
+    """Let `made` appear whole: processes that died while they compiled must leave nothing that counts."""
+    part = made.with_suffix(".part")
+    subprocess.run(["g++", *_FLAGS, *arguments, "-o", str(part)], check=True)
+    part.rename(made)
+
+
+def _folder(*parts: str) -> Path:
+    """Where what is made of these texts is kept, for later runs too."""
+    name = hashlib.sha256("\0".join((*_FLAGS, *parts)).encode()).hexdigest()[:20]
+    folder = Path(tempfile.gettempdir()) / "gravel-emulated" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@cache
+def _header() -> Path:
+    """Precompile the header: a quarter of the time of a kernel goes into what it includes."""
+    text = _HEADER.read_text()
+    folder = _folder(text)
+    header, made = folder / _HEADER.name, folder / f"{_HEADER.name}.gch"
+    with FileLock(folder / "lock"):
+        if not made.exists():
+            header.write_text(text)
+            _compile("-x", "c++-header", str(header), made=made)
+    return header
+
+
+def expanded(source: str, options: Iterable[str]) -> str:
+    """Give the source as the compiler sees it after the header."""
+    command = ["g++", *_FLAGS, *options, "-include", str(_HEADER), "-E", "-P", "-x", "c++", "-"]
+    return subprocess.run(command, input=source, check=True, capture_output=True, text=True).stdout
+
+
+def library(source: str, options: Iterable[str]) -> ctypes.CDLL:
+    """Compile what needs no more than the header, which comes first."""
+    header, options = _header(), tuple(options)
+    folder = _folder(str(header), source, *options)
+    file, made = folder / "kernels.cpp", folder / "kernels.so"
+    with FileLock(folder / "lock"):
+        if not made.exists():
+            file.write_text(source)
+            _compile("-shared", *options, "-include", str(header), str(file), made=made)
+    return ctypes.CDLL(str(made))
