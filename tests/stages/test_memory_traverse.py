@@ -40,45 +40,57 @@ print(json.dumps([need.host_bytes, peak.host_bytes]))
 """
 
 
+def rmat_of(scale):
+    n = 1 << scale
+    source, target = generate("rmat", scale=scale, edge_factor=8, seed=1)
+    keys = source.astype(numpy.uint64) * numpy.uint64(n) + target
+    back = target.astype(numpy.uint64) * numpy.uint64(n) + source
+    keys = numpy.unique(numpy.concatenate([keys[source != target], back[source != target]]))
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    offsets[1:] = numpy.cumsum(numpy.bincount((keys >> numpy.uint64(scale)).astype(numpy.int64), minlength=n))
+    return Graph(
+        row_offsets=offsets,
+        column_indices=(keys & numpy.uint64(n - 1)).astype(numpy.uint32),
+        vertex_count=n,
+        arc_count=len(keys),
+        symmetric=True,
+        deduplicated=True,
+    )
+
+
+class Stored:
+    """Graphs in a store, each made when a test asks for it: tests of this file run in several processes."""
+
+    def __init__(self, root):
+        self.root, self._cache, self._graphs, self._ids = root, Cache(root), {}, {}
+
+    def id_of(self, scale):
+        """The id of a graph of a scale, or of a scale and codec."""
+        if scale not in self._ids:
+            artifact = self._encoded(*scale) if isinstance(scale, tuple) else self._graph(scale)
+            with self._cache.writer() as writer:
+                self._ids[scale] = writer.publish(artifact).id
+        return self._ids[scale]
+
+    def _graph(self, scale):
+        if scale not in self._graphs:
+            self._graphs[scale] = rmat_of(scale)
+        return self._graphs[scale]
+
+    def _encoded(self, scale, codec):
+        machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)
+        return COMPRESS.run(PlainContext(machine), CompressParameters(codec=codec), input=self._graph(scale))
+
+
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory):
-    """Three sizes in a store."""
-    root = tmp_path_factory.mktemp("cache")
-    cache = Cache(root)
-    stored = {}
-    for scale in (13, 16, 18):
-        n = 1 << scale
-        source, target = generate("rmat", scale=scale, edge_factor=8, seed=1)
-        keys = source.astype(numpy.uint64) * numpy.uint64(n) + target
-        back = target.astype(numpy.uint64) * numpy.uint64(n) + source
-        keys = numpy.unique(numpy.concatenate([keys[source != target], back[source != target]]))
-        offsets = numpy.zeros(n + 1, numpy.int64)
-        offsets[1:] = numpy.cumsum(
-            numpy.bincount((keys >> numpy.uint64(scale)).astype(numpy.int64), minlength=n)
-        )
-        graph = Graph(
-            row_offsets=offsets,
-            column_indices=(keys & numpy.uint64(n - 1)).astype(numpy.uint32),
-            vertex_count=n,
-            arc_count=len(keys),
-            symmetric=True,
-            deduplicated=True,
-        )
-        with cache.writer() as writer:
-            stored[scale] = writer.publish(graph).id
-        for codec in ("varint", "blocks") if scale != 16 else ():
-            machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)
-            compressed = COMPRESS.run(PlainContext(machine), CompressParameters(codec=codec), input=graph)
-            with cache.writer() as writer:
-                stored[scale, codec] = writer.publish(compressed).id
-    return root, stored
+    return Stored(tmp_path_factory.mktemp("cache"))
 
 
 def peak_of(graphs, scale, parameters):
     """Bytes that are stated, and those that a process took."""
-    root, stored = graphs
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(root), stored[scale], json.dumps(parameters)],
+        [sys.executable, "-c", CHILD, str(graphs.root), graphs.id_of(scale), json.dumps(parameters)],
         capture_output=True,
         text=True,
         check=True,
