@@ -1,7 +1,8 @@
-"""How many processes `pytest -n auto` takes."""
+"""How many processes `pytest -n auto` takes, and what their collector of garbage leaves alone."""
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -19,3 +20,15 @@ def pytest_xdist_auto_num_workers(config: Any) -> int | None:
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     return (psutil.cpu_count(logical=False) or os.cpu_count() or 1) + WAITING
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Collect tests without looking for garbage: nearly all of what that makes lives on."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on, but not among modules and thousands of tests each time."""
+    gc.freeze()
+    gc.enable()
