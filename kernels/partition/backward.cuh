@@ -1,50 +1,98 @@
 // Backward visits: destinations that are not seen yet look for a parent that is (section IV-B). In a symmetric
 // graph a parent that is seen is on the frontier, so `seen` serves for it. Rows ascend, so the first hit is the
-// smallest parent. The first two columns of rows lie side by side, and most looks end there; the others wait until a
-// warp has enough of them, when each lane tries a few more columns of two, and the warp the rest.
+// smallest parent. The first columns of rows lie side by side, and most looks end there; the others wait until a warp
+// has enough of them, when each lane tries a few columns of two at a time, and teams of lanes what few rows are left.
 
 #include "kernels/partition/directions.cuh"
 
-constexpr u32 HEADS = 2;       // columns of a row that lie beside those of others
-constexpr u32 TRIES = 4;       // columns that a lane has under way at once, after these
-constexpr u32 WAITING = 64;    // rows of a warp that are read at once, two by each lane
-constexpr u32 MOST_WARPS = 16;
+// Columns of a row that lie beside those of others. With two the normal vertices of Kronecker 24 looked for 60 us in its
+// largest level, with one 47; but over a link what comes later is dear.
+constexpr u32 HEADS = PLACED ? 2 : 1;
+constexpr u32 TRIES = 4;      // columns that a lane has under way at once, after these; with 6 it took 2 % longer
+constexpr u32 WAITING = 64;   // rows of a warp that are read at once, two by each lane
+constexpr u32 FEW_OPEN = 16;  // of these, up to which teams go on with them; with 8 it took 0.6 % longer
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
+
+// One lane's rows: up to which columns they were looked along, and what was found.
+struct Later {
+    OFFSET at[2], end[2];
+    u32 hit[2];
+
+    __device__ __forceinline__ bool open(u32 k) const { return hit[k] == NONE && at[k] < end[k]; }
+};
+
+// Few rows are open, a bit of `open` each, for the first and the second of each lane: a team of lanes goes on with each
+// until half of them are over, so that none is left to wait for one long row alone.
+__device__ __forceinline__ void look_in_teams(Later& l, const u32 (&open)[2], Columns<u32> columns, const u32* seen) {
+    u32 rows = __popc(open[0]) + __popc(open[1]), width = rows > 8 ? 2 : rows > 4 ? 4 : rows > 2 ? 8 : rows > 1 ? 16 : 32;
+    u32 team = lane_id() / width, within = lane_id() % width, result = NONE, teams;
+    u64 left = u64(open[1]) << WARP | open[0];
+    for (u32 i = 0; i < team; ++i) left &= left - 1;
+    u32 from = left ? __ffsll(left) - 1 : 0;
+    OFFSET first_at = __shfl_sync(ALL_LANES, l.at[0], from % WARP), second_at = __shfl_sync(ALL_LANES, l.at[1], from % WARP);
+    OFFSET first_end = __shfl_sync(ALL_LANES, l.end[0], from % WARP), second_end = __shfl_sync(ALL_LANES, l.end[1], from % WARP);
+    OFFSET at = from < WARP ? first_at : second_at, end = !left ? at : from < WARP ? first_end : second_end;
+    do {
+        u32 column[TRIES], place = NONE, mine = NONE;
+#pragma unroll
+        for (u32 i = 0; i < TRIES; ++i) {
+            OFFSET of = at + i * width + within;
+            column[i] = result == NONE && of < end ? columns[of] : NONE;
+        }
+#pragma unroll
+        for (u32 i = TRIES; i-- > 0;)
+            if (column[i] != NONE && test_bit(seen, column[i])) mine = column[i], place = i * width + within;
+        for (u32 step = 1; step < width; step *= 2) {
+            u32 other = __shfl_xor_sync(ALL_LANES, place, step), its = __shfl_xor_sync(ALL_LANES, mine, step);
+            if (other < place) place = other, mine = its;
+        }
+        if (result == NONE) result = mine;
+        at += TRIES * width;
+        teams = __ballot_sync(ALL_LANES, within == 0 && result == NONE && at < end);
+    } while (2 * __popc(teams) > rows);
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        u32 own = ((k ? __popc(open[0]) : 0) + __popc(open[k] & lanes_below())) * width;
+        u32 found = __shfl_sync(ALL_LANES, result, own % WARP);
+        OFFSET upto = __shfl_sync(ALL_LANES, at, own % WARP);
+        if (open[k] >> lane_id() & 1) l.hit[k] = found, l.at[k] = upto;
+    }
+}
 
 // The rest of two rows of each lane, behind the first columns; those that do not look have NONE for a row.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
                                            const u32* seen, u32 (&hit)[2]) {
-    OFFSET at[2], end[2];
-    u32 column[2][TRIES];
+    Later l;
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
-        at[k] = row[k] == NONE ? 0 : offsets[row[k]] + HEADS;
-        end[k] = row[k] == NONE ? 0 : offsets[row[k] + 1];
+        l.at[k] = row[k] == NONE ? 0 : offsets[row[k]] + HEADS;
+        l.end[k] = row[k] == NONE ? 0 : offsets[row[k] + 1];
+        l.hit[k] = NONE;
     }
+    u32 open[2];
+    do {
+        u32 column[2][TRIES];
 #pragma unroll
-    for (u32 k = 0; k < 2; ++k)
+        for (u32 k = 0; k < 2; ++k)
 #pragma unroll
-        for (u32 i = 0; i < TRIES; ++i) column[k][i] = at[k] + i < end[k] ? columns[at[k] + i] : NONE;
+            for (u32 i = 0; i < TRIES; ++i)
+                column[k][i] = l.hit[k] == NONE && l.at[k] + i < l.end[k] ? columns[l.at[k] + i] : NONE;
 #pragma unroll
-    for (u32 k = 0; k < 2; ++k) {
-        hit[k] = NONE;
+        for (u32 k = 0; k < 2; ++k) {
 #pragma unroll
-        for (u32 i = TRIES; i-- > 0;)
-            if (column[k][i] != NONE && test_bit(seen, column[k][i])) hit[k] = column[k][i];
-        u32 open = __ballot_sync(ALL_LANES, hit[k] == NONE && at[k] + TRIES < end[k]);
-        while (open) {
-            u32 lane = __ffs(open) - 1, result = NONE;
-            open &= open - 1;
-            OFFSET last = __shfl_sync(ALL_LANES, end[k], lane);
-            for (OFFSET i = __shfl_sync(ALL_LANES, at[k], lane) + TRIES; i < last && result == NONE; i += WARP) {
-                u32 next = i + lane_id() < last ? columns[i + lane_id()] : NONE;
-                u32 hits = __ballot_sync(ALL_LANES, next != NONE && test_bit(seen, next));
-                if (hits) result = __shfl_sync(ALL_LANES, next, __ffs(hits) - 1);
-            }
-            if (lane_id() == lane) hit[k] = result;
+            for (u32 i = TRIES; i-- > 0;)
+                if (column[k][i] != NONE && test_bit(seen, column[k][i])) l.hit[k] = column[k][i];
+            l.at[k] += TRIES;
+            open[k] = __ballot_sync(ALL_LANES, l.open(k));
         }
+    } while (__popc(open[0]) + __popc(open[1]) > FEW_OPEN);
+    while (open[0] | open[1]) {
+        look_in_teams(l, open, columns, seen);
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) open[k] = __ballot_sync(ALL_LANES, l.open(k));
     }
+    hit[0] = l.hit[0], hit[1] = l.hit[1];
 }
 
 #endif
@@ -83,7 +131,7 @@ struct Looking {
         return rows;
     }
     __device__ __forceinline__ u64 words() const { return normals() ? r.local_words : w.words; }
-    // Those of two rows each.
+    // HEADS of them are a quad's.
     __device__ __forceinline__ const uint4* heads() const {
         return reinterpret_cast<const uint4*>(visit == DD ? r.dd_heads : visit == ND ? r.dn_heads : r.nd_heads);
     }
@@ -127,43 +175,76 @@ __device__ __forceinline__ void look_further(const Looking& l, u32* list, u32& h
     }
 }
 
-// The rows of this warp that wait: fewer than WAITING, and those that a quad of each lane adds.
+// The rows of this warp that wait: fewer than WAITING, and those that lanes add, QUAD at most each.
 __device__ __forceinline__ u32* waiting_rows() {
-    __shared__ u32 rows[MOST_WARPS][WAITING + QUAD * WARP];
-    return rows[warp_id()];
+    static_assert(WAITING + QUAD * WARP <= WORDS_OF_WARP, "rows that wait lie in shared memory");
+    return words_of_warp();
 }
 
-// Of a quad's rows that look, those that found a parent in their first columns, and those that have others; a bit each.
-struct Looked {
-    u32 hits, rest;
-};
-
-__device__ __forceinline__ Looked look_first(const Looking& l, u32 row, u32 bits) {
-    u32 none = l.no_column(), column[QUAD][HEADS], word[QUAD][HEADS];
-#pragma unroll
-    for (u32 k = 0; k < QUAD; k += 2) {
-        uint4 heads = !ENCODED && bits >> k & 3 ? l.heads()[(row + k) / 2] : make_uint4(none, none, none, none);
-        column[k][0] = heads.x, column[k][1] = heads.y, column[k + 1][0] = heads.z, column[k + 1][1] = heads.w;
-    }
-    // All are read at once: a branch would let one wait for the other.
-#pragma unroll
-    for (u32 k = 0; k < QUAD; ++k)
-#pragma unroll
-        for (u32 i = 0; i < HEADS; ++i) word[k][i] = bits >> k & 1 ? l.seen()[column[k][i] / 32] : 0;
-    Looked looked{0, 0};
-#pragma unroll
-    for (u32 k = 0; k < QUAD; ++k) {
-        bool first = word[k][0] >> (column[k][0] & 31) & 1, hit = first || word[k][1] >> (column[k][1] & 31) & 1;
-        looked.hits |= u32(hit) << k;
-        looked.rest |= u32(!hit && (ENCODED || column[k][1] != none)) << k;
-        // The first column's vertex is what is expected of a normal vertex.
-        if (TREE && hit && !(TREE == ANY && first && l.normals())) l.keep(row + k, column[k][first ? 0 : 1]);
-    }
-    looked.rest &= bits;
-    return looked;
+// Add the first rows of each lane's word to the list, and take them out of `rest`.
+__device__ __forceinline__ void take_rows(u32* list, u32& held, u32 word, u32& rest) {
+    u32 own = __popc(rest), added = own < QUAD ? own : QUAD, upto = warp_inclusive_sum(added), at = held + upto - added;
+    for (; added; --added, rest &= rest - 1) list[at++] = word * 32 + __ffs(rest) - 1;
+    held += __shfl_sync(ALL_LANES, upto, WARP - 1);
 }
 
-// Rows with further columns than the first two, of which none was seen, wait until there are enough of them, or no more.
+// Quads of each lane whose first columns are under way at once. With one Kronecker 24 took 2 % longer, with four 2 %.
+constexpr u32 QUADS_AT_ONCE = PLACED ? 1 : 2;
+
+// Of a warp's words, of which each lane has one, the rows that find a parent in their first columns. A word is as many
+// quads, of as many lanes.
+__device__ __forceinline__ u32 look_first(const Looking& l, u32 word, u32 open) {
+    u32 hits = 0;
+    for (u32 some = fours(open); some;) {
+        u32 row[QUADS_AT_ONCE], bits[QUADS_AT_ONCE], first[QUADS_AT_ONCE], column[QUADS_AT_ONCE][QUAD * HEADS];
+        u32 seen[QUADS_AT_ONCE][QUAD * HEADS];
+#pragma unroll
+        for (u32 q = 0; q < QUADS_AT_ONCE; ++q) {
+            first[q] = some ? __ffs(some) - 1 : WARP;
+            take_quad(word, open, some, row[q], bits[q]);
+#pragma unroll
+            for (u32 i = 0; i < HEADS; ++i) {
+                // If L1 kept them, it would lose the bits that are looked up: 3 % longer.
+                uint4 heads = bits[q] ? __ldcs(&l.heads()[row[q] / QUAD * HEADS + i]) : make_uint4(0, 0, 0, 0);
+                column[q][4 * i] = heads.x, column[q][4 * i + 1] = heads.y;
+                column[q][4 * i + 2] = heads.z, column[q][4 * i + 3] = heads.w;
+            }
+        }
+        // All are read at once: a branch would let one wait for the other.
+#pragma unroll
+        for (u32 q = 0; q < QUADS_AT_ONCE; ++q)
+#pragma unroll
+            for (u32 i = 0; i < QUAD * HEADS; ++i)
+                seen[q][i] = bits[q] >> i / HEADS & 1 ? l.seen()[column[q][i] / 32] >> (column[q][i] & 31) & 1 : 0;
+#pragma unroll
+        for (u32 q = 0; q < QUADS_AT_ONCE; ++q) {
+            u32 found = 0;
+#pragma unroll
+            for (u32 k = 0; k < QUAD; ++k) {
+                bool hit = false;
+#pragma unroll
+                for (u32 i = HEADS; i-- > 0;) {
+                    u32 at = k * HEADS + i;
+                    if (!seen[q][at]) continue;
+                    hit = true;
+                    // The first column's vertex is what is expected of a normal vertex.
+                    bool expected = TREE == ANY && i == 0 && l.normals();
+                    if (TREE && !expected && (i == 0 || !seen[q][k * HEADS])) l.keep(row[q] + k, column[q][at]);
+                }
+                found |= u32(hit) << k;
+            }
+            found <<= lane_id() % QUADS * QUAD;
+#pragma unroll
+            for (u32 step = 1; step < QUADS; step *= 2) found |= __shfl_xor_sync(ALL_LANES, found, step);
+            // These four words are those of four lanes side by side.
+            found = __shfl_sync(ALL_LANES, found, lane_id() % QUAD * QUADS);
+            if (lane_id() / QUAD * QUAD == first[q]) hits |= found;
+        }
+    }
+    return hits;
+}
+
+// Rows with further columns than the first, of which none was seen, wait until there are enough of them, or no more.
 __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, Lookers lookers, u32* found) {
     const Looking l{w, r, visit, lookers, found};
     u32* list = waiting_rows();
@@ -174,26 +255,12 @@ __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph vis
         // Delegates of like length have like numbers, so their words are dealt to all warps.
         u64 word = l.normals() ? (round * warps + warp) * width + lane_id() : (round * width + lane_id()) * warps + warp;
         over = __shfl_sync(ALL_LANES, word, 0) >= words;
-        u32 open = lane_id() < width && word < words ? l.open(word) : 0;
-        for (u32 some = fours(open); some || (over && held);) {
-            if (some) {
-                u32 row, bits;
-                take_quad(u32(word), open, some, row, bits);
-                Looked looked = look_first(l, row, bits);
-                u32 hits = looked.hits << lane_id() % QUADS * QUAD;
-#pragma unroll
-                for (u32 step = 1; step < QUADS; step *= 2) hits |= __shfl_xor_sync(ALL_LANES, hits, step);
-                if (hits && lane_id() % QUADS == 0) atomicOr(&l.fresh()[row / 32], hits);
-                if (__any_sync(ALL_LANES, looked.rest)) {
-#pragma unroll
-                    for (u32 k = 0; k < QUAD; ++k) {
-                        u32 rest = __ballot_sync(ALL_LANES, looked.rest >> k & 1);
-                        if (rest >> lane_id() & 1) list[held + __popc(rest & lanes_below())] = row + k;
-                        held += __popc(rest);
-                    }
-                }
-            }
+        u32 open = lane_id() < width && word < words ? l.open(word) : 0, hits = ENCODED ? 0 : look_first(l, u32(word), open);
+        if (hits) atomicOr(&l.fresh()[word], hits);
+        u32 rest = open & ~hits;
+        do {
+            take_rows(list, held, u32(word), rest);
             while (held >= WAITING || (over && held)) look_further(l, list, held);
-        }
+        } while (__any_sync(ALL_LANES, rest));
     }
 }

@@ -6,6 +6,9 @@ enum Subgraph : u32 { ND, DN, DD };
 
 __device__ __forceinline__ Count rows_of(Subgraph visit) { return visit == ND ? ND_ROWS : visit == DN ? DN_ROWS : DD_ROWS; }
 
+// The subgraph whose rows look when a visit is backward: those of the destinations.
+__device__ __forceinline__ Subgraph reverse_of(Subgraph visit) { return visit == ND ? DN : visit == DN ? ND : DD; }
+
 struct Factors {
     double backward[3], forward[3];
     u64 optimized;
@@ -24,10 +27,9 @@ __device__ __forceinline__ void decide(Local& l, const Counts& count, const Fact
     u64 arcs[3] = {count(ND_ARCS), count(DN_ARCS), count(DD_ARCS)};
     for (u32 k = 0; k < 3; ++k) l.hidden[k] -= rows[k];
     if (!factors.optimized) return;
-    const u32 destinations[3] = {DN, ND, DD};
     for (u32 k = 0; k < 3; ++k) {
         if (!rows[k]) continue;
-        double work = double(l.hidden[destinations[k]]) * (double(rows[k]) + double(l.hidden[k])) / double(rows[k]);
+        double work = double(l.hidden[reverse_of(Subgraph(k))]) * (double(rows[k]) + double(l.hidden[k])) / double(rows[k]);
         bool was = l.backward >> k & 1;
         bool turned = was ? !(double(arcs[k]) < factors.forward[k] * work) : double(arcs[k]) > factors.backward[k] * work;
         l.backward = (l.backward & ~(1u << k)) | u32(turned) << k;

@@ -42,8 +42,8 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
         for (u32 k = 0; k < ALL_AT_ONCE; ++k) {
             u64 arc = base + k * global_threads() + threadIdx.x;
             live[k] = arc < arcs;
-            owner[k] = live[k] ? r.nn_owners[arc] : 0;
-            vertex[k] = live[k] ? r.nn_columns[arc] : VERTEX(0);
+            owner[k] = live[k] ? read_once(r.nn_owners, arc) : 0;
+            vertex[k] = live[k] ? read_once(r.nn_columns, arc) : VERTEX(0);
         }
 #pragma unroll
         for (u32 k = 0; k < ALL_AT_ONCE; ++k) front[k] = live[k] ? r.front[owner[k] / 32] : 0;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32>
                                               const Found& key) {
     u32 place[BATCH];
 #pragma unroll
-    for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? columns[a.arc[k]] : 0;
+    for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? read_once(columns, a.arc[k]) : 0;
     claim<FRESH_HAS_SEEN>(seen, fresh, keys, a.live, place, key);
 }
 

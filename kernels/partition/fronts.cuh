@@ -76,18 +76,13 @@ __device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
     for (u64 first = global_thread() / WARP * width; !over; first += warps * width) {
         over = first >= r.local_words;
         u64 word = first + lane_id();
-        u32 open = lane_id() < width && word < r.local_words ? r.nn_mask[word] & ~r.seen[word] : 0;
+        u32 rest = lane_id() < width && word < r.local_words ? r.nn_mask[word] & ~r.seen[word] : 0;
         // Who takes the smallest looks for all.
-        if (TREE != SMALLEST && open) open &= ~*reinterpret_cast<volatile u32*>(&r.reached[word]);
-        for (u32 some = __ballot_sync(ALL_LANES, open != 0); some || (over && held);) {
-            if (some) {
-                u32 from = __ffs(some) - 1, rows = __shfl_sync(ALL_LANES, open, from);
-                if (rows >> lane_id() & 1) list[held + __popc(rows & lanes_below())] = u32(first + from) * 32 + lane_id();
-                held += __popc(rows);
-                some &= some - 1;
-            }
-            while (held >= WAITING || (over && !some && held)) look_along_rows(w, r, list, held);
-        }
+        if (TREE != SMALLEST && rest) rest &= ~*reinterpret_cast<volatile u32*>(&r.reached[word]);
+        do {
+            take_rows(list, held, u32(word), rest);
+            while (held >= WAITING || (over && held)) look_along_rows(w, r, list, held);
+        } while (__any_sync(ALL_LANES, rest));
     }
 }
 

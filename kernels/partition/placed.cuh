@@ -52,6 +52,16 @@ struct PlacedColumns {
     }
 };
 
+// A column that is read once, which L1 need not keep: of searches of Kronecker 22 to 26 it holds the bits that all look up.
+template <class T>
+__device__ __forceinline__ T read_once(const T* columns, u64 at) {
+    return __ldcs(&columns[at]);
+}
+template <class T>
+__device__ __forceinline__ T read_once(const PlacedColumns<T>& columns, u64 at) {
+    return columns[at];
+}
+
 #ifndef ENCODED
 #define ENCODED 0
 #endif

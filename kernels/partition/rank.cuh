@@ -61,13 +61,15 @@ struct Rank {
     const u32* nn_owners;  // rows of nn arcs, or null
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
-    const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, 2) the first two columns of each, unless ENCODED; for none the bit after all
+    const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, HEADS) the first columns of each, unless ENCODED; for none the bit after all
     const u8* nd_lengths;                       // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
     const u32 *own_places, *own_numbers;  // (own_count) vertices that are delegates, ascending, and their numbers
+    const u32* own_tiles;                 // (tiles + 1) how many of them come before each tile, see labels.cuh
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
-    u8 *depths, *delegate_depths;       // (local), (delegates) labels while levels are gone through, see `shallow`
+    u32* planes;          // (PLANES, local_words) and
+    u8* delegate_depths;  // (delegates): labels while levels are gone through, see labels.cuh
     Key* keys;            // (local), if TREE
     const Key* expected;  // (local) the vertex of the first delegate nearby, if ANY: what most keys become
     u32* classed;         // (local_words) whose keys have a class, maybe; if SMALLEST, null where keys are gone through anyway
@@ -91,6 +93,13 @@ struct World {
     u64 here_count, rank_count;
     u64 delegate_count, words;  // 32-bit words of a mask, a multiple of 2
 };
+
+// Shared memory of a warp that is anybody's between meetings.
+constexpr u32 MOST_WARPS = 16, WORDS_OF_WARP = 256;
+__device__ __forceinline__ u32* words_of_warp() {
+    __shared__ u32 words[MOST_WARPS][WORDS_OF_WARP];
+    return words[warp_id()];
+}
 
 // Lengths of a delegate's dn and dd rows.
 __device__ __forceinline__ uint2 lengths_of(const Rank& r, u32 d) { return reinterpret_cast<const uint2*>(r.delegate_lengths)[d]; }
@@ -200,10 +209,9 @@ __device__ __forceinline__ void each_bit(u32 own, u32 word, const Act& act) {
 }
 
 constexpr u32 QUAD = 4;  // places of a lane at once, whose bytes are a word
-constexpr u32 QUADS_AT_ONCE = 2;
 
-// Bytes of ones for the bits of a quad.
-__device__ __forceinline__ u32 spread(u32 bits) { return (bits * 0x00204081u & 0x01010101u) * 0xFFu; }
+// Bytes of `value` for the bits of a quad.
+__device__ __forceinline__ u32 spread(u32 bits, u32 value = 0xFF) { return (bits * 0x00204081u & 0x01010101u) * value; }
 
 __device__ __forceinline__ u32 sum_bytes(u32 bytes, u32 before) { return __dp4a(bytes, 0x01010101u, before); }
 
@@ -224,17 +232,6 @@ __device__ __forceinline__ void take_quad(u32 own, u32 word, u32& some, u32& pla
     bits = some ? mine >> lane_id() % QUADS * QUAD & 15 : 0;
     place = __shfl_sync(ALL_LANES, own, from) * WARP + lane_id() % QUADS * QUAD;
     some &= some - 1;
-}
-
-// Call `act(place, bits)` for the quads of a warp's words.
-template <class Act>
-__device__ __forceinline__ void each_quad(u32 own, u32 word, const Act& act) {
-    for (u32 some = fours(word); some;) {
-        u32 place[QUADS_AT_ONCE], bits[QUADS_AT_ONCE];
-#pragma unroll
-        for (u32 k = 0; k < QUADS_AT_ONCE; ++k) take_quad(own, word, some, place[k], bits[k]);
-        act(place, bits);
-    }
 }
 
 // Arrays begin at multiples of 16 bytes.

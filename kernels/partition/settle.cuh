@@ -100,8 +100,8 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
     }
 }
 
-// The arcs that a quad's rows have above LONG_ROW, where their bytes are full.
-__device__ __forceinline__ u64 beyond_bytes(u32 bytes, u32 local, const OFFSET* offsets) {
+// The arcs that rows of a quad have above LONG_ROW, where their bytes are full.
+__device__ __forceinline__ u64 beyond_bytes(u32 bytes, u64 local, const OFFSET* offsets) {
     u64 more = 0;
 #pragma unroll 1
     for (u32 k = 0; k < QUAD; ++k)
@@ -109,16 +109,37 @@ __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u32 local, const OFFSET* 
     return more;
 }
 
-// Label the fresh normal vertices and make them the frontier, of which those with nn arcs and those with nd arcs are
-// listed if asked for. `label(local, ones)` labels those of the QUAD vertices from `local` on whose bytes are ones.
-template <class Label>
+// The nd arcs of a word's vertices. A lane reads the lengths of all at once, a sector: by quads, as visits take words, the
+// large levels of Kronecker 24 settled in 23 us instead of 16.
+__device__ __forceinline__ u64 count_arcs(const Rank& r, u64 own, u32 fresh) {
+    const uint4* lengths = reinterpret_cast<const uint4*>(r.nd_lengths + own * WARP);
+    uint4 low = lengths[0], high = lengths[1];
+    u32 bytes[QUADS] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}, arcs = 0;
+    bool full = false;
+#pragma unroll
+    for (u32 q = 0; q < QUADS; ++q) {
+        bytes[q] &= spread(fresh >> QUAD * q & 15);
+        arcs = sum_bytes(bytes[q], arcs);
+        full |= any_full_byte(bytes[q]);
+    }
+    u64 more = 0;
+#pragma unroll 1
+    for (u32 q = 0; full && q < QUADS; ++q) {
+        u32 quad = reinterpret_cast<const u32*>(lengths)[q] & spread(fresh >> QUAD * q & 15);
+        if (any_full_byte(quad)) more += beyond_bytes(quad, own * WARP + q * QUAD, r.nd_offsets);
+    }
+    return arcs + more;
+}
+
+// Make the fresh normal vertices the frontier, of which those with nn arcs and those with nd arcs are listed if asked for.
+// `each(own, live, fresh)` is called by whole warps for the word of each lane, if it is live, and the fresh ones of it.
+template <class Each>
 __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists_nn, bool lists_nd,
-                                               const Label& label) {
+                                               const Each& each) {
     u32 width = words_at_once(r.local_words);
     u64 stride = global_threads() / WARP * width;
     auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
-    const u32* nd_lengths = reinterpret_cast<const u32*>(r.nd_lengths);
-    u32 nd_arcs = 0, nd_rows = 0, nn_rows = 0;
+    u32 nd_rows = 0, nn_rows = 0;
     // The next words are asked for before these are gone through.
     u64 first = global_thread() / WARP * width;
     u32 reached = live(first) ? r.reached[first + lane_id()] : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
@@ -132,29 +153,18 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
             r.seen[own] = reached;
             nd_rows += __popc(fresh & r.nd_mask[own]);
             nn_rows += __popc(fresh & r.nn_mask[own]);
+            tally.fresh += __popc(fresh);
+            tally.arcs[0] += count_arcs(r, own, fresh);
         }
-        tally.fresh += __popc(fresh);
-        each_quad(u32(own), fresh, [&](const u32(&local)[QUADS_AT_ONCE], const u32(&bits)[QUADS_AT_ONCE]) {
-            u32 nd[QUADS_AT_ONCE];
-#pragma unroll
-            for (u32 k = 0; k < QUADS_AT_ONCE; ++k) nd[k] = bits[k] ? nd_lengths[local[k] / QUAD] : 0;
-#pragma unroll
-            for (u32 k = 0; k < QUADS_AT_ONCE; ++k) {
-                u32 ones = spread(bits[k]);
-                if (ones) label(local[k], ones);
-                nd[k] &= ones;
-                nd_arcs = sum_bytes(nd[k], nd_arcs);
-                if (any_full_byte(nd[k])) tally.arcs[0] += beyond_bytes(nd[k], local[k], r.nd_offsets);
-            }
-        });
+        each(own, live(first), fresh);
     }
     tally.rows[0] += nd_rows;
     tally.rows[1] += nn_rows;
-    tally.arcs[0] += nd_arcs;
     u64 wanted[2] = {lists_nn ? warp_sum(nn_rows) : 0, lists_nd ? warp_sum(nd_rows) : 0}, begin[2];
     u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
+    if (!lists_nn && !lists_nd) return;
+    reserve_together(wanted, tails, begin);
     if (!(wanted[0] | wanted[1])) return;
-    reserve(wanted, tails, begin);
     for (first = global_thread() / WARP * width; first < r.local_words; first += stride) {
         u64 own = first + lane_id();
         u32 front = live(first) ? r.front[own] : 0;

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BYTES_PER_VERTEX = 46
 """Of a rank: distance, depth, key and the one expected, queues and bitmaps, as much again for the labels put
-together, and what `kernels.partition.cuda.lookers` adds."""
+together, and what `kernels.partition.cuda.lookers` adds, of which columns in host memory take most."""
 
 WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 8
 """From 2^32 vertices on."""

@@ -194,6 +194,11 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return unsigned((uint64_t(high) << 32 | low) >> (shift & 31));
 }
 template <class T>
+T __ldcs(const T* address) {
+    return *address;
+}
+
+template <class T>
 T __ldcv(const T* address) {
     return __atomic_load_n(address, __ATOMIC_RELAXED);
 }

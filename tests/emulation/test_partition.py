@@ -76,6 +76,41 @@ def test_labels_of_more_levels_than_a_byte_has() -> None:
         check(partition(offsets, columns, ranks=ranks, threshold=threshold), [0], 1, SearchOptions())
 
 
+def test_delegates_side_by_side() -> None:
+    """Whole words of them, as in degree order, some words in part, and labels of four digits."""
+    ring = numpy.arange(128)
+    source = numpy.tile(ring, 8)
+    target = (source + numpy.repeat(numpy.arange(1, 9), 128)) % 128
+    tails = numpy.arange(160, 240)
+    graph = ZooGraph(
+        "ring",
+        1200,
+        numpy.concatenate((32 + source, tails, [160])).astype(numpy.uint32),
+        numpy.concatenate((32 + target, tails + 1, [40])).astype(numpy.uint32),
+    )
+    offsets, columns = fast_csr(graph, symmetric=True)
+    for ranks, devices in ((1, 1), (2, 2)):
+        check(partition(offsets, columns, ranks=ranks, threshold=10), [40, 163], devices, SearchOptions())
+
+
+def test_rows_longer_than_a_byte_are_counted_whole() -> None:
+    """400 normal vertices with 300 delegates each: 401 arcs for a look back, and 341 if a row had 255."""
+    normal, delegate = numpy.meshgrid(numpy.arange(400), 400 + numpy.arange(300))
+    pairs = (normal.ravel().astype(numpy.uint32), delegate.ravel().astype(numpy.uint32))
+    whole = partition(*fast_csr(ZooGraph("bipartite", 700, *pairs), symmetric=True), ranks=1, threshold=350)
+    for factor, wanted in ((370.0, "pull"), (430.0, "push")):
+        never = dict.fromkeys(("dn_backward", "dd_backward"), 1e9) | dict.fromkeys(
+            ("dn_forward", "dd_forward"), 1.0
+        )
+        options = SearchOptions(nd_backward=factor, nd_forward=1.0, **never)
+        search = prepare(whole, symmetric=True, options=options, output="distance")
+        same_distances = prepare_on_cpu(whole, symmetric=True, options=options).run(500)
+        found = search.run(500)
+        assert numpy.array_equal(found.distance, same_distances.distance)
+        assert found.directions == same_distances.directions
+        assert found.directions[1] == wanted
+
+
 @pytest.mark.parametrize("name", slow_among(OPTIONS, {"swinging", "uniquify"}))
 def test_options_on_a_skewed_graph(name: str) -> None:
     offsets, columns = fast_csr(rmat(9), symmetric=True)

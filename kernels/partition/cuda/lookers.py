@@ -17,6 +17,9 @@ from kernels.strategy import backend_of
 LONG_ROW = numpy.uint8(255)
 """Stands for a length from there on, as in rank.cuh."""
 
+TILE = 1024
+"""Vertices whose labels a warp puts together at once, as in labels.cuh."""
+
 
 def row_mask(row_offsets: Any) -> Any:
     """Set a bit for every row that is not empty: uint32, as many as 64-bit words take; on the device."""
@@ -30,14 +33,20 @@ def own_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> Any:
     return _mask(cupy.asarray(delegates) % delegates.dtype.type(ranks) == rank)
 
 
-def places_of_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> tuple[Any, Any]:
-    """Give a rank's vertices that are delegates, ascending, and their numbers, uint32 each; on the device."""
+def own_vertices(delegates: NDArray[Any], ranks: int, rank: int, local: int) -> dict[str, Any]:
+    """Give a rank's vertices that are delegates, ascending, uint32 arrays on the device.
+
+    `own_places` and `own_numbers` are which they are and their numbers, one each; `own_tiles` is how many
+    come before each TILE of its `local` vertices, and before the end.
+    """
     import cupy
 
     own = numpy.flatnonzero(delegates % delegates.dtype.type(ranks) == rank)
     places = (delegates[own] // delegates.dtype.type(ranks)).astype(numpy.uint32)
     order = numpy.argsort(places)
-    return cupy.asarray(places[order]), cupy.asarray(own[order].astype(numpy.uint32))
+    tiles = numpy.searchsorted(places[order], numpy.arange(-(-local // TILE) + 1) * TILE)
+    found = {"own_places": places[order], "own_numbers": own[order], "own_tiles": tiles}
+    return {name: cupy.asarray(values.astype(numpy.uint32, copy=False)) for name, values in found.items()}
 
 
 def _mask(chosen: Any) -> Any:
@@ -48,15 +57,15 @@ def _mask(chosen: Any) -> Any:
     return cupy.packbits(filled, bitorder="little").view(numpy.uint32)
 
 
-def first_columns(row_offsets: Any, columns: Any, no_column: int) -> Any:
-    """Give each row's first two columns, uint32, 2 for each of as many rows as fill quads.
+def first_columns(row_offsets: Any, columns: Any, no_column: int, count: int) -> Any:
+    """Give each row's first columns, uint32, `count` for each of as many rows as fill quads.
 
     Offsets are on the device, columns anywhere. `no_column` stands for those that a row does not have.
     """
     import cupy
 
-    heads = cupy.full((-(-(len(row_offsets) - 1) // 4) * 4, 2), no_column, numpy.uint32)
-    for place in range(2):
+    heads = cupy.full((-(-(len(row_offsets) - 1) // 4) * 4, count), no_column, numpy.uint32)
+    for place in range(count):
         rows = cupy.flatnonzero(row_offsets[1:] - row_offsets[:-1] > place)
         at = row_offsets[rows] + row_offsets.dtype.type(place)
         heads[rows, place] = columns[at] if backend_of(columns) == "cuda" else cupy.asarray(columns[at.get()])
@@ -66,8 +75,8 @@ def first_columns(row_offsets: Any, columns: Any, no_column: int) -> Any:
 def first_delegates(heads: Any, delegates: NDArray[Any], rows: int) -> Any:
     """Give the vertex of each row's first column, as the delegates' dtype (rows,); all bits if it has none.
 
-    `heads` is what `first_columns` gives, with a `no_column` not below the number of delegates; it is empty
-    where rows have none.
+    `heads` is what `first_columns` gives, one of each row, with a `no_column` not below the number of
+    delegates; it is empty where rows have none.
     """
     import cupy
 
@@ -75,7 +84,7 @@ def first_delegates(heads: Any, delegates: NDArray[Any], rows: int) -> Any:
     if not len(heads):
         return cupy.full(rows, none, delegates.dtype)
     known = cupy.asarray(numpy.append(delegates, none))
-    return known[cupy.minimum(heads[::2][:rows], numpy.uint32(len(delegates)))]
+    return known[cupy.minimum(heads[:rows], numpy.uint32(len(delegates)))]
 
 
 def nn_owners(row_offsets: Any) -> Any:
@@ -92,11 +101,11 @@ def nn_owners(row_offsets: Any) -> Any:
 
 
 def short_lengths(row_offsets: Any) -> Any:
-    """Give each row's length up to LONG_ROW, uint8, as many as whole words take; on the device."""
+    """Give each row's length up to LONG_ROW, uint8, as many as words of a bitmap take; on the device."""
     import cupy
 
     rows = len(row_offsets) - 1
-    lengths = cupy.zeros(-(-rows // 4) * 4, numpy.uint8)
+    lengths = cupy.zeros(-(-rows // 32) * 32, numpy.uint8)
     most = row_offsets.dtype.type(LONG_ROW)
     lengths[:rows] = cupy.minimum(row_offsets[1:] - row_offsets[:-1], most)
     return lengths

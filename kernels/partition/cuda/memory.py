@@ -15,7 +15,7 @@ from kernels.partition.cuda.lookers import (
     first_delegates,
     nn_owners,
     own_delegates,
-    places_of_delegates,
+    own_vertices,
     row_mask,
     short_lengths,
 )
@@ -29,6 +29,10 @@ SHARED = ("found", "counts", "front", "delegate_keys", "bin_start", "bin_tail", 
 
 LOOKING = ("nd", "dn", "dd")
 """Subgraphs whose rows look for parents."""
+
+HEADS, FAR_HEADS = 1, 2
+"""First columns of a row that lie side by side, where columns are on the device and where they are not, as in
+`kernels/partition/backward.cuh`."""
 
 FIELDS = (
     *SHARED,
@@ -44,9 +48,10 @@ FIELDS = (
     "own_delegates",
     "own_places",
     "own_numbers",
+    "own_tiles",
     "distance",
     "delegate_distance",
-    "depths",
+    "planes",
     "delegate_depths",
     "keys",
     "expected",
@@ -76,6 +81,9 @@ FIELDS = (
 
 SMALLEST, ANY = 1, 2
 """Of the kernel's TREE, which is 0 where distances alone are asked for."""
+
+PLANES = 8
+"""Bitmaps of binary digits of labels, as in `kernels/partition/labels.cuh`."""
 
 COUNTS, SIDES = 16, 3
 """Of the counters, as in `kernels/partition/rank.cuh`."""
@@ -217,11 +225,12 @@ class RankMemory(Table):
         self.nn_rows = 0 if layout is not None else _set_bits(arrays["nn_mask"])
         arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
+        heads = FAR_HEADS if self.placed else HEADS
         for name in LOOKING:
             columns = part.subgraph(name).column_indices if self.placed else arrays[f"{name}_columns"]
             arrays[f"{name}_heads"] = (
                 first_columns(
-                    arrays[f"{name}_offsets"], columns, 32 * (local_words if name == "dn" else words)
+                    arrays[f"{name}_offsets"], columns, 32 * (local_words if name == "dn" else words), heads
                 )
                 if layout is None
                 else cupy.empty(0, numpy.uint32)
@@ -231,8 +240,7 @@ class RankMemory(Table):
         arrays["own_delegates"] = (
             own_delegates(delegates, ranks, part.rank) if looks_last else cupy.empty(0, numpy.uint32)
         )
-        here = delegates[:0] if sends else delegates
-        arrays["own_places"], arrays["own_numbers"] = places_of_delegates(here, ranks, part.rank)
+        arrays |= own_vertices(delegates[:0] if sends else delegates, ranks, part.rank, local)
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])
@@ -257,7 +265,7 @@ class RankMemory(Table):
         for name, count, dtype in (
             ("distance", local, numpy.int32),
             ("delegate_distance", delegate_count if sends else 0, numpy.int32),
-            ("depths", -(-local // 4) * 4, numpy.uint8),
+            ("planes", 0 if sends else PLANES * local_words, numpy.uint32),
             ("delegate_depths", 0 if sends else delegate_count, numpy.uint8),
             ("keys", local if tree else 0, key),
             ("classed", local_words if tree == SMALLEST and not sends else 0, numpy.uint32),
@@ -277,7 +285,9 @@ class RankMemory(Table):
         ):
             arrays[name] = cupy.empty(count, dtype)
         arrays["expected"] = (
-            first_delegates(arrays["nd_heads"], delegates, local) if tree == ANY else cupy.empty(0, key)
+            first_delegates(arrays["nd_heads"][::heads], delegates, local)
+            if tree == ANY
+            else cupy.empty(0, key)
         )
         self.arrays = arrays
         self.numbers = {
@@ -285,7 +295,7 @@ class RankMemory(Table):
             "local": local,
             "local_words": local_words,
             "sent_words": largest,
-            "own_count": len(arrays["own_places"]),
+            "own_count": len(arrays["own_numbers"]),
             "nd_source_count": len(part.nd_source_list),
             "dn_filled": filled["dn"],
             "dd_filled": filled["dd"],

@@ -72,10 +72,12 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     const Rank& r = world->ranks[0];
     Tally tally;
     u64* counts = r.counts + level % SIDES * COUNTS;
-    settle_normals(r, counts, tally, true, false, [&](u32 local, u32 ones) {
+    settle_normals(r, counts, tally, true, false, [&](u64 own, bool, u32 fresh) {
+        each_bit(u32(own), fresh, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
 #pragma unroll
-        for (u32 k = 0; k < QUAD; ++k)
-            if (ones >> 8 * k & 1) r.distance[local + k] = i32(level);
+            for (u32 k = 0; k < WORDS_AT_ONCE; ++k)
+                if (mine[k]) r.distance[local[k]] = i32(level);
+        });
     });
     tally.add_normals(sums);
     flush(sums, counts);
