@@ -135,8 +135,6 @@ struct Looking {
     __device__ __forceinline__ const uint4* heads() const {
         return reinterpret_cast<const uint4*>(visit == DD ? r.dd_heads : visit == ND ? r.dn_heads : r.nd_heads);
     }
-    // What stands for no column: a bit of `seen` that is never set.
-    __device__ __forceinline__ u32 no_column() const { return u32(visit == ND ? r.local_words : w.words) * 32; }
     __device__ __forceinline__ const OFFSET* offsets() const {
         return visit == DD ? r.dd_offsets : visit == ND ? r.dn_offsets : r.nd_offsets;
     }
