@@ -246,18 +246,18 @@ __device__ __forceinline__ u32 look_first(const Looking& l, u32 word, u32 open) 
 __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph visit, Lookers lookers, u32* found) {
     const Looking l{w, r, visit, lookers, found};
     u32* list = waiting_rows();
-    u64 words = l.words(), warps = global_threads() / WARP, warp = global_thread() / WARP;
+    u32 words = u32(l.words()), warps = u32(global_threads() / WARP), warp = u32(global_thread() / WARP);
     u32 width = words_at_once(words), held = 0;
     bool over = false;
-    for (u64 round = 0; !over; ++round) {
+    for (u32 round = 0; !over; ++round) {
         // Delegates of like length have like numbers, so their words are dealt to all warps.
-        u64 word = l.normals() ? (round * warps + warp) * width + lane_id() : (round * width + lane_id()) * warps + warp;
+        u32 word = l.normals() ? (round * warps + warp) * width + lane_id() : (round * width + lane_id()) * warps + warp;
         over = __shfl_sync(ALL_LANES, word, 0) >= words;
-        u32 open = lane_id() < width && word < words ? l.open(word) : 0, hits = ENCODED ? 0 : look_first(l, u32(word), open);
+        u32 open = lane_id() < width && word < words ? l.open(word) : 0, hits = ENCODED ? 0 : look_first(l, word, open);
         if (hits) atomicOr(&l.fresh()[word], hits);
         u32 rest = open & ~hits;
         do {
-            take_rows(list, held, u32(word), rest);
+            take_rows(list, held, word, rest);
             while (held >= WAITING || (over && held)) look_further(l, list, held);
         } while (__any_sync(ALL_LANES, rest));
     }

@@ -68,7 +68,8 @@ template <u32 N, class Rows, class Visit>
 __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, u32 begin_at, const Rows& rows, const Visit& visit) {
     u64 threads = u64(gridDim.x) * blockDim.x;
     bool few = count < threads;
-    u32 block = (blockIdx.x + gridDim.x - begin_at) % gridDim.x;
+    u32 block = blockIdx.x >= begin_at ? blockIdx.x - begin_at : blockIdx.x + gridDim.x - begin_at;
+    if (few && block >= count) return;
     u64 own = few ? u64(lane_id() * (blockDim.x / WARP) + warp_id()) * gridDim.x + block : u64(block) * blockDim.x + threadIdx.x;
     auto read = [&](u64 i) { return i < count ? rows(i) : RowOf{0, 0, 0}; };
     RowOf next[2] = {read(own), read(own + threads)};

@@ -32,7 +32,9 @@ def is_backward(
     """Decide a visit's direction; `destinations` counts those with possible parents that are not visited."""
     if not sources.new:
         return was_backward
-    backward_work = destinations * (sources.new + sources.hidden) / sources.new
+    # Both sides times q, as GPUs compare them.
+    forward_work = float(sources.arcs) * sources.new
+    backward_work = float(destinations) * (float(sources.new) + sources.hidden)
     if was_backward:
-        return not sources.arcs < to_forward * backward_work
-    return sources.arcs > to_backward * backward_work
+        return not forward_work < to_forward * backward_work
+    return forward_work > to_backward * backward_work

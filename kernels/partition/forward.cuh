@@ -83,7 +83,9 @@ template <class Reach>
 __device__ __forceinline__ void visit_merged(const u32* queue, const u64* starts, const OFFSET* offsets, u64 tail, u64 place,
                                              const Reach& reach) {
     u64 rows = tail >> MERGE_BITS, arcs = tail & MERGE_ARCS, warps = global_threads() / WARP;
-    u64 share = ((arcs + warps - 1) / warps + WARP - 1) / WARP * WARP, first = place * share;
+    // A quotient of 64 bits takes a hundred instructions, and most visits have few arcs.
+    u64 all = arcs + warps - 1, even = all >> 32 ? all / warps : u32(all) / u32(warps);
+    u64 share = (even + WARP - 1) / WARP * WARP, first = place * share;
     if (first >= arcs) return;
     u64 last = first + share < arcs ? first + share : arcs, low = row_of_arc(starts, rows, first);
     u64 begin = starts[low], end = low + 1 < rows ? starts[low + 1] : arcs;

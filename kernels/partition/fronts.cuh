@@ -70,17 +70,16 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
 
 __device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
     u32* list = waiting_rows();
-    u64 warps = global_threads() / WARP;
-    u32 width = words_at_once(r.local_words), held = 0;
+    u32 words = u32(r.local_words), warps = u32(global_threads() / WARP), width = words_at_once(words), held = 0;
     bool over = false;
-    for (u64 first = global_thread() / WARP * width; !over; first += warps * width) {
-        over = first >= r.local_words;
-        u64 word = first + lane_id();
-        u32 rest = lane_id() < width && word < r.local_words ? r.nn_mask[word] & ~r.seen[word] : 0;
+    for (u32 first = u32(global_thread() / WARP) * width; !over; first += warps * width) {
+        over = first >= words;
+        u32 word = first + lane_id();
+        u32 rest = lane_id() < width && word < words ? r.nn_mask[word] & ~r.seen[word] : 0;
         // Who takes the smallest looks for all.
         if (TREE != SMALLEST && rest) rest &= ~*reinterpret_cast<volatile u32*>(&r.reached[word]);
         do {
-            take_rows(list, held, u32(word), rest);
+            take_rows(list, held, word, rest);
             while (held >= WAITING || (over && held)) look_along_rows(w, r, list, held);
         } while (__any_sync(ALL_LANES, rest));
     }

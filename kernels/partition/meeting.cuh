@@ -6,7 +6,9 @@
 //
 // Its words only ever grow, so a point serves any number of launches that have the same number of blocks. Searches of
 // Kronecker 24 on one H200 took 0.448 ms, and 0.468 when every meeting read the clock and the abort flag and divided by
-// the number of blocks, and addresses that are read between levels, those of its words too, were in global memory.
+// the number of blocks, and addresses that are read between levels, those of its words too, were in global memory. They
+// took 3 % less again when blocks counted their meetings themselves, and waited for the last to arrive instead of for
+// a word that it writes.
 
 #include "kernels/cuda/grid_barrier.cuh"
 
@@ -15,9 +17,8 @@ constexpr u32 SPINS_PER_LOOK = 64;  // at the clock and at the abort flag
 
 // Of one device. `flags` and `abort` are written by other devices too.
 struct Meeting {
-    u64* arrivals;
-    u64* released;
-    u64* epoch;
+    u64* arrivals;  // of all meetings
+    u64* released;  // how many times all devices have met; GONE where they did not
     u64* flags[MOST_DEVICES];  // of each device, a word for each device
     u64* abort[MOST_DEVICES];
     u64 devices, device;
@@ -45,7 +46,23 @@ __device__ __forceinline__ void give_up(const Meeting& m) {
     for (u32 d = 0; d < m.devices; ++d) store_system(m.abort[d], 1);
 }
 
-constexpr u64 GONE = 1ull << 63;  // of `released`: the search is given up
+constexpr u64 GONE = 1ull << 63;  // the search is given up
+
+// How often a block has met, in all launches: here, and with the other devices.
+struct Met {
+    u64 here, everywhere;
+};
+
+__device__ __forceinline__ Met& met() {
+    __shared__ Met block;
+    return block;
+}
+
+// Before a launch's first meeting. Nobody is past one to which this block has not come, so neither word grows by more than
+// arrivals until then.
+__device__ __forceinline__ void open_meetings(const Meeting& m) {
+    if (threadIdx.x == 0) met() = {load_relaxed(m.arrivals) / gridDim.x, load_relaxed(m.released)};
+}
 
 // Wait until the word at `address`, which other devices write if FAR, has reached `wanted`, and give it; GONE where the
 // search is given up.
@@ -70,7 +87,6 @@ __device__ __forceinline__ u64 await(const Meeting& m, const u64* address, u64 w
 // One thread of each device meets those of the others, for the n-th time.
 __device__ __forceinline__ bool meet_devices(const Meeting& m, u64 epoch) {
     __threadfence_system();
-    store_relaxed(m.epoch, epoch);
     for (u32 d = 0; d < m.devices; ++d)
         if (d != m.device) store_system(m.flags[d] + m.device, epoch);
     bool all = true;
@@ -86,18 +102,20 @@ __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
     __shared__ bool goes_on;
     __syncthreads();
     if (threadIdx.x == 0) {
-        // Nobody is released before this block has come, so both stay as they are until then.
-        u64 before = load_relaxed(m.released), epoch = everywhere && m.devices > 1 ? load_relaxed(m.epoch) + 1 : 0;
-        bool gone = before & GONE;
+        Met& own = met();
+        u64 wanted = ++own.here * gridDim.x;
+        bool far = everywhere && m.devices > 1, gone;
         __threadfence();
-        if (!gone && atomicAdd(m.arrivals, 1ull) + 1 == (before + 1) * gridDim.x) {
-            if (epoch)
+        bool last = atomicAdd(m.arrivals, 1ull) + 1 == wanted;
+        if (far) {
+            u64 epoch = ++own.everywhere;
+            if (last) {
                 gone = !meet_devices(m, epoch);
-            else
-                __threadfence();
-            store_relaxed(m.released, gone ? GONE : before + 1);
-        } else if (!gone)
-            gone = await<false>(m, m.released, before + 1) == GONE;
+                store_relaxed(m.released, gone ? GONE : epoch);
+            } else
+                gone = await<false>(m, m.released, epoch) == GONE;
+        } else
+            gone = !last && await<false>(m, m.arrivals, wanted) == GONE;
         __threadfence();
         goes_on = !gone;
     }

@@ -20,18 +20,18 @@ __device__ __forceinline__ Forward forward_of(const Local& l, const Counts& coun
 
 // List the normal vertices that have nd arcs to visit; `counts` are this level's.
 __device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
-    u32 width = words_at_once(r.local_words), rows = 0;
-    u64 begin_at = global_thread() / WARP * width, stride = global_threads() / WARP * width;
-    auto bits_of = [&](u64 first) {
-        u64 own = first + lane_id();
-        return lane_id() < width && own < r.local_words ? r.front[own] & r.nd_mask[own] : 0;
+    u32 words = u32(r.local_words), width = words_at_once(words), rows = 0;
+    u32 begin_at = u32(global_thread() / WARP) * width, stride = u32(global_threads() / WARP) * width;
+    auto bits_of = [&](u32 first) {
+        u32 own = first + lane_id();
+        return lane_id() < width && own < words ? r.front[own] & r.nd_mask[own] : 0;
     };
-    for (u64 first = begin_at; first < r.local_words; first += stride) rows += __popc(bits_of(first));
-    u64 wanted[1] = {warp_sum(rows)}, begin[1];
+    for (u32 first = begin_at; first < words; first += stride) rows += __popc(bits_of(first));
+    u64 wanted[1] = {__reduce_add_sync(ALL_LANES, rows)}, begin[1];
     u64* const tails[1] = {&counts[ND_TAIL]};
     if (!wanted[0]) return;
     reserve(wanted, tails, begin);
-    for (u64 first = begin_at; first < r.local_words; first += stride)
+    for (u32 first = begin_at; first < words; first += stride)
         begin[0] = list_bits(r.nd_queue, begin[0], first, bits_of(first));
 }
 

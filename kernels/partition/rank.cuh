@@ -36,6 +36,9 @@ enum Count : u32 {
 };
 constexpr u32 SIDES = 3;
 
+// Where the counters of a level begin; levels are fewer than 32 bits have numbers.
+__device__ __forceinline__ u32 side_of(u64 level) { return u32(level) % SIDES * COUNTS; }
+
 // Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic, but registers are
 // few. With twice as many arcs searches of Kronecker graphs of scales 22 and 24 took 0 to 4 % longer, with twice as many
 // words 0 to 2 %. Reading over a link is bound by the link.
@@ -165,10 +168,10 @@ __device__ __forceinline__ void claim_delegate(const Rank& r, u32* found, u32 d,
 }
 
 // Words of a bitmap that a warp takes at once: its share of them, so that there is one round if that is no more than
-// a word for each lane.
+// a word for each lane, or one more than that: all warps ask, before each pass.
 __device__ __forceinline__ u32 words_at_once(u64 words) {
-    u32 warps = u32(global_threads() / WARP), share = (u32(words) + warps - 1) / warps;
-    return share < 1 ? 1 : share < WARP ? share : WARP;
+    u32 warps = u32(global_threads() / WARP), share = u32(__fdividef(float(u32(words)), float(warps))) + 1;
+    return share < WARP ? share : WARP;
 }
 
 // Call `each(own, live)` for words that are dealt to the warps, DEALT of them at a time, until all are: delegates of like
@@ -176,10 +179,9 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
 constexpr u32 DEALT = 8;
 template <class Each>
 __device__ __forceinline__ void deal_words(u64 words, const Each& each) {
-    u32 sectors = (words_at_once(words) + DEALT - 1) / DEALT;
-    u64 warps = global_threads() / WARP, warp = global_thread() / WARP;
-    for (u64 round = 0; (round * warps * sectors + warp) * DEALT < words; ++round) {
-        u64 own = ((round * sectors + lane_id() / DEALT) * warps + warp) * DEALT + lane_id() % DEALT;
+    u32 sectors = (words_at_once(words) + DEALT - 1) / DEALT, warps = u32(global_threads() / WARP);
+    for (u32 first = u32(global_thread() / WARP); first * DEALT < words; first += warps * sectors) {
+        u32 own = (first + lane_id() / DEALT * warps) * DEALT + lane_id() % DEALT;
         each(own, lane_id() < sectors * DEALT && own < words);
     }
 }
@@ -274,6 +276,7 @@ __device__ __forceinline__ void fill_but(T* values, u64 count, T value, u64 plac
     constexpr u32 ROW = 16 / sizeof(T);
     fill(values, count, value);
     // The thread that has written there writes again.
+    if (place == ~0ull) return;
     u64 rows = count / ROW, writer = place / ROW < rows ? place / ROW : place - rows * ROW;
-    if (place != ~0ull && writer % global_threads() == global_thread()) values[place] = other;
+    if (u32(writer) % u32(global_threads()) == u32(global_thread())) values[place] = other;
 }

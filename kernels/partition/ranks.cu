@@ -50,8 +50,9 @@ __device__ __forceinline__ void count_source(const Rank& r, u64 local, u64 place
 
 // Forget the last search, and make the source the frontier.
 __device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source, u64 place) {
-    bool delegate = place != ~0ull, normal = !delegate && source % w.rank_count == r.rank;
-    u64 local = source / w.rank_count, word = normal ? local / 32 : ~0ull, delegate_word = delegate ? place / 32 : ~0ull;
+    VERTEX ranks = VERTEX(w.rank_count);
+    bool delegate = place != ~0ull, normal = !delegate && VERTEX(source) % ranks == r.rank;
+    u64 local = VERTEX(source) / ranks, word = normal ? local / 32 : ~0ull, delegate_word = delegate ? place / 32 : ~0ull;
     u32 bit = 1u << (local & 31), delegate_bit = 1u << (place & 31);
     if (global_thread() == global_threads() - 1) count_source(r, local, place, normal, delegate);
     fill_but(r.planes, r.local_words, 0u, word, bit);
@@ -119,7 +120,7 @@ constexpr u32 VISITS = DD | DN << 2 | DD << 4 | ND << 6;
 
 // Make the queues of forward visits, and go through with those that need none.
 __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, const Ahead& a, BlockRow& row, u64 level) {
-    u64* counts = r.counts + level % SIDES * COUNTS;
+    u64* counts = r.counts + side_of(level);
     u32* found = r.found + (level & 1) * w.words;
     if (!a.listed && a.forward.nd) list_normals(r, counts);
     if (!a.listed && (a.forward.dn || a.forward.dd)) list_delegates(w, r, counts, a.forward.dn, a.forward.dd);
@@ -147,9 +148,9 @@ __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, cons
 }
 
 // Some threads of a block read the counts of the ranks here, in one go.
-__device__ __forceinline__ void read_counts(const Rank* own, u64 here_count, Ahead* ahead, u64 level, u32 thread, u32 threads) {
+__device__ __forceinline__ void read_counts(const Rank* own, u32 here_count, Ahead* ahead, u64 level, u32 thread, u32 threads) {
     for (u32 i = thread; i < here_count * COUNTS; i += threads)
-        ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[level % SIDES * COUNTS + i % COUNTS]);
+        ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[side_of(level) + i % COUNTS]);
 }
 
 // What all ranks know of a level.
@@ -165,16 +166,26 @@ struct Afar {
     const u64* counts;
 };
 
-// A lane's share of all ranks' normal vertices on the frontier, and of those with nn arcs.
-__device__ __forceinline__ void count_normals(const Afar* afar, u64 rank_count, u64 level, u64& normals, u64& nn_rows) {
-    u64 side = level % SIDES * COUNTS;
-    normals = nn_rows = 0;
-    for (u32 from = lane_id(); from < rank_count; from += WARP) {
+// The first warp learns of a level: of the ranks here all counts, and of all ranks, in its first lane, the normal vertices
+// on the frontier and those of them with nn arcs.
+__device__ __forceinline__ void learn(const Rank* own, u32 here_count, const Afar* afar, u32 rank_count, Ahead* ahead, u64 level,
+                                      u64& normals, u64& nn_rows) {
+    u64 side = side_of(level);
+    auto ask = [&](u32 from, u64& fresh, u64& rows) {
         const u64* counts = afar[from].counts + side;
-        u64 fresh = __ldcv(&counts[N_FRESH]), rows = __ldcv(&counts[NN_ROWS]);
-        normals += fresh;
-        nn_rows += rows;
+        fresh = __ldcv(&counts[N_FRESH]), rows = __ldcv(&counts[NN_ROWS]);
+    };
+    normals = nn_rows = 0;
+    // Both are asked for at once: one after the other they are two trips.
+    if (lane_id() < rank_count) ask(lane_id(), normals, nn_rows);
+    read_counts(own, here_count, ahead, level, lane_id(), WARP);
+#pragma unroll 1
+    for (u32 from = lane_id() + WARP; from < rank_count; from += WARP) {
+        u64 fresh, rows;
+        ask(from, fresh, rows);
+        normals += fresh, nn_rows += rows;
     }
+    if (rank_count > 1) normals = sum_counts(normals), nn_rows = sum_counts(nn_rows);
 }
 
 template <class T>
@@ -198,6 +209,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     __shared__ Meeting m;
     __shared__ Afar afar[MOST_HERE * MOST_DEVICES];
     copy_words(m, *meeting);
+    open_meetings(*meeting);
     for (u32 from = threadIdx.x; from < rank_count; from += blockDim.x) afar[from] = {ranks[from].found, ranks[from].counts};
     if (threadIdx.x == 0) {
         w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
@@ -223,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         u64 ahead = level + begun, side = level & 1;
         for (u32 k = 0; begun && k < here_count; ++k) {
             const Rank& r = own[k];
-            u64* counts = r.counts + ahead % SIDES * COUNTS;
+            u64* counts = r.counts + side_of(ahead);
             Tally tally;
             // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
             bool asks = threadIdx.x < rank_count && threadIdx.x != r.rank;
@@ -246,20 +258,20 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             }
             // A warp lists the words that it settled, so nobody waits.
             if (known[k].lists && !all.no_delegates) list_delegates(w, r, counts, true, true);
-            tally.add_delegates(sums + k * COUNTS);
+            if (!all.no_delegates) tally.add_delegates(sums + k * COUNTS);
         }
         // One rank alone has nothing to take in before its normal vertices settle.
         if (begun && rank_count > 1 && !meet(m, false)) return;
         for (u32 k = 0; begun && k < here_count; ++k) {
             const Rank& r = own[k];
-            u64* counts = r.counts + ahead % SIDES * COUNTS;
+            u64* counts = r.counts + side_of(ahead);
             Tally tally;
             settle_normals(r, counts, tally, known[k].nn_lists, known[k].lists, [&](u64 own, bool live, u32 fresh) {
                 if (live) label(r, own, fresh, i32(ahead));
             });
             tally.add_normals(sums + k * COUNTS);
         }
-        for (u32 k = 0; begun && k < here_count; ++k) flush(sums + k * COUNTS, own[k].counts + ahead % SIDES * COUNTS);
+        for (u32 k = 0; begun && k < here_count; ++k) flush(sums + k * COUNTS, own[k].counts + side_of(ahead));
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         bool logs = begun && global_thread() == 0 && level < LOGGED_LEVELS;
         if (logs) record[6] = nanoseconds();
@@ -268,10 +280,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         level = ahead;
         if (warp_id() == 0) {
             u64 normals, nn_ahead;
-            count_normals(afar, rank_count, level, normals, nn_ahead);
-            read_counts(own, here_count, known, level, lane_id(), WARP);
-            normals = warp_sum(normals);
-            nn_ahead = warp_sum(nn_ahead);
+            learn(own, u32(here_count), afar, u32(rank_count), known, level, normals, nn_ahead);
             __syncwarp();
             if (lane_id() == 0) {
                 u64 fresh = known[0].counts[D_FRESH];
@@ -318,14 +327,14 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         for (u32 k = 0; k < here_count; ++k) {
             const Rank& r = own[k];
             // Those of the level before, which nobody reads any more.
-            if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[(level + SIDES - 1) % SIDES * COUNTS + threadIdx.x] = 0;
+            if (blockIdx.x == 0 && threadIdx.x < COUNTS) r.counts[side_of(level + SIDES - 1) + threadIdx.x] = 0;
             queues |= known[k].forward.queued() && !known[k].listed;
             if (gathers) gather_fronts(w, r);
             visit_unqueued(w, r, known[k], row, level);
         }
         if (queues || gathers) {
             if (!meet(m, false)) return;
-            read_counts(own, here_count, known, level, threadIdx.x, blockDim.x);
+            read_counts(own, u32(here_count), known, level, threadIdx.x, blockDim.x);
             __syncthreads();
         }
         for (u32 k = 0; k < here_count; ++k) {

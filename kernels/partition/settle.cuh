@@ -3,18 +3,28 @@
 
 #include "kernels/partition/reserve.cuh"
 
+// The sum of a warp's counts: one instruction where they are small, as nearly all are. With shuffles these sums were a
+// tenth of the instructions of a search of Kronecker 22.
+__device__ __forceinline__ u64 sum_counts(u64 value) {
+    constexpr u32 SMALL = 27;  // bits, of which 32 lanes' sum has 32
+    if (__any_sync(ALL_LANES, value >> SMALL)) return warp_sum(value);
+    return __reduce_add_sync(ALL_LANES, u32(value));
+}
+
 // Counts of one thread, added up over the block and then (`flush`) to the rank's.
 struct Tally {
     u32 fresh = 0, rows[2] = {};  // of nd and nn, or of dn and dd
     u64 arcs[2] = {};
 
-    template <class T>
-    __device__ __forceinline__ void add(u64* sums, u32 place, T value) {
-        value = warp_sum(value);
-        if (lane_id() == 0 && value) atomicAdd(&sums[place], u64(value));
+    __device__ __forceinline__ void add(u64* sums, u32 place, u64 value) {
+        value = sum_counts(value);
+        if (lane_id() == 0 && value) atomicAdd(&sums[place], value);
     }
 
+    __device__ __forceinline__ bool any() const { return __any_sync(ALL_LANES, fresh); }
+
     __device__ __forceinline__ void add_normals(u64* sums) {
+        if (!any()) return;
         add(sums, N_FRESH, fresh);
         add(sums, ND_ROWS, rows[0]);
         add(sums, ND_ARCS, arcs[0]);
@@ -22,6 +32,7 @@ struct Tally {
     }
 
     __device__ __forceinline__ void add_delegates(u64* sums) {
+        if (!any()) return;
         add(sums, D_FRESH, fresh);
         add(sums, DN_ROWS, rows[0]);
         add(sums, DN_ARCS, arcs[0]);
@@ -136,15 +147,14 @@ __device__ __forceinline__ u64 count_arcs(const Rank& r, u64 own, u32 fresh) {
 template <class Each>
 __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists_nn, bool lists_nd,
                                                const Each& each) {
-    u32 width = words_at_once(r.local_words);
-    u64 stride = global_threads() / WARP * width;
-    auto live = [&](u64 first) { return lane_id() < width && first + lane_id() < r.local_words; };
+    u32 words = u32(r.local_words), width = words_at_once(words), stride = u32(global_threads() / WARP) * width;
+    auto live = [&](u32 first) { return lane_id() < width && first + lane_id() < words; };
     u32 nd_rows = 0, nn_rows = 0;
     // The next words are asked for before these are gone through.
-    u64 first = global_thread() / WARP * width;
+    u32 first = u32(global_thread() / WARP) * width;
     u32 reached = live(first) ? r.reached[first + lane_id()] : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
-    for (u32 reached_ahead, seen_ahead; first < r.local_words; first += stride, reached = reached_ahead, seen = seen_ahead) {
-        u64 own = first + lane_id(), ahead = own + stride;
+    for (u32 reached_ahead, seen_ahead; first < words; first += stride, reached = reached_ahead, seen = seen_ahead) {
+        u32 own = first + lane_id(), ahead = own + stride;
         u32 fresh = reached & ~seen;
         reached_ahead = live(first + stride) ? r.reached[ahead] : 0;
         seen_ahead = live(first + stride) ? r.seen[ahead] : 0;
@@ -160,13 +170,13 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
     }
     tally.rows[0] += nd_rows;
     tally.rows[1] += nn_rows;
-    u64 wanted[2] = {lists_nn ? warp_sum(nn_rows) : 0, lists_nd ? warp_sum(nd_rows) : 0}, begin[2];
+    u64 wanted[2] = {lists_nn ? __reduce_add_sync(ALL_LANES, nn_rows) : 0, lists_nd ? __reduce_add_sync(ALL_LANES, nd_rows) : 0}, begin[2];
     u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
     if (!lists_nn && !lists_nd) return;
     reserve_together(wanted, tails, begin);
     if (!(wanted[0] | wanted[1])) return;
-    for (first = global_thread() / WARP * width; first < r.local_words; first += stride) {
-        u64 own = first + lane_id();
+    for (first = u32(global_thread() / WARP) * width; first < words; first += stride) {
+        u32 own = first + lane_id();
         u32 front = live(first) ? r.front[own] : 0;
         if (wanted[0]) begin[0] = list_bits(r.nn_queue, begin[0], first, front ? front & r.nn_mask[own] : 0);
         if (wanted[1]) begin[1] = list_bits(r.nd_queue, begin[1], first, front ? front & r.nd_mask[own] : 0);

@@ -162,6 +162,14 @@ inline unsigned __ballot_sync(unsigned mask, bool value) {
 }
 inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 inline bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, !value) == 0; }
+inline float __fdividef(float a, float b) { return a / b; }
+inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
+    const uint64_t* all = emulated::collect(mask, value);
+    unsigned sum = 0;
+    for (int i = 0; i < 32; ++i)
+        if (mask >> i & 1) sum += unsigned(all[i]);
+    return sum;
+}
 inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
     const uint64_t* all = emulated::collect(mask, value);
     unsigned bits = 0;

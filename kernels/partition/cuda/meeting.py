@@ -21,13 +21,13 @@ _LINE = 16  # words of 8 bytes, so that what is polled has cache lines of its ow
 
 
 class MeetingPoint:
-    """One device's words, in its memory: arrivals, released, epoch, abort and a flag of each device.
+    """One device's words, in its memory: arrivals, released, abort and a flag of each device.
 
     It serves any number of launches, all with the same number of blocks.
     """
 
     def __init__(self) -> None:
-        self.slab = Slab({"words": (4 * _LINE + MOST_DEVICES, numpy.uint64)})
+        self.slab = Slab({"words": (3 * _LINE + MOST_DEVICES, numpy.uint64)})
         self.words = self.slab.arrays["words"]
         self.reset()
 
@@ -43,7 +43,7 @@ class MeetingPoint:
     @property
     def aborted(self) -> bool:
         """Whether the last search was given up."""
-        return bool(self.words[3 * _LINE] != 0)
+        return bool(self.words[2 * _LINE] != 0)
 
     def described(self, pointers: Sequence[int], device: int, time_limit: float) -> Any:
         """Make the kernel's `Meeting` for the n-th device; `pointers` are to all devices' words."""
@@ -54,8 +54,8 @@ class MeetingPoint:
         own = pointers[device]
         flags, aborts = numpy.zeros(MOST_DEVICES, numpy.uint64), numpy.zeros(MOST_DEVICES, numpy.uint64)
         for place, pointer in enumerate(pointers):
-            aborts[place] = pointer + 8 * 3 * _LINE
-            flags[place] = pointer + 8 * 4 * _LINE
-        first = numpy.array([own, own + 8 * _LINE, own + 16 * _LINE], numpy.uint64)
+            aborts[place] = pointer + 8 * 2 * _LINE
+            flags[place] = pointer + 8 * 3 * _LINE
+        first = numpy.array([own, own + 8 * _LINE], numpy.uint64)
         last = numpy.array([len(pointers), device, int(time_limit * 1e9)], numpy.uint64)
         return cupy.asarray(numpy.concatenate((first, flags, aborts, last)))

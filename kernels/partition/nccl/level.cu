@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     __syncthreads();
     const Rank& r = world->ranks[0];
     Tally tally;
-    u64* counts = r.counts + level % SIDES * COUNTS;
+    u64* counts = r.counts + side_of(level);
     settle_normals(r, counts, tally, true, false, [&](u64 own, bool, u32 fresh) {
         each_bit(u32(own), fresh, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
 #pragma unroll
@@ -103,18 +103,18 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
                 if (mine[k]) r.delegate_distance[d[k]] = i32(level);
         });
     tally.add_delegates(sums);
-    flush(sums, r.counts + level % SIDES * COUNTS);
+    flush(sums, r.counts + side_of(level));
 }
 
 // One warp: directions of this level, and empty counts for the next.
 extern "C" __global__ void direct(const World* world, Local* state, const Factors* factors, u64* changed, u64 level) {
     const Rank& r = world->ranks[0];
     if (threadIdx.x == 0) {
-        const u64* counts = r.counts + level % SIDES * COUNTS;
+        const u64* counts = r.counts + side_of(level);
         decide(*state, [&](u32 place) { return counts[place]; }, *factors);
         *changed = 0;
     }
-    if (threadIdx.x < COUNTS) r.counts[(level + 1) % SIDES * COUNTS + threadIdx.x] = 0;
+    if (threadIdx.x < COUNTS) r.counts[side_of(level + 1) + threadIdx.x] = 0;
 }
 
 // What a visit's kernel has to know of a level.
@@ -123,18 +123,18 @@ struct Ahead {
     Forward forward;
 
     __device__ __forceinline__ Ahead(const Rank& r, const Local& l, u64 level)
-        : counts(r.counts + level % SIDES * COUNTS), forward(forward_of(l, [&](u32 place) { return counts[place]; })) {}
+        : counts(r.counts + side_of(level)), forward(forward_of(l, [&](u32 place) { return counts[place]; })) {}
 };
 
 extern "C" __global__ void __launch_bounds__(512, 2) queue_normals(const World* world, const Local* state, u64 level) {
     const Rank& r = world->ranks[0];
-    if (Ahead(r, *state, level).forward.nd) list_normals(r, r.counts + level % SIDES * COUNTS);
+    if (Ahead(r, *state, level).forward.nd) list_normals(r, r.counts + side_of(level));
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) queue_delegates(const World* world, const Local* state, u64 level) {
     const Rank& r = world->ranks[0];
     Forward forward = Ahead(r, *state, level).forward;
-    if (forward.dn || forward.dd) list_delegates(*world, r, r.counts + level % SIDES * COUNTS, forward.dn, forward.dd);
+    if (forward.dn || forward.dd) list_delegates(*world, r, r.counts + side_of(level), forward.dn, forward.dd);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_dd(const World* world, const Local* state, u64 level) {
@@ -168,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* worl
 extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* world, u64 level) {
     __shared__ BlockRow row;
     const Rank& r = world->ranks[0];
-    const u64* counts = r.counts + level % SIDES * COUNTS;
+    const u64* counts = r.counts + side_of(level);
     if (counts[NN_ROWS]) visit_nn(*world, r, row, counts[NN_TAIL]);
 }
 
@@ -176,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* worl
 extern "C" __global__ void tell(const World* world, const Arrivals* arrivals, const Local* state, u64* row, u64 level) {
     const World& w = *world;
     const Rank& r = w.ranks[0];
-    const u64* counts = r.counts + level % SIDES * COUNTS;
+    const u64* counts = r.counts + side_of(level);
     if (threadIdx.x == 0) {
         row[ROW_NORMALS] = counts[N_FRESH];
         row[ROW_DELEGATES] = counts[D_FRESH];
