@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     __shared__ u64 least;
     const Parts w{ranks, here, delegates, here_count, rank_count, delegate_count, symmetric != 0};
     const Meeting& m = *meeting;
-    open_meetings(m);
+    if (threadIdx.x == 0) open_meetings(m);
     start_log(log);
 
     for (u32 k = 0; k < here_count; ++k) plant(w, ranks[here[k]]);

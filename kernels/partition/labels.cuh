@@ -90,11 +90,13 @@ __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u
             // Where they are a whole word nobody else writes it, and atomics of all lanes would wait for each other.
             u32 word = __shfl_sync(ALL_LANES, place[j], 0) / WARP;
             if (__all_sync(ALL_LANES, place[j] == word * WARP + lane_id())) {
+#pragma unroll 1
                 for (u32 k = 0; k < digits; ++k) {
                     u32 bits = __ballot_sync(ALL_LANES, code[j] >> k & 1);
                     if (lane_id() == k) planes[k * TILE_WORDS + word] = bits;
                 }
             } else
+#pragma unroll 1
                 for (u32 rest = code[j]; rest; rest &= rest - 1)
                     atomicOr(&planes[(__ffs(rest) - 1) * TILE_WORDS + place[j] / WARP], 1u << place[j] % WARP);
         }

@@ -38,49 +38,39 @@ __device__ __forceinline__ void list_normals(const Rank& r, u64* counts) {
 // List the delegates that have arcs to visit, each with the arcs before it. `counts` are this level's.
 __device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u64* counts, bool dn, bool dd) {
     auto entry = [](u32 arcs) { return u64(arcs != 0) << MERGE_BITS | arcs; };
-    auto each = [&](u32 front, u64 own, const auto& act) {
-        each_bit(u32(own), front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
-            uint2 lengths[WORDS_AT_ONCE];
-#pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
-#pragma unroll
-            for (u32 k = 0; k < WORDS_AT_ONCE; ++k) act(d[k], entry(dn ? lengths[k].x : 0), entry(dd ? lengths[k].y : 0));
-        });
-    };
-    auto each_round = [&](const auto& act) {
-        deal_words(w.words, [&](u64 own, bool live) {
-            u32 front = live ? r.delegates_front[own] : 0;
-            if (__any_sync(ALL_LANES, front)) act(front, own);
-        });
-    };
-    u64 packed[2] = {}, wanted[2], begin[2];
-    each_round([&](u32 front, u64 own) {
-        each(front, own, [&](u32, u64 of_dn, u64 of_dd) {
-            packed[0] += of_dn;
-            packed[1] += of_dd;
-        });
-    });
-#pragma unroll
-    for (u32 k = 0; k < 2; ++k) {
-        u64 upto = warp_inclusive_sum(packed[k]);
-        wanted[k] = __shfl_sync(ALL_LANES, upto, WARP - 1);
-        packed[k] = upto - packed[k];
-    }
-    u64* const tails[2] = {&counts[DN_TAIL], &counts[DD_TAIL]};
-    if (!(wanted[0] | wanted[1])) return;
-    reserve(wanted, tails, begin);
-    auto list = [](u32* queue, u64* starts, u64& tail, u32 d, u64 added) {
+    auto list = [](u32* queue, u64* starts, u64 tail, u32 d, u64 added) {
         if (!added) return;
         queue[tail >> MERGE_BITS] = d;
         starts[tail >> MERGE_BITS] = tail & MERGE_ARCS;
-        tail += added;
     };
-    // A lane lists all of its own side by side, whatever words they are of.
-    u64 at[2] = {begin[0] + packed[0], begin[1] + packed[1]};
-    each_round([&](u32 front, u64 own) {
-        each(front, own, [&](u32 d, u64 of_dn, u64 of_dd) {
-            list(r.dn_queue, r.dn_starts, at[0], d, of_dn);
-            list(r.dd_queue, r.dd_starts, at[1], d, of_dd);
+    // Counted first: a lane lists all of its own side by side, whatever words they are of.
+    u64 at[2] = {};
+#pragma unroll 1
+    for (bool lists = false;; lists = true) {
+        deal_words(w.words, [&](u32 own, bool live) {
+            u32 front = live ? r.delegates_front[own] : 0;
+            each_bit(own, front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+                uint2 lengths[WORDS_AT_ONCE];
+#pragma unroll
+                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
+#pragma unroll
+                for (u32 k = 0; k < WORDS_AT_ONCE; ++k) {
+                    u64 of_dn = entry(dn ? lengths[k].x : 0), of_dd = entry(dd ? lengths[k].y : 0);
+                    if (lists) list(r.dn_queue, r.dn_starts, at[0], d[k], of_dn), list(r.dd_queue, r.dd_starts, at[1], d[k], of_dd);
+                    at[0] += of_dn, at[1] += of_dd;
+                }
+            });
         });
-    });
+        if (lists || !__any_sync(ALL_LANES, (at[0] | at[1]) != 0)) return;
+        u64 wanted[2], begin[2];
+        u64* const tails[2] = {&counts[DN_TAIL], &counts[DD_TAIL]};
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            u64 upto = warp_inclusive_sum(at[k]);
+            wanted[k] = __shfl_sync(ALL_LANES, upto, WARP - 1);
+            at[k] = upto - at[k];
+        }
+        reserve(wanted, tails, begin);
+        at[0] += begin[0], at[1] += begin[1];
+    }
 }

@@ -176,7 +176,7 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
 
 // Call `each(own, live)` for words that are dealt to the warps, DEALT of them at a time, until all are: delegates of like
 // length have like numbers, and of few that are found most are among the first. Whole warps call it.
-constexpr u32 DEALT = 8;
+constexpr u32 DEALT = 4;
 template <class Each>
 __device__ __forceinline__ void deal_words(u64 words, const Each& each) {
     u32 sectors = (words_at_once(words) + DEALT - 1) / DEALT, warps = u32(global_threads() / WARP);
@@ -246,7 +246,7 @@ __device__ __forceinline__ void fill(T* values, u64 count, T value) {
 #pragma unroll
     for (u32 k = 0; k < ROW; ++k) row.values[k] = value;
     for (u64 i = global_thread(); i < count / ROW; i += global_threads()) reinterpret_cast<Row*>(values)[i] = row;
-    for (u64 i = count / ROW * ROW + global_thread(); i < count; i += global_threads()) values[i] = value;
+    if (u64 i = count / ROW * ROW + global_thread(); i < count) values[i] = value;
 }
 
 // The same from another array.

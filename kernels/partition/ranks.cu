@@ -149,6 +149,7 @@ __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, cons
 
 // Some threads of a block read the counts of the ranks here, in one go.
 __device__ __forceinline__ void read_counts(const Rank* own, u32 here_count, Ahead* ahead, u64 level, u32 thread, u32 threads) {
+#pragma unroll 1
     for (u32 i = thread; i < here_count * COUNTS; i += threads)
         ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[side_of(level) + i % COUNTS]);
 }
@@ -188,11 +189,16 @@ __device__ __forceinline__ void learn(const Rank* own, u32 here_count, const Afa
     if (rank_count > 1) normals = sum_counts(normals), nn_rows = sum_counts(nn_rows);
 }
 
+// A warp copies.
 template <class T>
 __device__ __forceinline__ void copy_words(T& to, const T& from) {
-    for (u32 i = threadIdx.x; i < sizeof(T) / 8; i += blockDim.x)
+    for (u32 i = lane_id(); i < sizeof(T) / 8; i += WARP)
         reinterpret_cast<u64*>(&to)[i] = reinterpret_cast<const u64*>(&from)[i];
 }
+
+// What a block fetches first, each by a warp of its own where there are so many: one after the other, these trips to memory
+// were a third of the time until levels begin.
+enum Fetched : u32 { OF_RANKS, OF_MEETING, OF_OTHERS, OF_WORLD, FETCHES };
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
@@ -208,22 +214,28 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     __shared__ Everywhere all;
     __shared__ Meeting m;
     __shared__ Afar afar[MOST_HERE * MOST_DEVICES];
-    copy_words(m, *meeting);
-    open_meetings(*meeting);
-    for (u32 from = threadIdx.x; from < rank_count; from += blockDim.x) afar[from] = {ranks[from].found, ranks[from].counts};
-    if (threadIdx.x == 0) {
-        w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
-        all = {0, nn_rows, delegate_count, false, false};
+#pragma unroll 1
+    for (u32 fetched = warp_id(); fetched < FETCHES; fetched += blockDim.x / WARP) {
+        for (u32 k = 0; fetched == OF_RANKS && k < here_count; ++k) {
+            copy_words(own[k], ranks[here[k]]);
+            __syncwarp();
+            const Rank& r = own[k];
+            if (lane_id()) continue;
+            known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
+            known[k].lists = known[k].nn_lists = true;
+        }
+        if (fetched == OF_MEETING) copy_words(m, *meeting);
+        for (u32 from = lane_id(); fetched == OF_OTHERS && from < rank_count; from += WARP)
+            afar[from] = {ranks[from].found, ranks[from].counts};
+        if (fetched == OF_WORLD && lane_id() == 0) {
+            open_meetings(*meeting);
+            w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
+            all = {0, nn_rows, delegate_count, false, false};
+            if (PLACED) link_sectors() = 0;
+        }
     }
-
     for (u32 i = threadIdx.x; i < MOST_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
-    if (PLACED && threadIdx.x == 0) link_sectors() = 0;
     if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
-    for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) {
-        const Rank& r = own[k] = ranks[here[k]];
-        known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
-        known[k].lists = known[k].nn_lists = true;
-    }
     __syncthreads();
     // When a device was launched is no part of a search.
     if (m.devices > 1 && !meet(m, true)) return;

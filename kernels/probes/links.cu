@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     links(const Meeting* meeting, const Peer* peers, u64* taken, u64* clock, u64 ranks, u64 rank, u64 words,
           u64 pattern, u64 turns) {
     const Meeting& m = *meeting;
-    open_meetings(m);
+    if (threadIdx.x == 0) open_meetings(m);
     auto sum = [](u64 a, u64 b) { return a + b; };
     auto either = [](u64 a, u64 b) { return a | b; };
     const u64 nobody = ~0ull;

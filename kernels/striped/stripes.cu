@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
     __shared__ u32 answer;
     const World w{stripes, here, here_count, rank_count, vertices, longest};
     const Meeting& m = *meeting;
-    open_meetings(m);
+    if (threadIdx.x == 0) open_meetings(m);
     const GatherWay way = gather_way(u32(gathers));
     u64 per_rank = OF_BINS + rank_count, words = TIMES + here_count * per_rank;
 

@@ -280,6 +280,8 @@ inline unsigned long long load_relaxed(const unsigned long long* address) {
 inline void store_relaxed(unsigned long long* address, unsigned long long value) {
     __atomic_store_n(address, value, __ATOMIC_RELEASE);
 }
+inline unsigned long long add_release(unsigned long long* address) { return __atomic_fetch_add(address, 1, __ATOMIC_SEQ_CST); }
+inline unsigned long long load_acquire(const unsigned long long* address) { return load_relaxed(address); }
 inline unsigned long long load_system(const unsigned long long* address) { return load_relaxed(address); }
 inline void store_system(unsigned long long* address, unsigned long long value) { store_relaxed(address, value); }
 inline unsigned long long nanoseconds() {

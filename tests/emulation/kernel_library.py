@@ -12,7 +12,15 @@ import numpy
 from kernels.cuda.source import compiler_options, read_source
 from tests.emulation import build
 
-ASSEMBLY = ("load_relaxed", "store_relaxed", "load_system", "store_system", "nanoseconds")
+ASSEMBLY = (
+    "load_relaxed",
+    "store_relaxed",
+    "load_system",
+    "store_system",
+    "add_release",
+    "load_acquire",
+    "nanoseconds",
+)
 """Functions that `cuda_on_cpu.hpp` has in their place."""
 
 _SIGNATURE = re.compile(r'extern "C" __global__ void\s+(\w+)\(([^)]*)\)')

@@ -1,0 +1,56 @@
+"""Devices that share a GPU, so that one GPU runs what several do: each has a stream and a part of the blocks.
+
+Their launches run at the same time, meet by the flags that devices meet by, and read each other's memory as
+that of peers is read. What this cannot tell is how memory behaves between GPUs, and how fast it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+# Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
+
+WHERE = {
+    "kernels.partition.cuda.launch": "Launch",
+    "kernels.partition.cuda.components_launch": "ComponentsLaunch",
+    "kernels.striped.cuda.launch": "Launch",
+}
+"""Modules that ask how many blocks run at once, and who starts them."""
+
+
+@contextmanager
+def sharing(devices: int) -> Iterator[tuple[int, ...]]:
+    """Let so many devices of a search share the current GPU; gives what to pass as `devices`."""
+    import cupy
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in WHERE.items():
+            patch.setattr(f"{module}.resident_blocks", _part_of(devices))
+            patch.setattr(f"{module}.{name}.start", _in_own_stream(module, name))
+        yield (cupy.cuda.Device().id,) * devices
+
+
+def _part_of(devices: int) -> Any:
+    from kernels.cuda import resident_blocks
+
+    return lambda *asked: resident_blocks(*asked) // devices
+
+
+def _in_own_stream(module: str, name: str) -> Any:
+    import cupy
+
+    start = getattr(__import__(module, fromlist=[name]), name).start
+    streams: dict[int, Any] = {}
+
+    def started(self: Any, *arguments: Any) -> Any:
+        # Not one that ignores the default stream, in which all else is done.
+        with streams.setdefault(id(self), cupy.cuda.Stream()):
+            return start(self, *arguments)
+
+    return started

@@ -1,0 +1,181 @@
+"""Searches over several devices, on one GPU that they share, equal the CPU's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.partition import SearchOptions, partition
+from kernels.partition import prepare as prepare_on_cpu
+from kernels.striped import StripedOptions, stripe
+from kernels.striped import prepare as prepare_stripes_on_cpu
+from tests.directions import without_nn
+from tests.kernels.cuda_case import LONG_PATH, ZOO, fast_csr, names, rmat
+from tests.kernels.side_by_side import sharing
+from tests.kernels.test_partition_encoded import encoded
+from tests.kernels.test_partition_search import OPTIONS
+from tests.trees import check_tree
+from tests.zoo import scipy_components
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy")
+
+LAYOUTS = ((2, 2), (3, 3), (4, 2), (8, 8))
+"""Ranks and devices."""
+
+
+def check(
+    whole: Any,
+    sources: list[int],
+    devices: tuple[int, ...],
+    *,
+    symmetric: bool = True,
+    options: SearchOptions | None = None,
+    encode: str | None = None,
+    **choices: Any,
+) -> None:
+    from kernels.partition.cuda import prepare
+
+    options = options or SearchOptions()
+    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    graph = whole if encode is None else encoded(whole, encode)
+    facts = {"symmetric": symmetric, "options": options, "time_limit": 5.0, "devices": devices, **choices}
+    of_distances, of_any = prepare(graph, output="distance", **facts), prepare(graph, **facts)
+    of_smallest = prepare(graph, **{**facts, "options": replace(options, predecessors="smallest")})
+    for source in sources:
+        wanted = on_cpu.run(source)
+        assert numpy.array_equal(of_distances.run(source).distance.get(), wanted.distance)
+        for search in (of_any, of_smallest):
+            found = search.run(source)
+            assert numpy.array_equal(found.distance.get(), wanted.distance)
+            assert found.directions == wanted.directions
+            if search is of_smallest and not options.uniquify:
+                assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
+            else:
+                check_tree(whole, source, wanted.distance, found.predecessor.get())
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=names)
+def test_small_graphs(graph: Any) -> None:
+    for symmetric in (True, False):
+        offsets, columns = graph.csr(symmetric=symmetric)
+        for (ranks, devices), threshold in zip(LAYOUTS, (3, 0, 10**6, 3), strict=True):
+            whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+            with sharing(devices) as shared:
+                check(whole, sorted({0, graph.vertex_count - 1}), shared, symmetric=symmetric)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
+def test_options_on_a_skewed_graph(ranks: int, devices: int, name: str) -> None:
+    offsets, columns = fast_csr(rmat(15), symmetric=True)
+    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    for threshold in (0, 12, 200):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        with sharing(devices) as shared:
+            check(whole, sources, shared, options=SearchOptions(**OPTIONS[name]))
+
+
+def test_hundreds_of_levels_and_again_and_again() -> None:
+    from kernels.partition.cuda import prepare
+
+    whole = partition(*fast_csr(LONG_PATH, symmetric=True), ranks=3, threshold=2)
+    with sharing(3) as shared:
+        check(whole, [0, 299], shared)
+    whole = partition(*fast_csr(rmat(16), symmetric=True), ranks=2, threshold=32)
+    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    with sharing(2) as shared:
+        search = prepare(whole, symmetric=True, devices=shared, time_limit=5.0)
+        for source in numpy.flatnonzero(on_cpu.run(1).distance >= 0)[:200].tolist():
+            found = search.run(source)
+            assert numpy.array_equal(found.distance.get(), on_cpu.run(source).distance)
+            check_tree(whole, source, found.distance.get(), found.predecessor.get())
+        for told, records in zip(search.levels, on_cpu.labels, strict=True):
+            assert without_nn(level.backward[0] for level in told) == [
+                list(record.backward) for record in records.levels
+            ]
+            assert [level.normal for level in told] == [record.normal for record in records.levels]
+
+
+@pytest.mark.parametrize("layout", ["varint", "blocks", "elias_fano"])
+def test_encoded_rows(layout: str) -> None:
+    offsets, columns = fast_csr(rmat(13), symmetric=True)
+    with sharing(2) as shared:
+        for ranks, threshold in ((2, 30), (4, 10**6)):
+            whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+            check(whole, [7, 100], shared, encode=layout)
+
+
+@pytest.mark.parametrize("placement", ["split", "pinned"])
+def test_columns_in_host_memory(placement: Any) -> None:
+    from kernels.partition.cuda.placing import Placing
+
+    offsets, columns = fast_csr(rmat(13), symmetric=True)
+    placing = Placing(placement, len(columns) if placement == "split" else 0)
+    with sharing(2) as shared:
+        whole = partition(offsets, columns, ranks=2, threshold=30)
+        check(whole, [7, 100], shared, placing=placing)
+
+
+def test_vertices_and_offsets_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    offsets, columns = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
+    monkeypatch.setattr("kernels.partition.cuda.search.WIDE", 1)
+    with sharing(3) as shared:
+        check(partition(offsets, columns, ranks=3, threshold=20), [7, 100], shared)
+
+
+@pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
+def test_components(ranks: int, devices: int) -> None:
+    from kernels.partition.cuda.components import CudaComponents
+
+    for graph in (rmat(16), *ZOO):
+        offsets, columns = fast_csr(graph, symmetric=True)
+        wanted = scipy_components(offsets, columns)
+        whole = partition(offsets, columns, ranks=ranks, threshold=64 if graph not in ZOO else 3)
+        with sharing(devices) as shared:
+            search = CudaComponents(whole, symmetric=True, devices=shared, time_limit=5.0)
+            for _ in range(3):
+                assert numpy.array_equal(search.run().component.get(), wanted)
+
+
+@pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
+def test_stripes(ranks: int, devices: int) -> None:
+    from kernels.striped.cuda import prepare
+
+    for graph in (rmat(14), *ZOO):
+        whole = stripe(*fast_csr(graph, symmetric=True), ranks=ranks)
+        for options in (StripedOptions(), StripedOptions(bitmask=False)):
+            on_cpu = prepare_stripes_on_cpu(whole, options=options)
+            with sharing(devices) as shared:
+                search = prepare(whole, options=options, devices=shared, time_limit=5.0)
+                for source in (0, graph.vertex_count - 1):
+                    found, wanted = search.run(source), on_cpu.run(source)
+                    assert numpy.array_equal(found.distance.get(), wanted.distance)
+                    if not options.bitmask:
+                        assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
+
+
+def test_a_device_that_does_not_come_is_given_up_and_searches_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kernels.partition.cuda import prepare
+    from kernels.partition.cuda.launch import Launch
+
+    whole = partition(*fast_csr(rmat(12), symmetric=True), ranks=2, threshold=20)
+    wanted = prepare_on_cpu(whole, symmetric=True).run(7).distance
+    with sharing(2) as shared:
+        search = prepare(whole, symmetric=True, devices=shared, time_limit=0.2)
+        start = Launch.start
+
+        def first_alone(self: Any, source: int, depth: int | None) -> Any:
+            if self is not search._launches[0]:
+                return None, cupy.cuda.Event()
+            return start(self, source, depth)
+
+        for _ in range(2):
+            assert numpy.array_equal(search.run(7).distance.get(), wanted)
+            with monkeypatch.context() as patch:
+                patch.setattr(Launch, "start", first_alone)
+                with pytest.raises(RuntimeError, match="the search was given up"):
+                    search.run(7)
