@@ -113,6 +113,7 @@ struct Looking {
 
     __device__ __forceinline__ bool normals() const { return visit == DN; }
     __device__ __forceinline__ const u32* mask() const { return visit == DD ? r.dd_mask : visit == ND ? r.dn_mask : r.nd_mask; }
+    __device__ __forceinline__ const u32* longer() const { return visit == DD ? r.dd_longer : visit == ND ? r.dn_longer : r.nd_longer; }
     __device__ __forceinline__ const u32* own() const { return normals() ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ const u32* seen() const { return visit == ND ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ u32* fresh() const { return normals() ? r.reached : found; }
@@ -256,6 +257,8 @@ __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph vis
         u32 open = lane_id() < width && word < words ? l.open(word) : 0, hits = ENCODED ? 0 : look_first(l, word, open);
         if (hits) atomicOr(&l.fresh()[word], hits);
         u32 rest = open & ~hits;
+        // Most that do not find their first column have no other, and would read offsets to learn that.
+        if (!ENCODED && rest) rest &= l.longer()[word];
         do {
             take_rows(list, held, word, rest);
             while (held >= WAITING || (over && held)) look_further(l, list, held);

@@ -35,6 +35,8 @@ __device__ __forceinline__ void decide(Local& l, const Counts& count, const Fact
         double own = double(rows[k]), work = double(hidden[reverse_of(Subgraph(k))]) * (own + double(hidden[k]));
         double ahead = double(arcs[k]) * own;
         bool before = was >> k & 1, turned = before ? !(ahead < factors.forward[k] * work) : ahead > factors.backward[k] * work;
+        // Where nothing is left to look for a parent its arcs may not have been counted.
+        turned |= !hidden[reverse_of(Subgraph(k))];
         backward |= u32(rows[k] ? turned : before) << k;
     }
     l.backward = backward;

@@ -30,7 +30,7 @@ __device__ __forceinline__ void gather_fronts(const World& w, const Rank& r) {
 
 #if ENCODED  // such rows are visited forward
 
-__device__ __forceinline__ void look_along_nn(const World&, const Rank&) {}
+__device__ __forceinline__ void look_along_nn(const World&, const Rank&, bool) {}
 
 #else
 
@@ -68,7 +68,8 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
     }
 }
 
-__device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
+// All that have nd arcs too are left out where they are reached in any case (`sweeps`).
+__device__ __forceinline__ void look_along_nn(const World& w, const Rank& r, bool sweeps) {
     u32* list = waiting_rows();
     u32 words = u32(r.local_words), warps = u32(global_threads() / WARP), width = words_at_once(words), held = 0;
     bool over = false;
@@ -77,7 +78,7 @@ __device__ __forceinline__ void look_along_nn(const World& w, const Rank& r) {
         u32 word = first + lane_id();
         u32 rest = lane_id() < width && word < words ? r.nn_mask[word] & ~r.seen[word] : 0;
         // Who takes the smallest looks for all.
-        if (TREE != SMALLEST && rest) rest &= ~*reinterpret_cast<volatile u32*>(&r.reached[word]);
+        if (TREE != SMALLEST && rest) rest &= ~(*reinterpret_cast<volatile u32*>(&r.reached[word]) | (sweeps ? r.nd_mask[word] : 0));
         do {
             take_rows(list, held, word, rest);
             while (held >= WAITING || (over && held)) look_along_rows(w, r, list, held);

@@ -64,11 +64,12 @@ struct Rank {
     const u32* nn_owners;  // rows of nn arcs, or null
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
+    const u32 *nd_longer, *dn_longer, *dd_longer;  // those with more than their first columns, unless ENCODED
     const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, HEADS) the first columns of each, unless ENCODED; for none the bit after all
     const u8* nd_lengths;                       // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
-    const u32 *own_places, *own_numbers;  // (own_count) vertices that are delegates, ascending, and their numbers
+    const u32 *own_places, *own_numbers;  // vertices that are delegates, ascending, and their numbers
     const u32* own_tiles;                 // (tiles + 1) how many of them come before each tile, see labels.cuh
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u32* planes;          // (PLANES, local_words) and
@@ -86,7 +87,7 @@ struct Rank {
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u64 local, local_words, sent_words;
-    u64 own_count, nd_source_count, dn_filled, dd_filled;
+    u64 nd_source_count, dn_filled, dd_filled;
 };
 
 struct World {

@@ -87,20 +87,31 @@ constexpr u64 NN_LISTED_ARCS = 1 << 20;
 // where no visit is backward, of frontiers with few arcs: searches of scale 26 took 5 % less on one H200 and 6 % on two.
 constexpr u32 LISTED_SHARE = 8;
 
+// What all ranks know of a level.
+struct Everywhere {
+    u64 frontier, nn_left, delegates_left;  // its vertices; and vertices with nn arcs, and delegates, that are not seen
+    bool nn_backward;
+    bool no_delegates;  // on the frontier, nor any left
+};
+
 // What a block knows of a rank in a level.
 struct Ahead {
     Local local;
     Forward forward;
     // Whether its queues are there, and those of the next level will be when that begins; of nn and of the others.
     bool nn_listed, listed, nn_lists, lists;
+    bool sweeps;  // every normal vertex with nd arcs is reached: all delegates are seen, or on the frontier
     u64 counts[COUNTS];
 };
 
-__device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factors& factors, bool nn_backward) {
+__device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factors& factors, const Everywhere& all) {
     auto count = [&](u32 place) { return a.counts[place]; };
     decide(a.local, count, factors);
     a.forward = forward_of(a.local, count);
-    a.forward.nn &= !nn_backward;
+    a.forward.nn &= !all.nn_backward;
+    // Then nobody need look which. Any predecessor is the expected one, which encoded rows do not have.
+    a.sweeps = (!TREE || (TREE == ANY && !ENCODED)) && !all.delegates_left && a.local.backward >> DN & 1 && count(DN_ROWS) &&
+               a.local.hidden[reverse_of(DN)];
     if (factors.optimized) {
         // Every arc has its reverse, and rows that are seen have nothing to find.
         a.forward.nd &= a.local.hidden[reverse_of(ND)] != 0;
@@ -135,6 +146,7 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
                 visit_all_nn(w, r);
             if (!r.own_delegates) continue;
         }
+        if (visit == DN && a.sweeps) continue;
         if (a.local.backward >> visit & 1 && a.local.hidden[reverse_of(visit)] && a.counts[rows_of(visit)])
             look(w, r, visit, lookers, found);
     }
@@ -153,13 +165,6 @@ __device__ __forceinline__ void read_counts(const Rank* own, u32 here_count, Ahe
     for (u32 i = thread; i < here_count * COUNTS; i += threads)
         ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[side_of(level) + i % COUNTS]);
 }
-
-// What all ranks know of a level.
-struct Everywhere {
-    u64 frontier, nn_left, delegates_left;  // its vertices; and vertices with nn arcs, and delegates, that are not seen
-    bool nn_backward;
-    bool no_delegates;  // on the frontier, nor any left
-};
 
 // Of each rank what others read between two levels.
 struct Afar {
@@ -278,7 +283,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = own[k];
             u64* counts = r.counts + side_of(ahead);
             Tally tally;
-            settle_normals(r, counts, tally, known[k].nn_lists, known[k].lists, [&](u64 own, bool live, u32 fresh) {
+            Settling asked{known[k].nn_lists, known[k].lists && all.delegates_left, known[k].sweeps, all.delegates_left != 0};
+            settle_normals(r, counts, tally, asked, [&](u64 own, bool live, u32 fresh) {
                 if (live) label(r, own, fresh, i32(ahead));
             });
             tally.add_normals(sums + k * COUNTS);
@@ -306,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 all.nn_backward = factors->optimized && nn_rows && nn_ahead * most > all.nn_left * others;
             }
             __syncwarp();
-            for (u32 k = lane_id(); k < here_count; k += WARP) look_ahead(known[k], own[k], *factors, all.nn_backward);
+            for (u32 k = lane_id(); k < here_count; k += WARP) look_ahead(known[k], own[k], *factors, all);
         }
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
@@ -350,7 +356,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             __syncthreads();
         }
         for (u32 k = 0; k < here_count; ++k) {
-            if (all.nn_backward) look_along_nn(w, own[k]);
+            if (all.nn_backward) look_along_nn(w, own[k], known[k].sweeps);
             visit_queued(w, own[k], known[k], row, level);
         }
         if (logs) record[4] = nanoseconds();

@@ -142,37 +142,47 @@ __device__ __forceinline__ u64 count_arcs(const Rank& r, u64 own, u32 fresh) {
     return arcs + more;
 }
 
-// Make the fresh normal vertices the frontier, of which those with nn arcs and those with nd arcs are listed if asked for.
-// `each(own, live, fresh)` is called by whole warps for the word of each lane, if it is live, and the fresh ones of it.
+// What is done with the normal vertices that settle.
+struct Settling {
+    bool lists_nn, lists_nd;  // those with nn arcs, and with nd arcs
+    bool sweeps;              // all with nd arcs are reached
+    bool counts_arcs;         // of nd
+};
+
+// Make the fresh normal vertices the frontier. `each(own, live, fresh)` is called by whole warps for the word of each lane,
+// if it is live, and the fresh ones of it.
 template <class Each>
-__device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, bool lists_nn, bool lists_nd,
-                                               const Each& each) {
+__device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, const Settling& asked, const Each& each) {
     u32 words = u32(r.local_words), width = words_at_once(words), stride = u32(global_threads() / WARP) * width;
     auto live = [&](u32 first) { return lane_id() < width && first + lane_id() < words; };
     u32 nd_rows = 0, nn_rows = 0;
     // The next words are asked for before these are gone through.
     u32 first = u32(global_thread() / WARP) * width;
-    u32 reached = live(first) ? r.reached[first + lane_id()] : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
+    auto reached_of = [&](u32 own) { return r.reached[own] | (asked.sweeps ? r.nd_mask[own] : 0); };
+    u32 reached = live(first) ? reached_of(first + lane_id()) : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
     for (u32 reached_ahead, seen_ahead; first < words; first += stride, reached = reached_ahead, seen = seen_ahead) {
         u32 own = first + lane_id(), ahead = own + stride;
         u32 fresh = reached & ~seen;
-        reached_ahead = live(first + stride) ? r.reached[ahead] : 0;
+        reached_ahead = live(first + stride) ? reached_of(ahead) : 0;
         seen_ahead = live(first + stride) ? r.seen[ahead] : 0;
         if (live(first)) r.front[own] = fresh;
         if (fresh) {
             r.seen[own] = reached;
+            if (asked.sweeps) r.reached[own] = reached;
             nd_rows += __popc(fresh & r.nd_mask[own]);
             nn_rows += __popc(fresh & r.nn_mask[own]);
             tally.fresh += __popc(fresh);
-            tally.arcs[0] += count_arcs(r, own, fresh);
+            if (asked.counts_arcs) tally.arcs[0] += count_arcs(r, own, fresh);
         }
         each(own, live(first), fresh);
     }
     tally.rows[0] += nd_rows;
     tally.rows[1] += nn_rows;
-    u64 wanted[2] = {lists_nn ? __reduce_add_sync(ALL_LANES, nn_rows) : 0, lists_nd ? __reduce_add_sync(ALL_LANES, nd_rows) : 0}, begin[2];
+    if (!asked.lists_nn && !asked.lists_nd) return;
+    u64 wanted[2] = {asked.lists_nn ? __reduce_add_sync(ALL_LANES, nn_rows) : 0,
+                     asked.lists_nd ? __reduce_add_sync(ALL_LANES, nd_rows) : 0};
+    u64 begin[2];
     u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
-    if (!lists_nn && !lists_nd) return;
     reserve_together(wanted, tails, begin);
     if (!(wanted[0] | wanted[1])) return;
     for (first = u32(global_thread() / WARP) * width; first < words; first += stride) {

@@ -21,9 +21,9 @@ TILE = 1024
 """Vertices whose labels a warp puts together at once, as in labels.cuh."""
 
 
-def row_mask(row_offsets: Any) -> Any:
-    """Set a bit for every row that is not empty: uint32, as many as 64-bit words take; on the device."""
-    return _mask(row_offsets[1:] != row_offsets[:-1])
+def row_mask(row_offsets: Any, *, longer_than: int = 0) -> Any:
+    """Set a bit for every row with more arcs than that: uint32, as many as 64-bit words take; on the device."""
+    return _mask(row_offsets[1:] - row_offsets[:-1] > longer_than)
 
 
 def own_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> Any:

@@ -42,6 +42,7 @@ FIELDS = (
     "nn_owners",
     *(f"{name}_columns" for name in LOOKING),
     *(f"{name}_mask" for name in SUBGRAPHS),
+    *(f"{name}_longer" for name in LOOKING),
     *(f"{name}_heads" for name in LOOKING),
     "nd_lengths",
     "delegate_lengths",
@@ -72,7 +73,6 @@ FIELDS = (
     "local",
     "local_words",
     "sent_words",
-    "own_count",
     "nd_source_count",
     "dn_filled",
     "dd_filled",
@@ -227,14 +227,13 @@ class RankMemory(Table):
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
         heads = FAR_HEADS if self.placed else HEADS
         for name in LOOKING:
+            arrays[f"{name}_longer"] = arrays[f"{name}_heads"] = cupy.empty(0, numpy.uint32)
+            if layout is not None:
+                continue
             columns = part.subgraph(name).column_indices if self.placed else arrays[f"{name}_columns"]
-            arrays[f"{name}_heads"] = (
-                first_columns(
-                    arrays[f"{name}_offsets"], columns, 32 * (local_words if name == "dn" else words), heads
-                )
-                if layout is None
-                else cupy.empty(0, numpy.uint32)
-            )
+            offsets, none = arrays[f"{name}_offsets"], 32 * (local_words if name == "dn" else words)
+            arrays[f"{name}_longer"] = row_mask(offsets, longer_than=heads)
+            arrays[f"{name}_heads"] = first_columns(offsets, columns, none, heads)
         arrays["delegate_lengths"] = delegate_lengths(arrays["dn_offsets"], arrays["dd_offsets"])
         looks_last = ranks > 1 and tree != SMALLEST and not sends
         arrays["own_delegates"] = (
@@ -295,7 +294,6 @@ class RankMemory(Table):
             "local": local,
             "local_words": local_words,
             "sent_words": largest,
-            "own_count": len(arrays["own_numbers"]),
             "nd_source_count": len(part.nd_source_list),
             "dn_filled": filled["dn"],
             "dd_filled": filled["dd"],
