@@ -78,14 +78,13 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source,
 // to 3 % longer, and with 16 or 64 Ki as long within 1 %.
 constexpr u64 LISTED_ARCS = 1 << 14;
 
-// The same for vertices that nn goes on from. Of Kronecker 26 in its own order searches took 3 % longer with 128 Ki; of
-// 24 in both orders 2 % longer without a bound.
-constexpr u64 NN_LISTED_ARCS = 1 << 20;
-
 // Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
 // for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %. So it is
 // where no visit is backward, of frontiers with few arcs: searches of scale 26 took 5 % less on one H200 and 6 % on two.
 constexpr u32 LISTED_SHARE = 8;
+
+// Vertices that a block lists for nn, where arcs can be gone through without a list: of more of them nn is mostly backward.
+constexpr u32 MOST_LISTED = 1 << 12;
 
 // What all ranks know of a level.
 struct Everywhere {
@@ -118,11 +117,11 @@ __device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factor
         a.forward.dn &= a.local.hidden[reverse_of(DN)] != 0;
         a.forward.dd &= a.local.hidden[reverse_of(DD)] != 0;
     }
-    a.nn_listed = a.nn_lists;
+    a.nn_listed = a.nn_lists && !(count(NN_TAIL) & TOO_MANY);
     a.listed = a.lists;
     u64 arcs = count(ND_ARCS) + count(NN_ROWS) + count(DN_ARCS) + count(DD_ARCS);
     a.lists = !a.local.backward && arcs <= LISTED_ARCS;
-    a.nn_lists = !r.nn_owners || (!a.local.backward && arcs <= NN_LISTED_ARCS) || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
+    a.nn_lists = !r.nn_owners || !a.local.backward || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
 }
 
 // Backward visits in their order, two bits each: in an array they would lie in local memory, and a search of Kronecker 24 on
@@ -283,7 +282,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = own[k];
             u64* counts = r.counts + side_of(ahead);
             Tally tally;
-            Settling asked{known[k].nn_lists, known[k].lists && all.delegates_left, known[k].sweeps, all.delegates_left != 0};
+            Settling asked{known[k].nn_lists, known[k].lists && all.delegates_left, r.nn_owners ? MOST_LISTED : ~0u,
+                           known[k].sweeps, all.delegates_left != 0};
             settle_normals(r, counts, tally, asked, [&](u64 own, bool live, u32 fresh) {
                 if (live) label(r, own, fresh, i32(ahead));
             });

@@ -12,9 +12,12 @@ __device__ __forceinline__ void reserve(const u64 (&wanted)[N], u64* const (&tai
     for (u32 k = 0; k < N; ++k) begin[k] = __shfl_sync(ALL_LANES, begin[k], 0);
 }
 
-// The same for all warps of a block, which ask once: listing a large level took 7 us instead of 15. Whole blocks call it.
+constexpr u64 TOO_MANY = 1ull << 40;  // of a tail: more than places
+
+// The same for all warps of a block, which ask once: listing a large level took 7 us instead of 15. Whole blocks call it. A
+// block that wants more than `most` places gets none, and its queue is TOO_MANY.
 template <u32 N>
-__device__ __forceinline__ void reserve_together(const u64 (&wanted)[N], u64* const (&tails)[N], u64 (&begin)[N]) {
+__device__ __forceinline__ void reserve_together(const u64 (&wanted)[N], const u32 (&most)[N], u64* const (&tails)[N], u64 (&begin)[N]) {
     __shared__ u32 before[N][WARP];  // this warp's among those of its block
     __shared__ u64 first[N];
     if (lane_id() == 0)
@@ -22,7 +25,8 @@ __device__ __forceinline__ void reserve_together(const u64 (&wanted)[N], u64* co
     __syncthreads();
     for (u32 k = warp_id(); k < N; k += blockDim.x / WARP) {
         u32 own = lane_id() < blockDim.x / WARP ? before[k][lane_id()] : 0, upto = warp_inclusive_sum(own);
-        if (lane_id() == WARP - 1 && upto) first[k] = atomicAdd(tails[k], u64(upto));
+        if (lane_id() == WARP - 1 && upto)
+            first[k] = upto > most[k] ? atomicOr(tails[k], TOO_MANY) | TOO_MANY : atomicAdd(tails[k], u64(upto));
         before[k][lane_id()] = upto - own;
     }
     __syncthreads();

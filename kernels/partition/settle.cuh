@@ -145,6 +145,7 @@ __device__ __forceinline__ u64 count_arcs(const Rank& r, u64 own, u32 fresh) {
 // What is done with the normal vertices that settle.
 struct Settling {
     bool lists_nn, lists_nd;  // those with nn arcs, and with nd arcs
+    u32 most_nn;              // that a block lists
     bool sweeps;              // all with nd arcs are reached
     bool counts_arcs;         // of nd
 };
@@ -158,24 +159,37 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
     u32 nd_rows = 0, nn_rows = 0;
     // The next words are asked for before these are gone through.
     u32 first = u32(global_thread() / WARP) * width;
-    auto reached_of = [&](u32 own) { return r.reached[own] | (asked.sweeps ? r.nd_mask[own] : 0); };
-    u32 reached = live(first) ? reached_of(first + lane_id()) : 0, seen = live(first) ? r.seen[first + lane_id()] : 0;
-    for (u32 reached_ahead, seen_ahead; first < words; first += stride, reached = reached_ahead, seen = seen_ahead) {
-        u32 own = first + lane_id(), ahead = own + stride;
-        u32 fresh = reached & ~seen;
-        reached_ahead = live(first + stride) ? reached_of(ahead) : 0;
-        seen_ahead = live(first + stride) ? r.seen[ahead] : 0;
-        if (live(first)) r.front[own] = fresh;
-        if (fresh) {
-            r.seen[own] = reached;
-            if (asked.sweeps) r.reached[own] = reached;
-            nd_rows += __popc(fresh & r.nd_mask[own]);
-            nn_rows += __popc(fresh & r.nn_mask[own]);
-            tally.fresh += __popc(fresh);
-            if (asked.counts_arcs) tally.arcs[0] += count_arcs(r, own, fresh);
+    u32 reached[2], seen[2], next_reached[2], next_seen[2];
+    auto ask = [&](u32 from, u32 (&reached)[2], u32 (&seen)[2]) {
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k, from += stride) {
+            u32 own = from + lane_id();
+            reached[k] = live(from) ? r.reached[own] | (asked.sweeps ? r.nd_mask[own] : 0) : 0;
+            seen[k] = live(from) ? r.seen[own] : 0;
         }
-        each(own, live(first), fresh);
+    };
+    for (ask(first, reached, seen); first < words; first += 2 * stride) {
+        ask(first + 2 * stride, next_reached, next_seen);
+        // One copy of what is done with a word, which is long.
+#pragma unroll 1
+        for (u32 k = 0; k < 2; ++k) {
+            u32 from = first + k * stride, own = from + lane_id();
+            u32 now = k ? reached[1] : reached[0], fresh = now & ~(k ? seen[1] : seen[0]);
+            if (live(from)) r.front[own] = fresh;
+            if (fresh) {
+                r.seen[own] = now;
+                if (asked.sweeps) r.reached[own] = now;
+                nd_rows += __popc(fresh & r.nd_mask[own]);
+                nn_rows += __popc(fresh & r.nn_mask[own]);
+                tally.fresh += __popc(fresh);
+                if (asked.counts_arcs) tally.arcs[0] += count_arcs(r, own, fresh);
+            }
+            each(own, live(from), fresh);
+        }
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) reached[k] = next_reached[k], seen[k] = next_seen[k];
     }
+    first = u32(global_thread() / WARP) * width;
     tally.rows[0] += nd_rows;
     tally.rows[1] += nn_rows;
     if (!asked.lists_nn && !asked.lists_nd) return;
@@ -183,9 +197,11 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
                      asked.lists_nd ? __reduce_add_sync(ALL_LANES, nd_rows) : 0};
     u64 begin[2];
     u64* const tails[2] = {&counts[NN_TAIL], &counts[ND_TAIL]};
-    reserve_together(wanted, tails, begin);
+    const u32 most[2] = {asked.most_nn, ~0u};
+    reserve_together(wanted, most, tails, begin);
+    if (begin[0] & TOO_MANY) wanted[0] = 0;
     if (!(wanted[0] | wanted[1])) return;
-    for (first = u32(global_thread() / WARP) * width; first < words; first += stride) {
+    for (; first < words; first += stride) {
         u32 own = first + lane_id();
         u32 front = live(first) ? r.front[own] : 0;
         if (wanted[0]) begin[0] = list_bits(r.nn_queue, begin[0], first, front ? front & r.nn_mask[own] : 0);

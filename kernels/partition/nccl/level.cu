@@ -72,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     const Rank& r = world->ranks[0];
     Tally tally;
     u64* counts = r.counts + side_of(level);
-    settle_normals(r, counts, tally, Settling{true, false, false, true}, [&](u64 own, bool, u32 fresh) {
+    settle_normals(r, counts, tally, Settling{true, false, ~0u, false, true}, [&](u64 own, bool, u32 fresh) {
         each_bit(u32(own), fresh, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k)
