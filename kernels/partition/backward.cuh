@@ -146,14 +146,14 @@ struct Looking {
     __device__ __forceinline__ void keep(u32 row, u32 parent) const {
         Key key = Key(vertex(parent));
         if (normals())
-            r.keys[row] = key;
+            r.keys[local_of(r, row)] = key;
         else if (TREE == ANY)
             r.delegate_keys[row] = key;
         else
             lower_key(&r.delegate_keys[row], key);
     }
     __device__ __forceinline__ u64 vertex(u32 parent) const {
-        return visit == ND ? u64(parent) * w.rank_count + r.rank : u64(w.delegates[parent]);
+        return visit == ND ? vertex_of(r, parent, w.rank_count) : u64(w.delegates[parent]);
     }
 };
 

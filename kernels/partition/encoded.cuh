@@ -20,7 +20,7 @@ __device__ __forceinline__ void reach(const World& w, const Rank& r, u32 reading
         const u32 owners[1] = {u32(owner)};
         reach_normals<false>(w, r, lives, vertex, owners);
     } else if (live && reading == READ_ND)
-        claim_delegate(r, found, neighbour, owner * w.rank_count + r.rank);
+        claim_delegate(r, found, neighbour, vertex_of(r, u32(owner), w.rank_count));
     else if (live && reading == READ_DN)
         claim_normal(r, neighbour, w.delegates[owner]);
     else if (live)

@@ -15,7 +15,7 @@ __device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP
 __device__ __forceinline__ void label(const Rank& r, u64 own, u32 fresh, i32 depth) {
     u32 code = shallow(depth);
     if (code == DEEP) {
-        for (u32 bits = fresh; bits; bits &= bits - 1) r.distance[own * WARP + __ffs(bits) - 1] = depth;
+        for (u32 bits = fresh; bits; bits &= bits - 1) r.distance[local_of(r, u32(own) * WARP + __ffs(bits) - 1)] = depth;
         return;
     }
     bool opens = !(code & code - 1);  // a plane
@@ -47,8 +47,11 @@ __device__ __forceinline__ void finish(const Rank& r) {
         for (u32 bits = r.classed[i]; bits; bits &= bits - 1) r.keys[i * 32 + __ffs(bits) - 1] &= ~Key(NORMAL_CLASS);
 }
 
-constexpr u32 TILE_WORDS = WARP;  // whose labels a warp puts together at once; TILE in kernels/partition/cuda/lookers.py
-constexpr u32 FEW_DIGITS = 3;     // of depths below 7, which are most where there are delegates
+// A warp puts the labels of a tile's vertices together, of as many words as it has lanes; TILE in
+// kernels/partition/cuda/slots.py. The slots of a tile begin anywhere in a word, and two words are read for each quad.
+constexpr u32 TILE_WORDS = WARP, PLANE_WORDS = TILE_WORDS + 2;
+constexpr u32 FEW_DIGITS = 3;  // of depths below 7, which are most where there are delegates
+static_assert(PLANES * PLANE_WORDS <= WORDS_OF_WARP, "a tile's planes lie in shared memory");
 
 // Of all ranks' keys for delegates the smallest; none for those that nothing `reached`.
 template <u32 N>
@@ -69,10 +72,10 @@ __device__ __forceinline__ void smallest_keys(const World& w, const Rank& r, con
     }
 }
 
-// Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `planes`, (digits, TILE_WORDS). While
-// levels settle each byte would be an access of its own to a large array, with which a search of Kronecker 26 on one H200
-// took 5 % longer.
-__device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u64 tile, u32 digits, u32* planes) {
+// Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `planes`, (digits, PLANE_WORDS), the
+// first of which is that of slot `base`. While levels settle each byte would be an access of its own to a large array, with
+// which a search of Kronecker 26 on one H200 took 5 % longer.
+__device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u64 tile, u32 digits, u32 base, u32* planes) {
     constexpr u32 AT_ONCE = TREE ? 4 : 8;
     u32 end = r.own_tiles[tile + 1];
     for (u32 at = r.own_tiles[tile]; at < end; at += AT_ONCE * WARP) {
@@ -80,7 +83,7 @@ __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
             u32 i = at + j * WARP + lane_id();
-            place[j] = i < end ? r.own_places[i] % (TILE_WORDS * WARP) : NONE;
+            place[j] = i < end ? r.own_places[i] - base : NONE;
             number[j] = i < end ? r.own_numbers[i] : 0;
         }
 #pragma unroll
@@ -93,78 +96,103 @@ __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u
 #pragma unroll 1
                 for (u32 k = 0; k < digits; ++k) {
                     u32 bits = __ballot_sync(ALL_LANES, code[j] >> k & 1);
-                    if (lane_id() == k) planes[k * TILE_WORDS + word] = bits;
+                    if (lane_id() == k) planes[k * PLANE_WORDS + word] = bits;
                 }
             } else
 #pragma unroll 1
                 for (u32 rest = code[j]; rest; rest &= rest - 1)
-                    atomicOr(&planes[(__ffs(rest) - 1) * TILE_WORDS + place[j] / WARP], 1u << place[j] % WARP);
+                    atomicOr(&planes[(__ffs(rest) - 1) * PLANE_WORDS + place[j] / WARP], 1u << place[j] % WARP);
         }
         if (!TREE) continue;
         Key key[AT_ONCE];
         smallest_keys(w, r, number, code, key);
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j)
-            if (place[j] != NONE) r.keys[tile * TILE_WORDS * WARP + place[j]] = key[j];
+            if (place[j] != NONE) r.keys[local_of(r, base + place[j])] = key[j];
     }
 }
 
-// The planes' words of normal vertices go to `planes`, a lane's own of each, and what was expected in vain is forgotten.
-__device__ __forceinline__ void gather_planes(const Rank& r, u64 own, u32 digits, bool deep, u32* planes) {
-    bool live = own < r.local_words;
-    u32 plane[PLANES], found = 0;
+// The words of the planes from number `first` on go to `planes`, `count` of each digit.
+__device__ __forceinline__ void gather_planes(const Rank& r, u64 first, u32 count, u32 digits, bool deep, u32* planes) {
+    for (u32 i = lane_id(); i < count; i += WARP) {
+        u64 own = first + i;
+        u32 plane[PLANES], found = 0;
 #pragma unroll
-    for (u32 k = 0; k < PLANES; ++k) plane[k] = live && k < digits ? r.planes[k * r.local_words + own] : 0;
+        for (u32 k = 0; k < PLANES; ++k) plane[k] = k < digits ? r.planes[k * r.local_words + own] : 0;
 #pragma unroll
-    for (u32 k = 1; k < PLANES; ++k) found |= plane[k];
-    // What is seen and in no plane is labelled already.
-    u32 written = live && deep ? r.seen[own] & ~(found | plane[0]) : 0;
+        for (u32 k = 0; k < PLANES; ++k) found |= plane[k];
+        // What is seen and in no plane is labelled already.
+        u32 written = deep ? r.seen[own] & ~found : 0;
 #pragma unroll
-    for (u32 k = 0; k < PLANES; ++k)
-        if (k < FEW_DIGITS || k < digits) planes[k * TILE_WORDS + lane_id()] = plane[k] | written;
-    if (TREE != ANY || !live) return;
-    for (u32 bits = r.nd_mask[own] & ~(found | written); bits; bits &= bits - 1) r.keys[own * WARP + __ffs(bits) - 1] = NO_KEY;
+        for (u32 k = 0; k < PLANES; ++k)
+            if (k < FEW_DIGITS || k < digits) planes[k * PLANE_WORDS + i] = plane[k] | written;
+    }
 }
 
-// A quad's digits of one plane, each in its byte.
-__device__ __forceinline__ u32 read_digit(const u32* planes, u32 quad, u32 digit) {
-    u32 bits = planes[digit * TILE_WORDS + quad / QUADS] >> quad % QUADS * QUAD & 15;
-    return spread(bits, 1u << digit);
+// The digits of one plane that up to a quad's slots have from place `at` on, each in its byte.
+__device__ __forceinline__ u32 read_digit(const u32* planes, u32 at, u32 digit) {
+    const u32* words = &planes[digit * PLANE_WORDS + at / WARP];
+    return spread(__funnelshift_r(words[0], words[1], at % WARP) & 15, 1u << digit);
+}
+
+// Of a quad's vertices those in `mask` have a slot: their bytes, which lie side by side, go to where they are.
+__device__ __forceinline__ u32 spread_slots(u32 bytes, u32 mask) {
+    // In a digit of four bits for each vertex: whether it has a slot, and how many before it have.
+    u32 has = (mask | mask << 3 | mask << 6 | mask << 9) & 0x1111u, before = has * 0x1110u;
+    // From 4 on bytes are taken from the other argument.
+    return __byte_perm(bytes, 0, (before & 0x3333u) | (~has & 0x1111u) << 2);
+}
+
+// What was expected of a vertex in vain is forgotten; the source, which may be `local`, has no predecessor either.
+__device__ __forceinline__ void forget(const Rank& r, u64 local) {
+    for (u64 own = global_thread(); own < r.local_words; own += global_threads())
+        for (u32 bits = r.nd_mask[own] & ~r.seen[own]; bits; bits &= bits - 1)
+            r.keys[local_of(r, u32(own) * WARP + __ffs(bits) - 1)] = NO_KEY;
+    if (global_thread() == 0 && local < r.own) r.keys[local] = NO_KEY;
 }
 
 // Make a search's labels, -1 where nothing was reached, of what levels of up to `deepest` left, and its predecessors.
-// `planes` is (PLANES, TILE_WORDS) of a warp.
-__device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest, u32* planes) {
+// `alone` is the source, if it is a vertex of this rank and has no slot. `planes` is (PLANES, PLANE_WORDS) of a warp.
+__device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest, u64 alone, u32* planes) {
     struct alignas(16) Labels {
         i32 of[QUAD];
     };
     bool deep = deepest + 1 >= DEEP;
     u32 digits = deep ? PLANES : 32 - __clz(u32(deepest) + 1), warps = blockDim.x / WARP;
-    u64 tiles = (r.local_words + TILE_WORDS - 1) / TILE_WORDS;
+    u64 tiles = (r.own_words + TILE_WORDS - 1) / TILE_WORDS;
     // Tiles side by side go to different blocks, since delegates may lie side by side.
     for (u64 tile = u64(warp_id()) * gridDim.x + blockIdx.x; tile < tiles; tile += u64(warps) * gridDim.x) {
+        u64 own = tile * TILE_WORDS + lane_id();
+        u32 mask = own < r.own_words ? r.slot_mask[own] : 0, slots = __popc(mask), upto = warp_inclusive_sum(slots);
+        u32 begin = r.tile_slots[tile], base = begin / WARP * WARP, end = begin + __shfl_sync(ALL_LANES, upto, WARP - 1);
+        u32 before = begin - base + upto - slots;
         __syncwarp();
-        gather_planes(r, tile * TILE_WORDS + lane_id(), digits, deep, planes);
+        gather_planes(r, base / WARP, (end - base + WARP - 1) / WARP, digits, deep, planes);
         __syncwarp();
-        bring_delegates(w, r, tile, digits, planes);
+        bring_delegates(w, r, tile, digits, base, planes);
         __syncwarp();
-        for (u32 quad = lane_id(); quad < TILE_WORDS * QUADS; quad += WARP) {
-            u64 local = tile * TILE_WORDS * WARP + quad * QUAD;
-            if (local >= r.local) break;
+        for (u32 turn = 0; turn < QUADS; ++turn) {
+            u32 of = turn * QUAD + lane_id() / QUADS, shift = lane_id() % QUADS * QUAD;
+            u32 all = __shfl_sync(ALL_LANES, mask, of), at = __shfl_sync(ALL_LANES, before, of) + __popc(all & (1u << shift) - 1);
+            u64 local = (tile * TILE_WORDS + of) * WARP + shift;
+            if (local >= r.own) continue;
             u32 bytes = 0;
 #pragma unroll
-            for (u32 k = 0; k < FEW_DIGITS; ++k) bytes |= read_digit(planes, quad, k);
-            for (u32 k = FEW_DIGITS; k < digits; ++k) bytes |= read_digit(planes, quad, k);
+            for (u32 k = 0; k < FEW_DIGITS; ++k) bytes |= read_digit(planes, at, k);
+            for (u32 k = FEW_DIGITS; k < digits; ++k) bytes |= read_digit(planes, at, k);
+            bytes = spread_slots(bytes, all >> shift & 15);
             Labels labels;
 #pragma unroll
             for (u32 k = 0; k < QUAD; ++k) labels.of[k] = i32(bytes >> 8 * k & 255) - 1;
-            if (local + QUAD <= r.local && !any_full_byte(bytes)) {
+            if (local + QUAD <= r.own && !any_full_byte(bytes)) {
                 reinterpret_cast<Labels*>(r.distance)[local / QUAD] = labels;
                 continue;
             }
 #pragma unroll
             for (u32 k = 0; k < QUAD; ++k)
-                if (local + k < r.local && u32(labels.of[k] + 1) != DEEP) r.distance[local + k] = labels.of[k];
+                if (local + k < r.own && u32(labels.of[k] + 1) != DEEP) r.distance[local + k] = labels.of[k];
         }
+        __syncwarp();
+        if (lane_id() == 0 && alone / (TILE_WORDS * WARP) == tile) r.distance[alone] = 0;
     }
 }

@@ -1,5 +1,8 @@
 // One rank of a partition in device memory, and how its vertices and delegates are claimed.
 //
+// A normal vertex goes by its slot among those of the rank that have arcs, which in a Kronecker graph are about half, and
+// nn and dn columns name slots too (kernels/partition/cuda/slots.py). Labels and keys lie where vertices do.
+//
 // `seen` is frozen while a level is visited: what is found goes to `reached` (normal vertices here, with those that
 // are seen) and `found` (delegates, reduced over all ranks), and becomes the frontier, `front`, between two meetings.
 //
@@ -61,6 +64,7 @@ struct Rank {
     u64 rank;
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
+    const VERTEX* nn_vertices;  // the same as vertices, if ANY; null where slots are vertices
     const u32* nn_owners;  // rows of nn arcs, or null
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
@@ -69,13 +73,16 @@ struct Rank {
     const u8* nd_lengths;                       // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
-    const u32 *own_places, *own_numbers;  // vertices that are delegates, ascending, and their numbers
-    const u32* own_tiles;                 // (tiles + 1) how many of them come before each tile, see labels.cuh
+    const u32* slot_mask;                 // (own_words) local vertices with slots
+    const u32* tile_slots;                // (tiles + 1) how many come before each tile, see labels.cuh
+    const u32* locals;                    // (local) the local vertex of each slot; null where all have one
+    const u32 *own_places, *own_numbers;  // slots of vertices that are delegates, ascending, and their numbers
+    const u32* own_tiles;                 // (tiles + 1) how many of them come before each tile
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u32* planes;          // (PLANES, local_words) and
     u8* delegate_depths;  // (delegates): labels while levels are gone through, see labels.cuh
-    Key* keys;            // (local), if TREE
-    const Key* expected;  // (local) the vertex of the first delegate nearby, if ANY: what most keys become
+    Key* keys;            // (own), if TREE
+    const Key* expected;  // (own) the vertex of the first delegate nearby, if ANY: what most keys become
     u32* classed;         // (local_words) whose keys have a class, maybe; if SMALLEST, null where keys are gone through anyway
     u32 *seen, *reached, *delegates_seen, *delegates_front;  // both `seen` with a word more, which stays empty
     u32* fronts;          // (ranks, words of a rank) `front` of others, for nn backward
@@ -86,7 +93,8 @@ struct Rank {
     u64* dd_starts;
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
-    u64 local, local_words, sent_words;
+    u64 local, local_words, own, own_words;  // slots, and vertices
+    u64 sent_words;
     u64 nd_source_count, dn_filled, dd_filled;
 };
 
@@ -99,7 +107,7 @@ struct World {
 };
 
 // Shared memory of a warp that is anybody's between meetings.
-constexpr u32 MOST_WARPS = 16, WORDS_OF_WARP = 256;
+constexpr u32 MOST_WARPS = 16, WORDS_OF_WARP = 272;
 __device__ __forceinline__ u32* words_of_warp() {
     __shared__ u32 words[MOST_WARPS][WORDS_OF_WARP];
     return words[warp_id()];
@@ -107,6 +115,11 @@ __device__ __forceinline__ u32* words_of_warp() {
 
 // Lengths of a delegate's dn and dd rows.
 __device__ __forceinline__ uint2 lengths_of(const Rank& r, u32 d) { return reinterpret_cast<const uint2*>(r.delegate_lengths)[d]; }
+
+// The local vertex of a slot, and the vertex.
+constexpr bool HAS_SLOTS = TREE != SMALLEST && !PLACED && !ENCODED;
+__device__ __forceinline__ u32 local_of(const Rank& r, u32 slot) { return HAS_SLOTS && r.locals ? r.locals[slot] : slot; }
+__device__ __forceinline__ u64 vertex_of(const Rank& r, u32 slot, u64 ranks) { return u64(local_of(r, slot)) * ranks + r.rank; }
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
 
@@ -123,11 +136,11 @@ __device__ __forceinline__ void lower_key(Key* key, Key value) {
     if (*reinterpret_cast<volatile Key*>(key) > value) atomicMin(key, value);
 }
 
-// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and `keys` get `key(k)`, or are lowered to it.
-// Where `fresh` has the seen ones too, only who lowers keys asks for `seen`, since it is another access to a large bitmap.
+// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and their `keys`, which `locals` tells if there
+// are any, get `key(k)`, or are lowered to it. Where `fresh` has the seen ones too, only who lowers keys asks for `seen`, since it is another access to a large bitmap.
 template <bool FRESH_HAS_SEEN, u32 N, class Found>
-__device__ __forceinline__ void claim(const u32* seen, u32* fresh, Key* keys, const bool (&live)[N], const u32 (&place)[N],
-                                      const Found& key) {
+__device__ __forceinline__ void claim(const u32* seen, u32* fresh, Key* keys, const u32* locals, const bool (&live)[N],
+                                      const u32 (&place)[N], const Found& key) {
     bool open[N];
     u32 word[N];
 #pragma unroll
@@ -140,7 +153,7 @@ __device__ __forceinline__ void claim(const u32* seen, u32* fresh, Key* keys, co
         u32 bit = 1u << (place[k] & 31);
         if (word[k] & bit) continue;
         atomicOr(&fresh[place[k] >> 5], bit);
-        if (TREE == ANY) keys[place[k]] = Key(key(k));
+        if (TREE == ANY) keys[HAS_SLOTS && locals ? locals[place[k]] : place[k]] = Key(key(k));
     }
     if (TREE != SMALLEST) return;
 #pragma unroll
@@ -159,13 +172,13 @@ __device__ __forceinline__ void note_class(const Rank& r, u32 local) {
 __device__ __forceinline__ void claim_normal(const Rank& r, u32 local, u64 key) {
     const bool live[1] = {true};
     const u32 place[1] = {local};
-    claim<true>(r.seen, r.reached, r.keys, live, place, [&](u32) { return key; });
+    claim<true>(r.seen, r.reached, r.keys, r.locals, live, place, [&](u32) { return key; });
 }
 
 __device__ __forceinline__ void claim_delegate(const Rank& r, u32* found, u32 d, u64 vertex) {
     const bool live[1] = {true};
     const u32 place[1] = {d};
-    claim<false>(r.delegates_seen, found, r.delegate_keys, live, place, [&](u32) { return vertex; });
+    claim<false>(r.delegates_seen, found, r.delegate_keys, nullptr, live, place, [&](u32) { return vertex; });
 }
 
 // Words of a bitmap that a warp takes at once: its share of them, so that there is one round if that is no more than

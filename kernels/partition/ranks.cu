@@ -6,7 +6,7 @@
 // here; label and count; meet everywhere. What a visit needs first is made beside the others, and all meet here in between:
 // the queue of one that is forward, where it is not there yet, and the frontiers of other ranks where nn is backward.
 //
-// spills 200: what a level needs is laid aside between its visits
+// spills 300: what a level needs is laid aside between its visits; 64-bit vertices with the smallest predecessors take most
 // variants VERTEX: u32 u64
 // variants OFFSET: u32 u64
 // variants TREE: 0 1 2
@@ -32,9 +32,9 @@ constexpr u32 BEGAN = LINK_SECTORS + 1, ENDED = BEGAN + 1, DONE = ENDED + 1;
 constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
 
 // The source's rows: its counts, as those of a level that has it for a frontier, and its queues.
-__device__ __forceinline__ void count_source(const Rank& r, u64 local, u64 place, bool normal, bool delegate) {
+__device__ __forceinline__ void count_source(const Rank& r, u64 slot, u64 place, bool normal, bool delegate) {
     auto arcs = [](bool own, const OFFSET* offsets, u64 at) { return own ? u64(offsets[at + 1] - offsets[at]) : 0; };
-    u64 nn = arcs(normal, r.nn_offsets, local), nd = arcs(normal, r.nd_offsets, local);
+    u64 nn = arcs(normal, r.nn_offsets, slot), nd = arcs(normal, r.nd_offsets, slot);
     u64 dn = arcs(delegate, r.dn_offsets, place), dd = arcs(delegate, r.dd_offsets, place);
     for (u32 i = 0; i < SIDES * COUNTS; ++i) r.counts[i] = 0;
     r.counts[N_FRESH] = normal, r.counts[D_FRESH] = delegate;
@@ -42,24 +42,41 @@ __device__ __forceinline__ void count_source(const Rank& r, u64 local, u64 place
     r.counts[ND_ROWS] = nd != 0, r.counts[DN_ROWS] = dn != 0, r.counts[DD_ROWS] = dd != 0;
     r.counts[NN_TAIL] = nn != 0, r.counts[ND_TAIL] = nd != 0;
     r.counts[DN_TAIL] = dn ? 1ull << MERGE_BITS | dn : 0, r.counts[DD_TAIL] = dd ? 1ull << MERGE_BITS | dd : 0;
-    if (nn) r.nn_queue[0] = u32(local);
-    if (nd) r.nd_queue[0] = u32(local);
+    if (nn) r.nn_queue[0] = u32(slot);
+    if (nd) r.nd_queue[0] = u32(slot);
     if (dn) r.dn_queue[0] = u32(place), r.dn_starts[0] = 0;
     if (dd) r.dd_queue[0] = u32(place), r.dd_starts[0] = 0;
 }
 
+// A search's source: its number among delegates, or its slot on its rank if it has one, or neither.
+struct Source {
+    u64 vertex, delegate, slot;
+
+    __device__ __forceinline__ bool is_normal(const World& w, const Rank& r) const {
+        return delegate == ~0ull && VERTEX(vertex) % VERTEX(w.rank_count) == r.rank;
+    }
+    // Where it is on its rank.
+    __device__ __forceinline__ u64 local(const World& w, const Rank& r) const {
+        return is_normal(w, r) ? VERTEX(vertex) / VERTEX(w.rank_count) : ~0ull;
+    }
+    // The same, if it has no slot there.
+    __device__ __forceinline__ u64 alone(const World& w, const Rank& r) const { return slot == ~0ull ? local(w, r) : ~0ull; }
+};
+
 // Forget the last search, and make the source the frontier.
-__device__ __forceinline__ void begin(const World& w, const Rank& r, u64 source, u64 place) {
-    VERTEX ranks = VERTEX(w.rank_count);
-    bool delegate = place != ~0ull, normal = !delegate && VERTEX(source) % ranks == r.rank;
-    u64 local = VERTEX(source) / ranks, word = normal ? local / 32 : ~0ull, delegate_word = delegate ? place / 32 : ~0ull;
-    u32 bit = 1u << (local & 31), delegate_bit = 1u << (place & 31);
-    if (global_thread() == global_threads() - 1) count_source(r, local, place, normal, delegate);
+__device__ __forceinline__ void begin(const World& w, const Rank& r, const Source& source) {
+    bool delegate = source.delegate != ~0ull, normal = source.is_normal(w, r), slotted = normal && source.slot != ~0ull;
+    u64 word = slotted ? source.slot / 32 : ~0ull, delegate_word = delegate ? source.delegate / 32 : ~0ull;
+    u32 bit = 1u << (source.slot & 31), delegate_bit = 1u << (source.delegate & 31);
+    if (global_thread() == global_threads() - 1) {
+        count_source(r, source.slot, source.delegate, slotted, delegate);
+        r.counts[N_FRESH] = normal;
+    }
     fill_but(r.planes, r.local_words, 0u, word, bit);
-    fill_but(r.delegate_depths, w.delegate_count, u8(0), place, u8(shallow(0)));
+    fill_but(r.delegate_depths, w.delegate_count, u8(0), source.delegate, u8(shallow(0)));
     if (TREE) fill(r.delegate_keys, w.delegate_count, NO_KEY);
-    if (TREE == SMALLEST) fill(r.keys, r.local, NO_KEY), fill(r.classed, r.local_words, 0u);
-    if (TREE == ANY) copy(r.keys, r.expected, r.local);
+    if (TREE == SMALLEST) fill(r.keys, r.own, NO_KEY), fill(r.classed, r.local_words, 0u);
+    if (TREE == ANY) copy(r.keys, r.expected, r.own);
     fill_but(r.seen, r.local_words + 1, 0u, word, bit);
     fill_but(r.reached, r.local_words, 0u, word, bit);
     fill_but(r.front, r.local_words, 0u, word, bit);
@@ -206,8 +223,8 @@ enum Fetched : u32 { OF_RANKS, OF_MEETING, OF_OTHERS, OF_WORLD, FETCHES };
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
-           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source,
-           u64 place, u64 max_depth) {
+           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
+           u64 source_delegate, u64 source_slot, u64 max_depth) {
     __shared__ Ahead known[MOST_HERE];
     // Of global memory these and all other pointers would be fetched anew after every meeting.
     __shared__ Rank own[MOST_HERE];
@@ -244,7 +261,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     // When a device was launched is no part of a search.
     if (m.devices > 1 && !meet(m, true)) return;
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
-    for (u32 k = 0; k < here_count; ++k) begin(w, own[k], source, place);
+    for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_slot});
 
     u64 level = 0;
     for (bool begun = false;; begun = true) {
@@ -366,8 +383,10 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
     for (u32 k = 0; k < here_count; ++k) {
+        const Source source{source_vertex, source_delegate, source_slot};
         if (TREE == SMALLEST) finish(own[k]);
-        widen(w, own[k], level, words_of_warp());
+        if (TREE == ANY) forget(own[k], source.local(w, own[k]));
+        widen(w, own[k], level, source.alone(w, own[k]), words_of_warp());
     }
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next.

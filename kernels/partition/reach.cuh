@@ -28,7 +28,7 @@ __device__ __forceinline__ T take_places(T* tails, bool live, u32 to) {
 
 __device__ __forceinline__ void put(const Rank& r, u64 place, u32 id, u32 owner) {
     r.bin_ids[place] = id;
-    if (TREE) r.bin_tails[place] = owner;
+    if (TREE) r.bin_tails[place] = local_of(r, owner);
 }
 
 // The ends of nn arcs that other ranks own: they go to those ranks' bins (section V-B).
@@ -76,9 +76,9 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
         id[k] = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
         here[k] = live[k] && to[k] == own;
     }
-    claim<true>(r.seen, r.reached, r.keys, here, id, [&](u32 k) {
+    claim<true>(r.seen, r.reached, r.keys, r.locals, here, id, [&](u32 k) {
         note_class(r, id[k]);
-        return normal_key(u64(owner[k]) * ranks + own);
+        return normal_key(vertex_of(r, owner[k], ranks));
     });
     if (ranks == 1) return;
     bool goes[N];

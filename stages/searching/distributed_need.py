@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from stages import distribute
 from stages.searching.gpu_components import BYTES_PER_NODE
-from stages.searching.gpu_ranks import BYTES_PER_DELEGATE, DELEGATE_SHARE, vertex_bytes
+from stages.searching.gpu_ranks import (
+    BYTES_PER_DELEGATE,
+    BYTES_PER_NORMAL_ARC,
+    DELEGATE_SHARE,
+    vertex_bytes,
+)
 from stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
 from stages.stage import Extent, Machine, Need
 
@@ -62,7 +67,7 @@ def need(
             held = (rows + (node + OFFSET_BYTES + 4 * width) * n) // p + node * delegates + known * n
         else:
             arriving = BYTES_PER_ARRIVAL if parameters.transport == "nccl" else 0
-            held = (rows + vertex_bytes(n) * n + (12 + arriving) * normal) // p
+            held = (rows + vertex_bytes(n) * n + (BYTES_PER_NORMAL_ARC + arriving) * normal) // p
             held += BYTES_PER_DELEGATE * delegates + known * n + n // 8
         held = max(held, distribute.device_bytes(n, m, p))
         making = p * distribute.COMPILED

@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from stages.stage import Extent
     from stages.traverse import TraverseParameters
 
-BYTES_PER_VERTEX = 46
-"""Of a rank: distance, depth, key and the one expected, queues and bitmaps, as much again for the labels put
-together, and what `kernels.partition.cuda.lookers` adds, of which columns in host memory take most."""
+BYTES_PER_VERTEX = 47
+"""Of a rank: distance, depth, key and the one expected, slot, queues and bitmaps, as much again for the labels
+put together, and what `kernels.partition.cuda.lookers` adds, of which columns in host memory take most."""
 
 WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 8
 """From 2^32 vertices on."""
+
+BYTES_PER_NORMAL_ARC = 20
+"""A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
 
 BYTES_PER_DELEGATE = 73
 """On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
@@ -47,9 +50,10 @@ DELEGATE_SHARE = 1 / 16
 def device_bytes(graph: Extent, ranks: int) -> int:
     """State what each of `ranks` GPUs takes.
 
-    Subgraphs and labels, a bin and a row for each nn arc, and the bits of all ranks' frontiers.
+    Subgraphs and labels, what each nn arc takes, and the bits of all ranks' frontiers.
     """
-    shared = graph.bytes + vertex_bytes(graph.vertices) * graph.vertices + 12 * (graph.normal_arcs or 0)
+    normal = BYTES_PER_NORMAL_ARC * (graph.normal_arcs or 0)
+    shared = graph.bytes + vertex_bytes(graph.vertices) * graph.vertices + normal
     fronts = graph.vertices // 8
     return shared // max(1, ranks) + fronts + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
 

@@ -20,4 +20,5 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     for launch in ("partition.cuda.launch", "partition.cuda.components_launch", "probes.links.peer"):
         monkeypatch.setattr(f"kernels.{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-    monkeypatch.setattr("kernels.order.renumber_cuda.load", grid_kernels.load)
+    for module in ("order.renumber_cuda", "partition.cuda.slots"):
+        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)

@@ -162,6 +162,14 @@ inline unsigned __ballot_sync(unsigned mask, bool value) {
 }
 inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 inline bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, !value) == 0; }
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+    unsigned bytes = 0;
+    for (int i = 0; i < 4; ++i) {
+        unsigned from = selector >> 4 * i & 7;
+        bytes |= ((from < 4 ? a >> 8 * from : b >> 8 * (from - 4)) & 255u) << 8 * i;
+    }
+    return bytes;
+}
 inline float __fdividef(float a, float b) { return a / b; }
 inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
     const uint64_t* all = emulated::collect(mask, value);

@@ -129,6 +129,7 @@ def module() -> types.ModuleType:
     for name in ("int32", "int64", "uint32", "uint64"):
         setattr(fake, name, getattr(numpy, name))
     fake.packbits = lambda bits, bitorder: _array(numpy.packbits(bits, bitorder=bitorder))
+    fake.unpackbits = lambda words, bitorder: _array(numpy.unpackbits(words, bitorder=bitorder))
     fake.flatnonzero = lambda values: _array(numpy.flatnonzero(values))
     fake.minimum, fake.where = numpy.minimum, numpy.where
     for name in ("arange", "argsort", "cumsum", "diff", "searchsorted"):

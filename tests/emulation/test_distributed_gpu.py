@@ -99,7 +99,8 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     for launch in ("launch", "components_launch"):
         monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-    monkeypatch.setattr("kernels.order.renumber_cuda.load", grid_kernels.load)
+    for module in ("order.renumber_cuda", "partition.cuda.slots"):
+        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])

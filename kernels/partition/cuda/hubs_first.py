@@ -47,7 +47,8 @@ def room_for(parts: Sequence[RankGraph]) -> bool:
     arcs = [[arc_count(part.subgraph(name)) for name in SUBGRAPHS[1:]] for part in parts]
     rows = sum(len(part.nd.row_offsets) + 2 * len(part.dd.row_offsets) for part in parts)
     sorted_at_once = min(ARCS_AT_ONCE, max(map(max, arcs)))
-    wanted = 8 * sum(map(sum, arcs)) + 16 * sorted_at_once + ROW_BYTES * rows
+    names = sum(arc_count(part.nn) * part.nn.column_indices.dtype.itemsize for part in parts)
+    wanted = 8 * sum(map(sum, arcs)) + names + 16 * sorted_at_once + ROW_BYTES * rows
     free: int = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
     return wanted <= free
 

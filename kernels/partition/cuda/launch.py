@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernels.cuda import load, resident_blocks
 from kernels.partition.cuda.hubs_first import in_order
 from kernels.partition.cuda.meeting import MeetingPoint
+from kernels.partition.cuda.slots import Slots
 from kernels.partition.layout import mask_words
 from kernels.partition.options import OPTIMIZED, SearchOptions
 
@@ -24,6 +25,9 @@ LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 9, 250, 1 << 20
 LINK_SECTORS = 1 + LOGGED_LEVELS * LEVEL_WORDS
 BEGAN, ENDED, LOG_WORDS = LINK_SECTORS + 1, LINK_SECTORS + 2, LINK_SECTORS + 4
 """Of the log too: the clock when all devices had come, and when the last block here was done."""
+
+NOWHERE = (1 << 64) - 1
+"""What the kernel takes for no delegate and no slot."""
 
 SECTOR = 32
 """Bytes, as in `kernels/partition/placed.cuh`."""
@@ -54,6 +58,7 @@ class Launch:
     delegates : their vertices, ascending.
     numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they
         ascend.
+    slots : of the ranks here (`kernels.partition.cuda.slots`); of one that is missing all vertices have one.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
     time_limit : seconds that it waits for the others at one meeting.
@@ -81,12 +86,13 @@ class Launch:
         placed: bool = False,
         layout: str | None = None,
         numbers: NDArray[numpy.uint32] | None = None,
+        slots: Mapping[int, Slots] | None = None,
     ) -> None:
         import cupy
 
         self.point = point
-        self._here = len(here)
-        self._delegates, self._numbers = delegates, numbers
+        self._here, self._ranks = len(here), len(rows)
+        self._delegates, self._numbers, self._slots = delegates, numbers, slots or {}
         file = "ranks_placed" if placed else "ranks"
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
@@ -119,12 +125,19 @@ class Launch:
         if is_delegate and self._numbers is not None:
             place = int(self._numbers[place])
         depth = (1 << 31) - 1 if max_depth is None else max_depth
-        last = [numpy.uint64(v) for v in (source, place if is_delegate else (1 << 64) - 1, depth)]
+        slot = None if is_delegate else self._slot(source)
+        places = (NOWHERE if each is None else each for each in (place if is_delegate else None, slot))
+        last = [numpy.uint64(v) for v in (source, *places, depth)]
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
         start.record()
         self._kernel((self._blocks,), (BLOCK,), (*self._arguments, *last))
         end.record()
         return start, end
+
+    def _slot(self, source: int) -> int | None:
+        """Find the slot of a source that is a rank's here; what is told of others is not asked for."""
+        local, slots = source // self._ranks, self._slots.get(source % self._ranks)
+        return local if slots is None else slots.find(local)
 
     def milliseconds(self, start: Any, end: Any) -> float:
         """Tell what the search took: among several devices from when all had come, by the device's clock."""

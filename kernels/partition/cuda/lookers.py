@@ -11,18 +11,16 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from kernels.partition.cuda.slots import TILE, Slots
 from kernels.partition.layout import mask_words
 from kernels.strategy import backend_of
 
 LONG_ROW = numpy.uint8(255)
 """Stands for a length from there on, as in rank.cuh."""
 
-TILE = 1024
-"""Vertices whose labels a warp puts together at once, as in labels.cuh."""
-
 
 def row_mask(row_offsets: Any, *, longer_than: int = 0) -> Any:
-    """Set a bit for every row with more arcs than that: uint32, as many as 64-bit words take; on the device."""
+    """Set a bit for every row with more arcs: uint32, as many as 64-bit words take; on the device."""
     return _mask(row_offsets[1:] - row_offsets[:-1] > longer_than)
 
 
@@ -33,19 +31,25 @@ def own_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> Any:
     return _mask(cupy.asarray(delegates) % delegates.dtype.type(ranks) == rank)
 
 
-def own_vertices(delegates: NDArray[Any], ranks: int, rank: int, local: int) -> dict[str, Any]:
+def own_vertices(
+    delegates: NDArray[Any], ranks: int, rank: int, own_count: int, slots: Slots
+) -> dict[str, Any]:
     """Give a rank's vertices that are delegates, ascending, uint32 arrays on the device.
 
-    `own_places` and `own_numbers` are which they are and their numbers, one each; `own_tiles` is how many
-    come before each TILE of its `local` vertices, and before the end.
+    `own_places` and `own_numbers` are their slots and their numbers, one each; `own_tiles` is how many come
+    before each TILE of its `own_count` vertices, and before the end.
     """
     import cupy
 
     own = numpy.flatnonzero(delegates % delegates.dtype.type(ranks) == rank)
     places = (delegates[own] // delegates.dtype.type(ranks)).astype(numpy.uint32)
     order = numpy.argsort(places)
-    tiles = numpy.searchsorted(places[order], numpy.arange(-(-local // TILE) + 1) * TILE)
-    found = {"own_places": places[order], "own_numbers": own[order], "own_tiles": tiles}
+    tiles = numpy.searchsorted(places[order], numpy.arange(-(-own_count // TILE) + 1) * TILE)
+    found: dict[str, NDArray[Any]] = {
+        "own_places": slots.of(places[order]),
+        "own_numbers": own[order],
+        "own_tiles": tiles,
+    }
     return {name: cupy.asarray(values.astype(numpy.uint32, copy=False)) for name, values in found.items()}
 
 

@@ -20,6 +20,7 @@ from kernels.partition.cuda.lookers import (
     short_lengths,
 )
 from kernels.partition.cuda.placing import Placing, place_columns
+from kernels.partition.cuda.slots import TILE, Slotting, all_slots, locals_of
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.partition.options import SearchOptions
 from kernels.strategy import backend_of
@@ -39,6 +40,7 @@ FIELDS = (
     "rank",
     *(f"{name}_offsets" for name in SUBGRAPHS),
     "nn_columns",
+    "nn_vertices",
     "nn_owners",
     *(f"{name}_columns" for name in LOOKING),
     *(f"{name}_mask" for name in SUBGRAPHS),
@@ -47,6 +49,9 @@ FIELDS = (
     "nd_lengths",
     "delegate_lengths",
     "own_delegates",
+    "slot_mask",
+    "tile_slots",
+    "locals",
     "own_places",
     "own_numbers",
     "own_tiles",
@@ -72,6 +77,8 @@ FIELDS = (
     "came",
     "local",
     "local_words",
+    "own",
+    "own_words",
     "sent_words",
     "nd_source_count",
     "dn_filled",
@@ -166,6 +173,7 @@ class RankMemory(Table):
         `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
+    slotting : of a part that goes by slots (`kernels.partition.cuda.slots`); None where all have one.
 
     `nn_rows` counts the rows of nn that are not empty, or is 0 where nn is never visited backward.
 
@@ -189,13 +197,16 @@ class RankMemory(Table):
         apart: bool = False,
         sends: bool = False,
         placing: Placing | None = None,
+        slotting: Slotting | None = None,
     ) -> None:
         import cupy
 
         self.rank, self._vertices = part.rank, vertex_count
-        local, delegate_count = local_count(vertex_count, ranks, part.rank), len(delegates)
-        words, local_words = 2 * mask_words(delegate_count), -(-local // 32)
-        largest = -(-local_count(vertex_count, ranks, 0) // 32)
+        own, delegate_count = local_count(vertex_count, ranks, part.rank), len(delegates)
+        slots = all_slots(own) if slotting is None else slotting.slots
+        local, words, own_words = slots.count, 2 * mask_words(delegate_count), -(-own // 32)
+        local_words = -(-local // 32)
+        largest = -(-(local_count(vertex_count, ranks, 0) if slotting is None else slotting.most) // 32)
         arcs = max(arc_count(part.subgraph(name)) for name in ("dn", "dd"))
         if delegate_count >= MOST_ROWS or arcs >= MOST_ARCS:
             raise ValueError(
@@ -239,7 +250,13 @@ class RankMemory(Table):
         arrays["own_delegates"] = (
             own_delegates(delegates, ranks, part.rank) if looks_last else cupy.empty(0, numpy.uint32)
         )
-        arrays |= own_vertices(delegates[:0] if sends else delegates, ranks, part.rank, local)
+        arrays |= own_vertices(delegates[:0] if sends else delegates, ranks, part.rank, own, slots)
+        arrays["slot_mask"] = cupy.asarray(slots.mask[:own_words])
+        arrays["tile_slots"] = cupy.asarray(slots.before[: own_words + 1 : TILE // 32])
+        arrays["locals"] = cupy.empty(0, numpy.uint32) if slotting is None else locals_of(slots)
+        arrays["nn_vertices"] = cupy.empty(0, delegates.dtype)
+        if slotting is not None and tree:
+            arrays["nn_vertices"] = slotting.nn_vertices
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])
@@ -262,11 +279,11 @@ class RankMemory(Table):
             name: _set_bits(mask) for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
         }
         for name, count, dtype in (
-            ("distance", local, numpy.int32),
+            ("distance", own, numpy.int32),
             ("delegate_distance", delegate_count if sends else 0, numpy.int32),
             ("planes", 0 if sends else PLANES * local_words, numpy.uint32),
             ("delegate_depths", 0 if sends else delegate_count, numpy.uint8),
-            ("keys", local if tree else 0, key),
+            ("keys", own if tree else 0, key),
             ("classed", local_words if tree == SMALLEST and not sends else 0, numpy.uint32),
             ("seen", local_words + 1, numpy.uint32),
             ("reached", local_words, numpy.uint32),
@@ -283,16 +300,20 @@ class RankMemory(Table):
             ("came", 2 * ranks, numpy.uint64),
         ):
             arrays[name] = cupy.empty(count, dtype)
-        arrays["expected"] = (
-            first_delegates(arrays["nd_heads"][::heads], delegates, local)
-            if tree == ANY
-            else cupy.empty(0, key)
-        )
+        arrays["expected"] = cupy.empty(0, key)
+        if tree == ANY:
+            expected = first_delegates(arrays["nd_heads"][::heads], delegates, local)
+            if slotting is not None:
+                expected, of_slots = cupy.full(own, numpy.iinfo(key).max, key), expected
+                expected[arrays["locals"]] = of_slots
+            arrays["expected"] = expected
         self.arrays = arrays
         self.numbers = {
             "rank": part.rank,
             "local": local,
             "local_words": local_words,
+            "own": own,
+            "own_words": own_words,
             "sent_words": largest,
             "nd_source_count": len(part.nd_source_list),
             "dn_filled": filled["dn"],

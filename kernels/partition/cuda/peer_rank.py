@@ -17,6 +17,7 @@ from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, tree_of
 from kernels.partition.cuda.placing import Placing
 from kernels.partition.cuda.search import WIDE, check_encoded
+from kernels.partition.cuda.slots import Slots, slots_of, slotted
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
 from kernels.partition.options import SearchOptions
 from kernels.partition.program import LevelRecord, RankLabels
@@ -64,12 +65,17 @@ class PeerRank:
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
         wide = max(gang.all_gather(widest)) >= WIDE or placing is not None or layout is not None
-        numbers = None
+        numbers, slotting, slots = None, None, dict[int, Slots]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
             numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
+            found = slots_of(part, delegates, vertex_count, gang.size) if symmetric else None
+            part = renumbered(part, numbers)
+            if found is not None:
+                part, slotting = slotted(part, gang.all_gather(found))
+                slots = {gang.rank: found}
         self._memory = RankMemory(
-            part if numbers is None else renumbered(part, numbers),
+            part,
             vertex_count=vertex_count,
             delegates=in_order(delegates, numbers),
             ranks=gang.size,
@@ -78,6 +84,7 @@ class PeerRank:
             uniquify=options.uniquify,
             apart=gang.size > 1,
             placing=placing,
+            slotting=slotting,
         )
         point = MeetingPoint()
         self._mapping = Mapping(gang, self._memory, point)
@@ -100,6 +107,7 @@ class PeerRank:
             placed=placing is not None,
             layout=layout,
             numbers=numbers,
+            slots=slots,
             nn_rows=sum(gang.all_gather(self._memory.nn_rows)),
         )
 

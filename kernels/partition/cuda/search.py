@@ -17,6 +17,7 @@ from kernels.partition.cuda.launch import Launch, Level
 from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar, tree_of
 from kernels.partition.cuda.placing import Placing
+from kernels.partition.cuda.slots import Slots, slots_of, slotted
 from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import check_output, predecessor_dtype
@@ -78,10 +79,12 @@ class CudaPartitionSearch:
         layout = layout_of(graph.parts[0])
         check_encoded(layout, graph.delegates.dtype, placing)
         wide = wide or placing is not None or layout is not None
-        self._numbers = None
+        self._numbers, self._slots = None, dict[int, Slots]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and self._have_room(graph):
             self._numbers = self._on(0, lambda: busiest_first(graph.parts[0]))
+            if symmetric:
+                self._slots = {part.rank: self._find_slots(graph, part) for part in graph.parts}
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {
             "VERTEX": vertex_macro(graph.delegates.dtype),
@@ -113,6 +116,11 @@ class CudaPartitionSearch:
                 return False
         return True
 
+    def _find_slots(self, graph: PartitionedGraph, part: RankGraph) -> Slots:
+        facts = graph.delegates, graph.vertex_count, graph.ranks
+        found: Slots = self._on(self._home[part.rank], lambda: slots_of(part, *facts))
+        return found
+
     def _load(self, graph: PartitionedGraph, offset_dtype: Any, placing: Placing | None) -> list[RankMemory]:
         facts = {
             "vertex_count": graph.vertex_count,
@@ -125,8 +133,14 @@ class CudaPartitionSearch:
             "placing": placing,
         }
 
+        slots = list(self._slots.values())
+
         def load(part: RankGraph) -> RankMemory:
-            return RankMemory(part if self._numbers is None else renumbered(part, self._numbers), **facts)
+            ready = part if self._numbers is None else renumbered(part, self._numbers)
+            if not slots:
+                return RankMemory(ready, **facts)
+            ready, slotting = slotted(ready, slots)
+            return RankMemory(ready, **facts, slotting=slotting)
 
         return [self._on(self._home[part.rank], lambda part=part: load(part)) for part in graph.parts]
 
@@ -147,6 +161,7 @@ class CudaPartitionSearch:
         here = [rank for rank, home in enumerate(self._home) if home == place]
         points = [point.pointer for point in self._points]
         choices |= {"point": self._points[place], "options": self.options, "numbers": self._numbers}
+        choices["slots"] = {rank: self._slots[rank] for rank in here if rank in self._slots}
         choices["nn_rows"] = sum(memory.nn_rows for memory in self._memory)
         return Launch(macros, rows, here, self.delegates, points, place, **choices)
 

@@ -1,0 +1,153 @@
+"""Places of a rank's vertices in its arrays, of which those have one that have arcs or are delegates.
+
+About half the vertices of a Kronecker graph have no arcs. A level goes through bitmaps of a rank's vertices
+several times, and through their first columns, which are half as long without them: searches of Kronecker 24
+and 26 on one H200 took SLOT24 and SLOT26 % less. Slots ascend with their vertices. Distances and predecessors
+lie where vertices do.
+
+All vertices have slots where the graph is directed, so that what has no arcs may be reached, and where the
+partition's numbers are kept (`hubs_first.is_free`): with encoded rows, columns in host memory, ranks that send,
+and trees of the smallest predecessors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kernels.cuda import blocks_for, load, vertex_macro
+from kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
+from kernels.strategy import backend_of
+
+TILE = 1024
+"""Vertices whose labels a warp puts together at once, as in labels.cuh."""
+
+BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Which of a rank's vertices have slots: `mask` has a bit for each, uint32 words on the host."""
+
+    mask: NDArray[numpy.uint32]
+
+    @cached_property
+    def before(self) -> NDArray[numpy.uint32]:
+        """Count the slots before each word, and before the end, uint32 (words + 1,)."""
+        upto = numpy.zeros(len(self.mask) + 1, numpy.uint32)
+        numpy.cumsum(numpy.bitwise_count(self.mask), out=upto[1:], dtype=numpy.uint32)
+        return upto
+
+    @property
+    def count(self) -> int:
+        """Count all slots."""
+        return int(self.before[-1])
+
+    def of(self, locals_: NDArray[Any]) -> NDArray[numpy.uint32]:
+        """Give the slots of local vertices that have one."""
+        word, bit = locals_ // 32, numpy.uint32(1) << (locals_ % 32).astype(numpy.uint32)
+        found: NDArray[numpy.uint32] = self.before[word] + numpy.bitwise_count(
+            self.mask[word] & (bit - numpy.uint32(1))
+        )
+        return found
+
+    def find(self, local: int) -> int | None:
+        """Give the slot of one local vertex, None if it has none."""
+        if not int(self.mask[local // 32]) >> local % 32 & 1:
+            return None
+        return int(self.of(numpy.array([local]))[0])
+
+
+@dataclass(frozen=True)
+class Slotting:
+    """A rank's slots, the most that any rank has, and its nn columns as vertices of the graph."""
+
+    slots: Slots
+    most: int
+    nn_vertices: Any
+
+
+def all_slots(local: int) -> Slots:
+    """Give every one of a rank's vertices a slot."""
+    bits = numpy.zeros(64 * mask_words(local), numpy.bool_)
+    bits[:local] = True
+    return Slots(numpy.packbits(bits, bitorder="little").view(numpy.uint32))
+
+
+def slots_of(part: RankGraph, delegates: NDArray[Any], vertex_count: int, ranks: int) -> Slots:
+    """Give slots to a rank's vertices with arcs and to its own delegates, with the current device's help."""
+    import cupy
+
+    local = local_count(vertex_count, ranks, part.rank)
+    chosen = cupy.zeros(64 * mask_words(local), numpy.bool_)
+    for offsets in (part.nn.row_offsets, part.nd.row_offsets):
+        on_device = cupy.asarray(offsets)
+        chosen[:local] |= on_device[1:] != on_device[:-1]
+    own = delegates[delegates % delegates.dtype.type(ranks) == part.rank] // delegates.dtype.type(ranks)
+    chosen[cupy.asarray(own.astype(numpy.int64))] = True
+    mask: NDArray[numpy.uint32] = cupy.packbits(chosen, bitorder="little").view(numpy.uint32).get()
+    return Slots(mask)
+
+
+def locals_of(slots: Slots) -> Any:
+    """Give the local vertex of each slot, uint32 on the current device."""
+    import cupy
+
+    bits = cupy.unpackbits(cupy.asarray(slots.mask).view(numpy.uint8), bitorder="little")
+    return cupy.flatnonzero(bits).astype(numpy.uint32)
+
+
+def slotted(part: RankGraph, slots: Sequence[Slots]) -> tuple[RankGraph, Slotting]:
+    """Let rows and columns of a rank go by slots, on the current device.
+
+    Parameters
+    ----------
+    part : whose dn columns are on the device, and are written over.
+    slots : of all ranks.
+
+    """
+    import cupy
+
+    own, kept = slots[part.rank], locals_of(slots[part.rank])
+
+    def rows(offsets: Any) -> Any:
+        # Rows in between are empty.
+        on_device = cupy.asarray(offsets)
+        found = cupy.empty(len(kept) + 1, on_device.dtype)
+        found[:-1] = on_device[:-1][kept]
+        found[-1:] = on_device[-1:]
+        return found
+
+    vertices = cupy.asarray(part.nn.column_indices)
+    words = max(len(each.mask) for each in slots)
+    masks, before = (numpy.zeros((len(slots), words), numpy.uint32) for _ in range(2))
+    for rank, each in enumerate(slots):
+        masks[rank, : len(each.mask)], before[rank, : len(each.mask)] = each.mask, each.before[:-1]
+    module = load("kernels/partition/slots.cu", VERTEX=vertex_macro(vertices.dtype))
+    places = cupy.asarray(masks.ravel()), cupy.asarray(before.ravel())
+    named = cupy.empty(len(vertices), vertices.dtype)
+    _run(module, "name_vertices", vertices, named, count=len(vertices), last=(*places, words, len(slots)))
+    dn, first = part.dn.column_indices, part.rank * words
+    here = tuple(each[first : first + words] for each in places)
+    _run(module, "name_locals", dn, count=len(dn), last=here)
+    sources: Any = part.nd_source_list
+    sources = sources.get() if backend_of(sources) == "cuda" else sources
+    found = replace(
+        part,
+        nn=Subgraph(rows(part.nn.row_offsets), named),
+        nd=Subgraph(rows(part.nd.row_offsets), part.nd.column_indices),
+        nd_source_list=own.of(sources),
+    )
+    return found, Slotting(own, max(each.count for each in slots), vertices)
+
+
+def _run(module: Any, name: str, *arrays: Any, count: int, last: Sequence[Any]) -> None:
+    if count:
+        numbers = [numpy.uint64(each) if isinstance(each, int) else each for each in last]
+        grid = blocks_for(count, BLOCK, most=1 << 14)
+        module.get_function(name)((grid,), (BLOCK,), (*arrays, numpy.uint64(count), *numbers))
