@@ -146,7 +146,7 @@ struct Looking {
     __device__ __forceinline__ void keep(u32 row, u32 parent) const {
         Key key = Key(vertex(parent));
         if (normals())
-            r.keys[local_of(r, row)] = key;
+            r.keys[row] = key;
         else if (TREE == ANY)
             r.delegate_keys[row] = key;
         else

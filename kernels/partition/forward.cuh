@@ -56,11 +56,11 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
 // Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.
 template <bool FRESH_HAS_SEEN, class Found>
 __device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* fresh, Key* keys,
-                                              const u32* locals, const Found& key) {
+                                              const Found& key) {
     u32 place[BATCH];
 #pragma unroll
     for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? read_once(columns, a.arc[k]) : 0;
-    claim<FRESH_HAS_SEEN>(seen, fresh, keys, locals, a.live, place, key);
+    claim<FRESH_HAS_SEEN>(seen, fresh, keys, a.live, place, key);
 }
 
 __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
@@ -72,7 +72,7 @@ __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow
             return RowOf{begin, owner, u32(r.nd_offsets[owner + 1] - begin)};
         },
         [&](const Arcs<BATCH>& a) {
-            reach_columns<false>(a, r.nd_columns, r.delegates_seen, found, r.delegate_keys, nullptr,
+            reach_columns<false>(a, r.nd_columns, r.delegates_seen, found, r.delegate_keys,
                                  [&](u32 k) { return vertex_of(r, a.owner[k], w.rank_count); });
         });
 }
@@ -126,7 +126,7 @@ __device__ __forceinline__ void visit_merged(const u32* queue, const u64* starts
 
 __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail, u32* found) {
     visit_merged(r.dd_queue, r.dd_starts, r.dd_offsets, tail, global_thread() / WARP, [&](const Arcs<BATCH>& a) {
-        reach_columns<false>(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys, nullptr,
+        reach_columns<false>(a, r.dd_columns, r.delegates_seen, found, r.delegate_keys,
                              [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
     });
 }
@@ -135,8 +135,7 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
 __device__ __forceinline__ void visit_dn(const World& w, const Rank& r, u64 tail) {
     u64 place = (global_threads() - 1 - global_thread()) / WARP;
     visit_merged(r.dn_queue, r.dn_starts, r.dn_offsets, tail, place, [&](const Arcs<BATCH>& a) {
-        reach_columns<true>(a, r.dn_columns, r.seen, r.reached, r.keys, r.locals,
-                            [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
+        reach_columns<true>(a, r.dn_columns, r.seen, r.reached, r.keys, [&](u32 k) { return u64(w.delegates[a.owner[k]]); });
     });
 }
 

@@ -59,7 +59,7 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
             u32 of = ranks == 1 ? 0 : u32(vertex[k] % ranks), id = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
             hit[k] = at[k] < end[k] && test_bit(r.fronts && of != r.rank ? r.fronts + of * r.sent_words : w.ranks[of].front, id);
         }
-        claim<true>(r.seen, r.reached, r.keys, r.locals, hit, row, [&](u32 k) {
+        claim<true>(r.seen, r.reached, r.keys, hit, row, [&](u32 k) {
             note_class(r, row[k]);
             return normal_key(HAS_SLOTS && r.nn_vertices ? r.nn_vertices[at[k]] : vertex[k]);
         });

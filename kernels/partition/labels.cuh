@@ -50,7 +50,7 @@ __device__ __forceinline__ void finish(const Rank& r) {
 // A warp puts the labels of a tile's vertices together, of as many words as it has lanes; TILE in
 // kernels/partition/cuda/slots.py. The slots of a tile begin anywhere in a word, and two words are read for each quad.
 constexpr u32 TILE_WORDS = WARP, PLANE_WORDS = TILE_WORDS + 2;
-constexpr u32 FEW_DIGITS = 3;  // of depths below 7, which are most where there are delegates
+constexpr u32 FEW_DIGITS = 4;  // of depths below 15, which are most where there are delegates
 static_assert(PLANES * PLANE_WORDS <= WORDS_OF_WARP, "a tile's planes lie in shared memory");
 
 // Of all ranks' keys for delegates the smallest; none for those that nothing `reached`.
@@ -108,7 +108,7 @@ __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u
         smallest_keys(w, r, number, code, key);
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j)
-            if (place[j] != NONE) r.keys[local_of(r, base + place[j])] = key[j];
+            if (place[j] != NONE) r.keys[base + place[j]] = key[j];
     }
 }
 
@@ -129,34 +129,91 @@ __device__ __forceinline__ void gather_planes(const Rank& r, u64 first, u32 coun
     }
 }
 
-// The digits of one plane that up to a quad's slots have from place `at` on, each in its byte.
+// Each digit of the selector names a byte of the two, or with 8 more its sign in all bits (PTX: prmt).
+__device__ __forceinline__ u32 permute_bytes(u32 a, u32 b, u32 selector) {
+    u32 bytes;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(selector));
+    return bytes;
+}
+
+// Which of up to a quad's slots each of its vertices has, four bits each, from 4 on none. `mask` says which have one.
+__device__ __forceinline__ u32 slots_of_quad(u32 mask) {
+    u32 has = (mask | mask << 3 | mask << 6 | mask << 9) & 0x1111u, before = has * 0x1110u;
+    return (before & 0x3333u) | (~has & 0x1111u) << 2;
+}
+
+// The digits of one plane that a quad's slots have, from place `at` on, each in its byte.
 __device__ __forceinline__ u32 read_digit(const u32* planes, u32 at, u32 digit) {
     const u32* words = &planes[digit * PLANE_WORDS + at / WARP];
     return spread(__funnelshift_r(words[0], words[1], at % WARP) & 15, 1u << digit);
 }
 
-// Of a quad's vertices those in `mask` have a slot: their bytes, which lie side by side, go to where they are.
-__device__ __forceinline__ u32 spread_slots(u32 bytes, u32 mask) {
-    // In a digit of four bits for each vertex: whether it has a slot, and how many before it have.
-    u32 has = (mask | mask << 3 | mask << 6 | mask << 9) & 0x1111u, before = has * 0x1110u;
-    // From 4 on bytes are taken from the other argument.
-    return __byte_perm(bytes, 0, (before & 0x3333u) | (~has & 0x1111u) << 2);
+// The predecessor of a vertex: its key, if it was reached after the source. `code` is its label while levels are gone through.
+__device__ __forceinline__ Key predecessor(const Rank& r, u32 code, u32 slot) { return code > 1 ? r.keys[slot] : NO_KEY; }
+
+template <class T>
+struct alignas(16) QuadOf {
+    T of[QUAD];
+};
+
+struct Tile {
+    u64 number;
+    u32 mask, before;  // of a lane's word: which vertices have slots, and how many places of the planes come before
+    u32 base;          // the slot of the first place
+};
+
+// Labels of a whole tile, by quads of each lane. None has more than DIGITS, FEW_DIGITS at most.
+template <u32 DIGITS>
+__device__ __forceinline__ void widen_few(const Rank& r, const Tile& t, const u32* planes) {
+    u32 window[DIGITS];
+#pragma unroll
+    for (u32 k = 0; k < DIGITS; ++k) {
+        const u32* words = &planes[k * PLANE_WORDS + t.before / WARP];
+        window[k] = __funnelshift_r(words[0], words[1], t.before % WARP);
+    }
+    u32 shift = lane_id() % QUADS * QUAD;
+    u64 quad = t.number * TILE_WORDS * QUADS + lane_id();
+    for (u32 from = lane_id() / QUADS; from < TILE_WORDS; from += QUAD, quad += WARP) {
+        u32 mask = __shfl_sync(ALL_LANES, t.mask, from), before = __popc(mask & (1u << shift) - 1), bytes = 0;
+#pragma unroll
+        for (u32 k = 0; k < DIGITS; ++k) bytes |= spread(__shfl_sync(ALL_LANES, window[k], from) >> before & 15, 1u << k);
+        u32 slots = slots_of_quad(mask >> shift & 15);
+        bytes = permute_bytes(bytes, 0, slots);
+        // One less in each byte, of which the upper bit is the sign.
+        u32 depths = (bytes | 0x80808080u) - 0x01010101u ^ 0x80808080u;
+        QuadOf<i32> labels{i32(permute_bytes(depths, 0, 0x8880)), i32(permute_bytes(depths, 0, 0x9991)),
+                           i32(permute_bytes(depths, 0, 0xAAA2)), i32(permute_bytes(depths, 0, 0xBBB3))};
+        reinterpret_cast<QuadOf<i32>*>(r.distance)[quad] = labels;
+        if (TREE != ANY) continue;
+        u32 first = t.base + __shfl_sync(ALL_LANES, t.before, from) + before;
+        QuadOf<Key> found;
+#pragma unroll
+        for (u32 k = 0; k < QUAD; ++k) found.of[k] = predecessor(r, bytes >> 8 * k & 255, first + (slots >> 4 * k & 3));
+        reinterpret_cast<QuadOf<Key>*>(r.predecessors)[quad] = found;
+    }
 }
 
-// What was expected of a vertex in vain is forgotten; the source, which may be `local`, has no predecessor either.
-__device__ __forceinline__ void forget(const Rank& r, u64 local) {
-    for (u64 own = global_thread(); own < r.local_words; own += global_threads())
-        for (u32 bits = r.nd_mask[own] & ~r.seen[own]; bits; bits &= bits - 1)
-            r.keys[local_of(r, u32(own) * WARP + __ffs(bits) - 1)] = NO_KEY;
-    if (global_thread() == 0 && local < r.own) r.keys[local] = NO_KEY;
+// The same of any tile.
+__device__ __forceinline__ void widen_any(const Rank& r, const Tile& t, u32 digits, const u32* planes) {
+    u32 shift = lane_id() % QUADS * QUAD;
+    for (u32 from = lane_id() / QUADS; from < TILE_WORDS; from += QUAD) {
+        u32 mask = __shfl_sync(ALL_LANES, t.mask, from);
+        u32 at = __shfl_sync(ALL_LANES, t.before, from) + __popc(mask & (1u << shift) - 1), bytes = 0;
+        u64 local = (t.number * TILE_WORDS + from) * WARP + shift;
+        for (u32 k = 0; k < digits; ++k) bytes |= read_digit(planes, at, k);
+        u32 slots = slots_of_quad(mask >> shift & 15);
+        bytes = permute_bytes(bytes, 0, slots);
+        for (u32 k = 0; k < QUAD && local + k < r.own; ++k) {
+            u32 code = bytes >> 8 * k & 255;
+            if (code != DEEP) r.distance[local + k] = i32(code) - 1;
+            if (TREE == ANY) r.predecessors[local + k] = predecessor(r, code, t.base + at + (slots >> 4 * k & 3));
+        }
+    }
 }
 
 // Make a search's labels, -1 where nothing was reached, of what levels of up to `deepest` left, and its predecessors.
 // `alone` is the source, if it is a vertex of this rank and has no slot. `planes` is (PLANES, PLANE_WORDS) of a warp.
 __device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest, u64 alone, u32* planes) {
-    struct alignas(16) Labels {
-        i32 of[QUAD];
-    };
     bool deep = deepest + 1 >= DEEP;
     u32 digits = deep ? PLANES : 32 - __clz(u32(deepest) + 1), warps = blockDim.x / WARP;
     u64 tiles = (r.own_words + TILE_WORDS - 1) / TILE_WORDS;
@@ -165,33 +222,19 @@ __device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest
         u64 own = tile * TILE_WORDS + lane_id();
         u32 mask = own < r.own_words ? r.slot_mask[own] : 0, slots = __popc(mask), upto = warp_inclusive_sum(slots);
         u32 begin = r.tile_slots[tile], base = begin / WARP * WARP, end = begin + __shfl_sync(ALL_LANES, upto, WARP - 1);
-        u32 before = begin - base + upto - slots;
+        const Tile t{tile, mask, begin - base + upto - slots, base};
         __syncwarp();
         gather_planes(r, base / WARP, (end - base + WARP - 1) / WARP, digits, deep, planes);
         __syncwarp();
         bring_delegates(w, r, tile, digits, base, planes);
         __syncwarp();
-        for (u32 turn = 0; turn < QUADS; ++turn) {
-            u32 of = turn * QUAD + lane_id() / QUADS, shift = lane_id() % QUADS * QUAD;
-            u32 all = __shfl_sync(ALL_LANES, mask, of), at = __shfl_sync(ALL_LANES, before, of) + __popc(all & (1u << shift) - 1);
-            u64 local = (tile * TILE_WORDS + of) * WARP + shift;
-            if (local >= r.own) continue;
-            u32 bytes = 0;
-#pragma unroll
-            for (u32 k = 0; k < FEW_DIGITS; ++k) bytes |= read_digit(planes, at, k);
-            for (u32 k = FEW_DIGITS; k < digits; ++k) bytes |= read_digit(planes, at, k);
-            bytes = spread_slots(bytes, all >> shift & 15);
-            Labels labels;
-#pragma unroll
-            for (u32 k = 0; k < QUAD; ++k) labels.of[k] = i32(bytes >> 8 * k & 255) - 1;
-            if (local + QUAD <= r.own && !any_full_byte(bytes)) {
-                reinterpret_cast<Labels*>(r.distance)[local / QUAD] = labels;
-                continue;
-            }
-#pragma unroll
-            for (u32 k = 0; k < QUAD; ++k)
-                if (local + k < r.own && u32(labels.of[k] + 1) != DEEP) r.distance[local + k] = labels.of[k];
-        }
+        bool whole = (tile + 1) * TILE_WORDS * WARP <= r.own;
+        if (whole && digits < FEW_DIGITS)
+            widen_few<FEW_DIGITS - 1>(r, t, planes);
+        else if (whole && digits == FEW_DIGITS)
+            widen_few<FEW_DIGITS>(r, t, planes);
+        else
+            widen_any(r, t, digits, planes);
         __syncwarp();
         if (lane_id() == 0 && alone / (TILE_WORDS * WARP) == tile) r.distance[alone] = 0;
     }

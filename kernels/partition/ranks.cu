@@ -55,12 +55,10 @@ struct Source {
     __device__ __forceinline__ bool is_normal(const World& w, const Rank& r) const {
         return delegate == ~0ull && VERTEX(vertex) % VERTEX(w.rank_count) == r.rank;
     }
-    // Where it is on its rank.
-    __device__ __forceinline__ u64 local(const World& w, const Rank& r) const {
-        return is_normal(w, r) ? VERTEX(vertex) / VERTEX(w.rank_count) : ~0ull;
+    // Where it is on its rank, if it has no slot there.
+    __device__ __forceinline__ u64 alone(const World& w, const Rank& r) const {
+        return slot == ~0ull && is_normal(w, r) ? VERTEX(vertex) / VERTEX(w.rank_count) : ~0ull;
     }
-    // The same, if it has no slot there.
-    __device__ __forceinline__ u64 alone(const World& w, const Rank& r) const { return slot == ~0ull ? local(w, r) : ~0ull; }
 };
 
 // Forget the last search, and make the source the frontier.
@@ -75,8 +73,8 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, const Sourc
     fill_but(r.planes, r.local_words, 0u, word, bit);
     fill_but(r.delegate_depths, w.delegate_count, u8(0), source.delegate, u8(shallow(0)));
     if (TREE) fill(r.delegate_keys, w.delegate_count, NO_KEY);
-    if (TREE == SMALLEST) fill(r.keys, r.own, NO_KEY), fill(r.classed, r.local_words, 0u);
-    if (TREE == ANY) copy(r.keys, r.expected, r.own);
+    if (TREE == SMALLEST) fill(r.keys, r.local, NO_KEY), fill(r.classed, r.local_words, 0u);
+    if (TREE == ANY) copy(r.keys, r.expected, r.local);
     fill_but(r.seen, r.local_words + 1, 0u, word, bit);
     fill_but(r.reached, r.local_words, 0u, word, bit);
     fill_but(r.front, r.local_words, 0u, word, bit);
@@ -385,8 +383,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     for (u32 k = 0; k < here_count; ++k) {
         const Source source{source_vertex, source_delegate, source_slot};
         if (TREE == SMALLEST) finish(own[k]);
-        if (TREE == ANY) forget(own[k], source.local(w, own[k]));
-        widen(w, own[k], level, source.alone(w, own[k]), words_of_warp());
+        widen(w, own[k], all.frontier ? level : level - 1, source.alone(w, own[k]), words_of_warp());
     }
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next.

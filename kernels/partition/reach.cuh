@@ -76,7 +76,7 @@ __device__ __forceinline__ void reach_normals(const World& w, const Rank& r, con
         id[k] = ranks == 1 ? u32(vertex[k]) : u32(vertex[k] / ranks);
         here[k] = live[k] && to[k] == own;
     }
-    claim<true>(r.seen, r.reached, r.keys, r.locals, here, id, [&](u32 k) {
+    claim<true>(r.seen, r.reached, r.keys, here, id, [&](u32 k) {
         note_class(r, id[k]);
         return normal_key(vertex_of(r, owner[k], ranks));
     });

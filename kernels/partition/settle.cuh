@@ -104,7 +104,7 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* coun
             u64 tail = u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from;
             note_class(r, local);
             if (TREE == ANY)
-                r.keys[local_of(r, local)] = Key(tail);
+                r.keys[local] = Key(tail);
             else
                 atomicMin(&r.keys[local], Key(normal_key(tail)));
         }

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from stages.stage import Extent
     from stages.traverse import TraverseParameters
 
-BYTES_PER_VERTEX = 47
-"""Of a rank: distance, depth, key and the one expected, slot, queues and bitmaps, as much again for the labels
-put together, and what `kernels.partition.cuda.lookers` adds, of which columns in host memory take most."""
+BYTES_PER_VERTEX = 51
+"""Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again for
+the labels put together, and what `kernels.partition.cuda.lookers` adds, most of columns in host memory."""
 
-WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 8
+WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
 """From 2^32 vertices on."""
 
 BYTES_PER_NORMAL_ARC = 20

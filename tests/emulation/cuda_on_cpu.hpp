@@ -162,11 +162,12 @@ inline unsigned __ballot_sync(unsigned mask, bool value) {
 }
 inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 inline bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, !value) == 0; }
-inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+inline unsigned permute_bytes(unsigned a, unsigned b, unsigned selector) {
     unsigned bytes = 0;
     for (int i = 0; i < 4; ++i) {
-        unsigned from = selector >> 4 * i & 7;
-        bytes |= ((from < 4 ? a >> 8 * from : b >> 8 * (from - 4)) & 255u) << 8 * i;
+        unsigned digit = selector >> 4 * i & 15, from = digit & 7;
+        unsigned byte = (from < 4 ? a >> 8 * from : b >> 8 * (from - 4)) & 255u;
+        bytes |= (digit < 8 ? byte : byte & 128u ? 255u : 0u) << 8 * i;
     }
     return bytes;
 }

@@ -20,6 +20,7 @@ ASSEMBLY = (
     "add_release",
     "load_acquire",
     "nanoseconds",
+    "permute_bytes",
 )
 """Functions that `cuda_on_cpu.hpp` has in their place."""
 

@@ -59,6 +59,7 @@ FIELDS = (
     "delegate_distance",
     "planes",
     "delegate_depths",
+    "predecessors",
     "keys",
     "expected",
     "classed",
@@ -283,7 +284,8 @@ class RankMemory(Table):
             ("delegate_distance", delegate_count if sends else 0, numpy.int32),
             ("planes", 0 if sends else PLANES * local_words, numpy.uint32),
             ("delegate_depths", 0 if sends else delegate_count, numpy.uint8),
-            ("keys", own if tree else 0, key),
+            ("predecessors", own if tree == ANY else 0, key),
+            ("keys", local if tree else 0, key),
             ("classed", local_words if tree == SMALLEST and not sends else 0, numpy.uint32),
             ("seen", local_words + 1, numpy.uint32),
             ("reached", local_words, numpy.uint32),
@@ -300,13 +302,11 @@ class RankMemory(Table):
             ("came", 2 * ranks, numpy.uint64),
         ):
             arrays[name] = cupy.empty(count, dtype)
-        arrays["expected"] = cupy.empty(0, key)
-        if tree == ANY:
-            expected = first_delegates(arrays["nd_heads"][::heads], delegates, local)
-            if slotting is not None:
-                expected, of_slots = cupy.full(own, numpy.iinfo(key).max, key), expected
-                expected[arrays["locals"]] = of_slots
-            arrays["expected"] = expected
+        arrays["expected"] = (
+            first_delegates(arrays["nd_heads"][::heads], delegates, local)
+            if tree == ANY
+            else cupy.empty(0, key)
+        )
         self.arrays = arrays
         self.numbers = {
             "rank": part.rank,
@@ -321,10 +321,10 @@ class RankMemory(Table):
         }
 
     def predecessors(self) -> Any:
-        """Give the own vertices' predecessors, int32 or int64 (local,), -1 for none; mostly the keys."""
+        """Give the own vertices' predecessors, int32 or int64 (own,), -1 for none."""
         import cupy
 
-        keys = self.arrays["keys"]
+        keys = self.arrays["predecessors"] if len(self.arrays["predecessors"]) else self.arrays["keys"]
         if keys.dtype == numpy.uint64:
             return keys.view(numpy.int64)
         if self._vertices < 1 << 31:

@@ -6,8 +6,8 @@ and 26 on one H200 took SLOT24 and SLOT26 % less. Slots ascend with their vertic
 lie where vertices do.
 
 All vertices have slots where the graph is directed, so that what has no arcs may be reached, and where the
-partition's numbers are kept (`hubs_first.is_free`): with encoded rows, columns in host memory, ranks that send,
-and trees of the smallest predecessors.
+partition's numbers are kept (`hubs_first.is_free`): with encoded rows, columns in host memory, ranks that
+send, and trees of the smallest predecessors.
 """
 
 from __future__ import annotations
