@@ -156,6 +156,7 @@ struct alignas(16) QuadOf {
     T of[QUAD];
 };
 
+// A tile's vertices: their slots lie side by side, and so do their digits in a warp's planes.
 struct Tile {
     u64 number;
     u32 mask, before;  // of a lane's word: which vertices have slots, and how many places of the planes come before
@@ -165,6 +166,7 @@ struct Tile {
 // Labels of a whole tile, by quads of each lane. None has more than DIGITS, FEW_DIGITS at most.
 template <u32 DIGITS>
 __device__ __forceinline__ void widen_few(const Rank& r, const Tile& t, const u32* planes) {
+    constexpr u32 AT_ONCE = TREE == ANY ? 2 : 1;  // whose keys are under way
     u32 window[DIGITS];
 #pragma unroll
     for (u32 k = 0; k < DIGITS; ++k) {
@@ -173,23 +175,31 @@ __device__ __forceinline__ void widen_few(const Rank& r, const Tile& t, const u3
     }
     u32 shift = lane_id() % QUADS * QUAD;
     u64 quad = t.number * TILE_WORDS * QUADS + lane_id();
-    for (u32 from = lane_id() / QUADS; from < TILE_WORDS; from += QUAD, quad += WARP) {
-        u32 mask = __shfl_sync(ALL_LANES, t.mask, from), before = __popc(mask & (1u << shift) - 1), bytes = 0;
+    for (u32 from = lane_id() / QUADS; from < TILE_WORDS; from += AT_ONCE * QUAD, quad += AT_ONCE * WARP) {
+        u32 bytes[AT_ONCE];
+        QuadOf<Key> found[AT_ONCE];
 #pragma unroll
-        for (u32 k = 0; k < DIGITS; ++k) bytes |= spread(__shfl_sync(ALL_LANES, window[k], from) >> before & 15, 1u << k);
-        u32 slots = slots_of_quad(mask >> shift & 15);
-        bytes = permute_bytes(bytes, 0, slots);
-        // One less in each byte, of which the upper bit is the sign.
-        u32 depths = (bytes | 0x80808080u) - 0x01010101u ^ 0x80808080u;
-        QuadOf<i32> labels{i32(permute_bytes(depths, 0, 0x8880)), i32(permute_bytes(depths, 0, 0x9991)),
-                           i32(permute_bytes(depths, 0, 0xAAA2)), i32(permute_bytes(depths, 0, 0xBBB3))};
-        reinterpret_cast<QuadOf<i32>*>(r.distance)[quad] = labels;
-        if (TREE != ANY) continue;
-        u32 first = t.base + __shfl_sync(ALL_LANES, t.before, from) + before;
-        QuadOf<Key> found;
+        for (u32 h = 0; h < AT_ONCE; ++h) {
+            u32 word = from + h * QUAD, mask = __shfl_sync(ALL_LANES, t.mask, word), before = __popc(mask & (1u << shift) - 1);
+            u32 packed = 0, slots = slots_of_quad(mask >> shift & 15);
 #pragma unroll
-        for (u32 k = 0; k < QUAD; ++k) found.of[k] = predecessor(r, bytes >> 8 * k & 255, first + (slots >> 4 * k & 3));
-        reinterpret_cast<QuadOf<Key>*>(r.predecessors)[quad] = found;
+            for (u32 k = 0; k < DIGITS; ++k) packed |= spread(__shfl_sync(ALL_LANES, window[k], word) >> before & 15, 1u << k);
+            bytes[h] = permute_bytes(packed, 0, slots);
+            if (TREE != ANY) continue;
+            u32 first = t.base + __shfl_sync(ALL_LANES, t.before, word) + before;
+#pragma unroll
+            for (u32 k = 0; k < QUAD; ++k)
+                found[h].of[k] = predecessor(r, bytes[h] >> 8 * k & 255, first + (slots >> 4 * k & 3));
+        }
+#pragma unroll
+        for (u32 h = 0; h < AT_ONCE; ++h) {
+            // One less in each byte, of which the upper bit is the sign.
+            u32 depths = (bytes[h] | 0x80808080u) - 0x01010101u ^ 0x80808080u;
+            QuadOf<i32> labels{i32(permute_bytes(depths, 0, 0x8880)), i32(permute_bytes(depths, 0, 0x9991)),
+                               i32(permute_bytes(depths, 0, 0xAAA2)), i32(permute_bytes(depths, 0, 0xBBB3))};
+            reinterpret_cast<QuadOf<i32>*>(r.distance)[quad + h * WARP] = labels;
+            if (TREE == ANY) reinterpret_cast<QuadOf<Key>*>(r.predecessors)[quad + h * WARP] = found[h];
+        }
     }
 }
 

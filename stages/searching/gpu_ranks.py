@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from stages.traverse import TraverseParameters
 
 BYTES_PER_VERTEX = 51
-"""Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again for
-the labels put together, and what `kernels.partition.cuda.lookers` adds, most of columns in host memory."""
+"""Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
+for the labels put together, and what `kernels.partition.cuda.lookers` adds."""
 
 WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
 """From 2^32 vertices on."""

@@ -8,12 +8,13 @@ from typing import Any
 import numpy
 import pytest
 
+from kernels.cuda.source import read_source
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
 from kernels.partition.cuda import prepare
 from kernels.partition.cuda.meeting import MeetingPoint
 from tests.directions import without_nn
-from tests.emulation import fake_cupy
+from tests.emulation import fake_cupy, kernel_library
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
 from tests.kernels.test_partition_search import OPTIONS
 from tests.parameters import slow_among
@@ -119,6 +120,22 @@ def test_options_on_a_skewed_graph(name: str) -> None:
     for (ranks, devices), threshold in zip(LAYOUTS, (12, 200, 12, 12), strict=True):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         check(whole, sources, devices, SearchOptions(**OPTIONS[name]))
+
+
+def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_short_lists(path: str) -> str:
+        text = read_source(path)
+        assert path != "kernels/partition/ranks.cu" or "MOST_LISTED = 1 << 12;" in text
+        return text.replace("MOST_LISTED = 1 << 12;", "MOST_LISTED = 3;")
+
+    monkeypatch.setattr(kernel_library, "read_source", with_short_lists)
+    monkeypatch.setattr(fake_cupy, "library", kernel_library.library.__wrapped__)
+    offsets, columns = fast_csr(rmat(9), symmetric=True)
+    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    for ranks, devices in ((1, 1), (2, 2)):
+        whole = partition(offsets, columns, ranks=ranks, threshold=12)
+        check(whole, sources, devices, SearchOptions())
+        check(whole, sources, devices, SearchOptions(direction_optimized=False))
 
 
 def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,11 +37,16 @@ def _long_path() -> ZooGraph:
     hubs = numpy.repeat(path[4::9], 4)
     leaves = len(path) + numpy.arange(len(hubs), dtype=numpy.uint32)
     source, target = numpy.concatenate((path[:-1], hubs)), numpy.concatenate((path[1:], leaves))
-    return ZooGraph("long_path", len(path) + len(leaves), source, target)
+    apart = numpy.arange(len(path) + len(leaves), dtype=numpy.uint32)
+    apart = 2 * apart + (apart >> 1 & 1)
+    return ZooGraph("long_path", 2 * len(apart), apart[source], apart[target])
 
 
 LONG_PATH = _long_path()
-"""300 vertices in a row, every ninth with four leaves: more levels than a byte tells, and delegates."""
+"""300 vertices in a row, every ninth with four leaves: more levels than a byte tells, and delegates. Of two
+vertices side by side one has no arcs."""
+
+ENDS_OF_PATH = [0, 599]
 
 
 def fast_csr(graph: ZooGraph, *, symmetric: bool, index: Any = numpy.uint32) -> tuple[Any, Any]:

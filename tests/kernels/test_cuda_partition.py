@@ -12,7 +12,7 @@ import pytest
 from kernels.partition import SearchOptions, partition
 from kernels.partition import prepare as prepare_on_cpu
 from tests.directions import without_nn
-from tests.kernels.cuda_case import LONG_PATH, ZOO, fast_csr, names, rmat
+from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_search import OPTIONS
 from tests.trees import check_tree
 
@@ -52,7 +52,7 @@ def test_labels_of_more_levels_than_a_byte_has() -> None:
     offsets, columns = fast_csr(LONG_PATH, symmetric=True)
     for ranks, threshold in itertools.product((1, 3), (2, 10**6)):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-        check(whole, [0, 299], symmetric=True, options=SearchOptions())
+        check(whole, ENDS_OF_PATH, symmetric=True, options=SearchOptions())
 
 
 @pytest.mark.parametrize("graph", ZOO, ids=names)

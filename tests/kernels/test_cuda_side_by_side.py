@@ -13,7 +13,7 @@ from kernels.partition import prepare as prepare_on_cpu
 from kernels.striped import StripedOptions, stripe
 from kernels.striped import prepare as prepare_stripes_on_cpu
 from tests.directions import without_nn
-from tests.kernels.cuda_case import LONG_PATH, ZOO, fast_csr, names, rmat
+from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.side_by_side import sharing
 from tests.kernels.test_partition_encoded import encoded
 from tests.kernels.test_partition_search import OPTIONS
@@ -84,7 +84,7 @@ def test_hundreds_of_levels_and_again_and_again() -> None:
 
     whole = partition(*fast_csr(LONG_PATH, symmetric=True), ranks=3, threshold=2)
     with sharing(3) as shared:
-        check(whole, [0, 299], shared)
+        check(whole, ENDS_OF_PATH, shared)
     whole = partition(*fast_csr(rmat(16), symmetric=True), ranks=2, threshold=32)
     on_cpu = prepare_on_cpu(whole, symmetric=True)
     with sharing(2) as shared:
