@@ -257,7 +257,8 @@ __device__ __forceinline__ void look(const World& w, const Rank& r, Subgraph vis
         u32 open = lane_id() < width && word < words ? l.open(word) : 0, hits = ENCODED ? 0 : look_first(l, word, open);
         if (hits) atomicOr(&l.fresh()[word], hits);
         u32 rest = open & ~hits;
-        // Most that do not find their first column have no other, and would read offsets to learn that.
+        // Most that do not find their first column have no other, and would read offsets to learn that: Kronecker 24 took
+        // 10 % less.
         if (!ENCODED && rest) rest &= l.longer()[word];
         do {
             take_rows(list, held, word, rest);

@@ -170,7 +170,7 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
     };
     for (ask(first, reached, seen); first < words; first += 2 * stride) {
         ask(first + 2 * stride, next_reached, next_seen);
-        // One copy of what is done with a word, which is long.
+        // Two of a lane are under way, but what is done with one is long, and there once.
 #pragma unroll 1
         for (u32 k = 0; k < 2; ++k) {
             u32 from = first + k * stride, own = from + lane_id();
