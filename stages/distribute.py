@@ -191,7 +191,7 @@ def _estimate(
 
 STAGE = Stage(
     name="distribute",
-    version=2,
+    version=3,
     about="Generates a graph on the ranks that search it, each its own part, and keeps none of it on disk.",
     parameters=DistributeParameters,
     inputs={},

@@ -209,7 +209,7 @@ def _estimate(
 
 STAGE = Stage(
     name="partition",
-    version=3,
+    version=4,
     about="Splits a graph over ranks by degree separation (Pan, Pearce, Owens 2018), or in stripes.",
     parameters=PartitionParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph to split")},

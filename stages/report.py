@@ -68,7 +68,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=6,
+    version=7,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

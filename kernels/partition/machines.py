@@ -46,12 +46,12 @@ class Machine:
 H200_PEER = Machine(
     name="H200, peers",
     access_rate=40e9,
-    cached_rate=144e9,
+    cached_rate=153e9,
     cut_rate=18e9,
-    label_rate=131e9,
+    label_rate=360e9,
     cache_bytes=60e6,
     memory_bandwidth=4.2e12,
-    level_seconds=20e-6,
+    level_seconds=13e-6,
     settle_seconds=6e-6,
     end_levels=2,
     link_bandwidth=337e9,
@@ -67,18 +67,19 @@ so fast were the 13 million further looks of a level (320 us); gathers from 8 MB
 The rest is from the levels of searches on Kronecker graphs of scales 22 and 24, threshold 32
 (`tests.benchmarks.ranks`), with the arcs that were counted on the same graphs:
 
-- `cached_rate`: a search of scale 22 that goes forward alone, which takes 1.115 ms on one GPU;
+- `cached_rate`: a search of scale 22 that goes forward alone, which takes 0.989 ms on one GPU;
 - `cut_rate`: 1.15 million nn arcs a rank, half of them cut, took 41 us; uncut ones 16 ns a thousand;
-- `label_rate`: 8.9 million labels in the graph's own order took 68 us, in degree order 47 us;
+- `label_rate`: 8.9 million labels in the graph's own order took 25 us more than none, in degree order 22;
 - `level_seconds`: the mean of the first two and last two levels of four searches, which find hardly anything:
-  14 to 32 us, of which two barriers take 4 each;
-- `settle_seconds`, `link_latency`: the same levels take 12 us longer on two ranks, 3 of them at either
+  8 to 24 us, of which two barriers take 2 to 4 each;
+- `settle_seconds`, `link_latency`: the same levels took 12 us longer on two ranks, 3 of them at either
   meeting and 6 between them, where masks and bins of the other rank are read. More than two ranks have not
   been measured so;
-- `end_levels`: searches took 40 to 90 us longer than their levels, on one GPU and on two, of which labels
-  that are widened are counted by themselves; 7 times 3 to 4 of it lie between levels.
+- `end_levels`: searches take 35 to 60 us longer than their levels, of which labels that are widened are
+  counted by themselves; 7 times 2 of it lie between levels.
 
-Of the present kernels are all but `access_rate` and `cut_rate`, which are of earlier ones.
+Of the present kernels, on one GPU, are `cached_rate`, `label_rate`, `level_seconds` and `end_levels`. The
+others are of earlier ones, which nothing has replaced on two GPUs since.
 
 `memory_bandwidth` is a device copy's, `link_bandwidth` that of reading a neighbour's memory over NVLink. Not
 measured is what joins hosts: a 400 Gb/s card for each GPU, 10 us a step and 1 us a message."""

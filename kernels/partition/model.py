@@ -2,7 +2,7 @@
 
 Time is local work, delegates' masks, normal vertices and meetings, one after the other: nothing is taken to
 overlap. Volumes are the paper's: a bit for each delegate, in words of 8 bytes, and 4 bytes for each nn arc,
-of which (p - 1) / p are cut; where nn is visited backward, a bit of each vertex instead.
+of which (p - 1) / p are cut; where nn is visited backward, a bit of each vertex with arcs instead.
 On a host every rank reads the other ranks' masks; between hosts masks go up and down a tree.
 
 Local work is, on each rank: arcs that are expanded, first looks of normal vertices and of delegates (whose
@@ -83,7 +83,8 @@ def predict(
     if hosts > 1 or not how.direction_optimized:
         how = replace(how, nn_visited=1.0, nn_backward_levels=0.0)
     cut = 4 * how.nn_visited * division.nn * (ranks - 1) / ranks
-    fronts = how.nn_backward_levels * vertices / 8 * (ranks - 1) / ranks
+    # Vertices without arcs are in no frontier, and those that are not reached have none, mostly.
+    fronts = how.nn_backward_levels * how.reached * vertices / 8 * (ranks - 1) / ranks
     stay, leave = cut * (here - 1) / max(1, ranks - 1), cut * (ranks - here) / max(1, ranks - 1)
     own = stay / ranks
     partners = ranks - here

@@ -1,4 +1,4 @@
-"""The cost model against searches on H200 GPUs: what it was fitted to, one that it misses, and levels."""
+"""The cost model against searches on H200 GPUs: what it was fitted to, what others took, and levels."""
 
 from __future__ import annotations
 
@@ -21,61 +21,72 @@ OWN_ORDER = replace(BUSIEST_FIRST, label_bytes=6)
 DEGREE_ORDER = replace(HUBS_FIRST, label_bytes=6)
 FORWARD = replace(OWN_ORDER, direction_optimized=False)
 
-FITTED = (22, 1, FORWARD, 1.115)
+FITTED = (22, FORWARD, 0.989)
 """The search that `cached_rate` was fitted to."""
 
 MEASURED = [
-    (22, 1, DEGREE_ORDER, 0.230),
-    (22, 2, DEGREE_ORDER, 0.334),
-    (22, 1, OWN_ORDER, 0.220),
-    (22, 2, OWN_ORDER, 0.334),
-    (24, 1, DEGREE_ORDER, 0.342),
-    (24, 2, DEGREE_ORDER, 0.433),
-    (24, 1, OWN_ORDER, 0.398),
-    (24, 2, OWN_ORDER, 0.447),
+    (22, DEGREE_ORDER, 0.178),
+    (22, OWN_ORDER, 0.170),
+    (24, DEGREE_ORDER, 0.266),
+    (24, OWN_ORDER, 0.283),
+    (24, FORWARD, 3.160),
 ]
-"""Medians of 16 sources in ms, distances alone: `tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 32
---sources 16`, with and without `--degree-order`. Times of levels that find hardly anything and those of
-labels went into the model, but none of these. Those of two ranks, `FITTED` and `MISSED` are of earlier
-kernels, for which it was made."""
+"""Medians of 16 sources in ms on one GPU, distances alone: `tests.benchmarks.ranks 22 24 --ranks 1
+--threshold 32 --sources 16`, with `--options`, and with `--degree-order`. Times of levels that find hardly
+anything and those of labels went into the model, but none of these."""
 
-MISSED = (22, 2, FORWARD, 0.934)
-"""Two ranks do not take half of what one does: its largest level waits long for the slowest block."""
+EARLIER = [
+    (22, DEGREE_ORDER, 0.270, 0.334),
+    (22, OWN_ORDER, 0.271, 0.334),
+    (24, DEGREE_ORDER, 0.401, 0.433),
+    (24, OWN_ORDER, 0.483, 0.447),
+    (22, FORWARD, 1.115, 0.934),
+]
+"""The same of kernels that are gone, on one GPU and on two. Those of today have not run on two."""
 
 
 def milliseconds(scale: int, ranks: int, how: Searching) -> float:
     return 1e3 * predict(DIVISIONS[scale], vertices=1 << scale, ranks=ranks, searching=how).seconds
 
 
-@pytest.mark.parametrize(("scale", "ranks", "how", "measured"), [FITTED, *MEASURED])
-def test_searches_are_predicted_within_a_sixth(
-    scale: int, ranks: int, how: Searching, measured: float
-) -> None:
-    assert milliseconds(scale, ranks, how) == pytest.approx(measured, rel=1 / 6)
+@pytest.mark.parametrize(("scale", "how", "measured"), [FITTED, *MEASURED])
+def test_searches_are_predicted_within_a_sixth(scale: int, how: Searching, measured: float) -> None:
+    assert milliseconds(scale, 1, how) == pytest.approx(measured, rel=1 / 6)
 
 
-def test_what_is_missed_takes_longer_than_predicted() -> None:
-    scale, ranks, how, measured = MISSED
-    assert 0.78 * measured < milliseconds(scale, ranks, how) < 5 / 6 * measured
-
-
-def test_neither_order_nor_number_of_ranks_is_favoured() -> None:
-    errors = [milliseconds(scale, ranks, how) / measured - 1 for scale, ranks, how, measured in MEASURED]
+def test_neither_order_nor_scale_is_favoured() -> None:
+    errors = [milliseconds(scale, 1, how) / measured - 1 for scale, how, measured in MEASURED]
     assert abs(sum(errors) / len(errors)) < 0.1
 
 
-@pytest.mark.parametrize(("ranks", "measured"), [(1, 19.2e-6), (2, 31.1e-6)])
-def test_levels_that_find_hardly_anything(ranks: int, measured: float) -> None:
-    """The mean of the first two and the last two levels of four searches, visits to the last meeting."""
+@pytest.mark.parametrize(("scale", "how", "one", "two"), EARLIER)
+def test_two_ranks_take_less_than_they_did_and_no_less_a_share_than_one(
+    scale: int, how: Searching, one: float, two: float
+) -> None:
+    """Of what a second rank adds to a level nothing is taken to have become faster."""
+    found = milliseconds(scale, 2, how)
+    assert found < two
+    assert found / two > 0.8 * milliseconds(scale, 1, how) / one
 
+
+def seconds_of_a_level(ranks: int) -> float:
     def seconds(levels: int) -> float:
         how = Searching(levels=levels, mask_levels=0)
         return predict(DIVISIONS[22], vertices=1 << 22, ranks=ranks, searching=how).seconds
 
-    assert (seconds(10) - seconds(0)) / 10 == pytest.approx(measured, rel=0.05)
+    return (seconds(10) - seconds(0)) / 10
 
 
-@pytest.mark.parametrize(("ranks", "measured", "within"), [(1, 0.86, 0.2), (2, 0.97, 0.2)])
+def test_levels_that_find_hardly_anything() -> None:
+    """The mean of the first two and the last two levels of four searches, visits to the last meeting.
+
+    They took 19.2 us on one GPU and 31.1 on two by kernels that are gone.
+    """
+    assert seconds_of_a_level(1) == pytest.approx(13.1e-6, rel=0.05)
+    assert seconds_of_a_level(2) - seconds_of_a_level(1) == pytest.approx(31.1e-6 - 19.2e-6, rel=0.05)
+
+
+@pytest.mark.parametrize(("ranks", "measured", "within"), [(1, 0.94, 0.2), (2, 0.97, 0.2)])
 def test_degree_order_is_faster_by_less_than_measured(ranks: int, measured: float, within: float) -> None:
     found = milliseconds(24, ranks, DEGREE_ORDER) / milliseconds(24, ranks, OWN_ORDER)
     assert measured < found < 1
