@@ -1,4 +1,4 @@
-"""Places of a rank's vertices in its arrays, of which those have one that have arcs or are delegates.
+"""Slots: the places of a rank's vertices in its arrays. Those with arcs and its own delegates have one.
 
 About half the vertices of a Kronecker graph have no arcs. A level goes through bitmaps of a rank's vertices
 several times, and through their first columns, which are half as long without them: searches of Kronecker 24
