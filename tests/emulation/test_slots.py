@@ -19,11 +19,11 @@ from tests.zoo import ZooGraph
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
-TILES = 2600
-"""Vertices, of which a warp labels 1,024 at once."""
+VERTICES = 2600
+"""Of which a warp labels 1,024 at once."""
 
 
-def half_empty(tail: int, vertices: int = TILES) -> tuple[ZooGraph, list[int]]:
+def half_empty(tail: int, vertices: int = VERTICES) -> tuple[ZooGraph, list[int]]:
     """Let half the vertices have arcs: hubs, their neighbours, pairs of these, and a path of `tail`.
 
     Gives the graph, and the first of each kind, the end of the path, and one without arcs.

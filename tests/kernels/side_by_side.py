@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -45,12 +47,14 @@ def _part_of(devices: int) -> Any:
 def _in_own_stream(module: str, name: str) -> Any:
     import cupy
 
-    start = getattr(__import__(module, fromlist=[name]), name).start
-    streams: dict[int, Any] = {}
+    start = getattr(import_module(module), name).start
+    streams: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def started(self: Any, *arguments: Any) -> Any:
-        # Not one that ignores the default stream, in which all else is done.
-        with streams.setdefault(id(self), cupy.cuda.Stream()):
+        if self not in streams:
+            # Not one that ignores the default stream, in which all else is done.
+            streams[self] = cupy.cuda.Stream()
+        with streams[self]:
             return start(self, *arguments)
 
     return started

@@ -28,11 +28,21 @@ def search_of(whole: Any, **choices: Any) -> Any:
     return prepare(whole, **choices)
 
 
-def check(whole: Any, sources: list[int], *, symmetric: bool, options: SearchOptions) -> None:
+def check(
+    whole: Any,
+    sources: list[int],
+    *,
+    symmetric: bool,
+    options: SearchOptions,
+    graph: Any = None,
+    **given: Any,
+) -> None:
+    """Compare searches of `graph`, which is `whole` unless its rows are encoded, with the CPU's."""
+    graph = whole if graph is None else graph
     on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
-    choices = {"symmetric": symmetric, "options": options, "time_limit": 5.0}
-    of_any, of_distances = search_of(whole, **choices), search_of(whole, output="distance", **choices)
-    of_smallest = search_of(whole, **{**choices, "options": replace(options, predecessors="smallest")})
+    choices = {"symmetric": symmetric, "options": options, "time_limit": 5.0, **given}
+    of_any, of_distances = search_of(graph, **choices), search_of(graph, output="distance", **choices)
+    of_smallest = search_of(graph, **{**choices, "options": replace(options, predecessors="smallest")})
     for source in sources:
         wanted = on_cpu.run(source)
         # Delegates have other numbers where the smallest is not asked for.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -15,6 +14,7 @@ from kernels.striped import prepare as prepare_stripes_on_cpu
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.side_by_side import sharing
+from tests.kernels.test_cuda_partition import check
 from tests.kernels.test_partition_encoded import encoded
 from tests.kernels.test_partition_search import OPTIONS
 from tests.trees import check_tree
@@ -23,39 +23,9 @@ from tests.zoo import scipy_components
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 
+ANY = SearchOptions()
 LAYOUTS = ((2, 2), (3, 3), (4, 2), (8, 8))
 """Ranks and devices."""
-
-
-def check(
-    whole: Any,
-    sources: list[int],
-    devices: tuple[int, ...],
-    *,
-    symmetric: bool = True,
-    options: SearchOptions | None = None,
-    encode: str | None = None,
-    **choices: Any,
-) -> None:
-    from kernels.partition.cuda import prepare
-
-    options = options or SearchOptions()
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
-    graph = whole if encode is None else encoded(whole, encode)
-    facts = {"symmetric": symmetric, "options": options, "time_limit": 5.0, "devices": devices, **choices}
-    of_distances, of_any = prepare(graph, output="distance", **facts), prepare(graph, **facts)
-    of_smallest = prepare(graph, **{**facts, "options": replace(options, predecessors="smallest")})
-    for source in sources:
-        wanted = on_cpu.run(source)
-        assert numpy.array_equal(of_distances.run(source).distance.get(), wanted.distance)
-        for search in (of_any, of_smallest):
-            found = search.run(source)
-            assert numpy.array_equal(found.distance.get(), wanted.distance)
-            assert found.directions == wanted.directions
-            if search is of_smallest and not options.uniquify:
-                assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
-            else:
-                check_tree(whole, source, wanted.distance, found.predecessor.get())
 
 
 @pytest.mark.parametrize("graph", ZOO, ids=names)
@@ -65,7 +35,8 @@ def test_small_graphs(graph: Any) -> None:
         for (ranks, devices), threshold in zip(LAYOUTS, (3, 0, 10**6, 3), strict=True):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
             with sharing(devices) as shared:
-                check(whole, sorted({0, graph.vertex_count - 1}), shared, symmetric=symmetric)
+                sources = sorted({0, graph.vertex_count - 1})
+                check(whole, sources, symmetric=symmetric, options=ANY, devices=shared)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -76,7 +47,8 @@ def test_options_on_a_skewed_graph(ranks: int, devices: int, name: str) -> None:
     for threshold in (0, 12, 200):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         with sharing(devices) as shared:
-            check(whole, sources, shared, options=SearchOptions(**OPTIONS[name]))
+            options = SearchOptions(**OPTIONS[name])
+            check(whole, sources, symmetric=True, options=options, devices=shared)
 
 
 def test_hundreds_of_levels_and_again_and_again() -> None:
@@ -84,7 +56,7 @@ def test_hundreds_of_levels_and_again_and_again() -> None:
 
     whole = partition(*fast_csr(LONG_PATH, symmetric=True), ranks=3, threshold=2)
     with sharing(3) as shared:
-        check(whole, ENDS_OF_PATH, shared)
+        check(whole, ENDS_OF_PATH, symmetric=True, options=ANY, devices=shared)
     whole = partition(*fast_csr(rmat(16), symmetric=True), ranks=2, threshold=32)
     on_cpu = prepare_on_cpu(whole, symmetric=True)
     with sharing(2) as shared:
@@ -106,7 +78,8 @@ def test_encoded_rows(layout: str) -> None:
     with sharing(2) as shared:
         for ranks, threshold in ((2, 30), (4, 10**6)):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            check(whole, [7, 100], shared, encode=layout)
+            graph = encoded(whole, layout)
+            check(whole, [7, 100], symmetric=True, options=ANY, devices=shared, graph=graph)
 
 
 @pytest.mark.parametrize("placement", ["split", "pinned"])
@@ -117,14 +90,15 @@ def test_columns_in_host_memory(placement: Any) -> None:
     placing = Placing(placement, len(columns) if placement == "split" else 0)
     with sharing(2) as shared:
         whole = partition(offsets, columns, ranks=2, threshold=30)
-        check(whole, [7, 100], shared, placing=placing)
+        check(whole, [7, 100], symmetric=True, options=ANY, devices=shared, placing=placing)
 
 
 def test_vertices_and_offsets_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets, columns = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
     monkeypatch.setattr("kernels.partition.cuda.search.WIDE", 1)
     with sharing(3) as shared:
-        check(partition(offsets, columns, ranks=3, threshold=20), [7, 100], shared)
+        whole = partition(offsets, columns, ranks=3, threshold=20)
+        check(whole, [7, 100], symmetric=True, options=ANY, devices=shared)
 
 
 @pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)

@@ -20,7 +20,7 @@ from kernels.partition.cuda.lookers import (
     short_lengths,
 )
 from kernels.partition.cuda.placing import Placing, place_columns
-from kernels.partition.cuda.slots import TILE, Slotting, all_slots, locals_of
+from kernels.partition.cuda.slots import TILE, Slotting, all_slots
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from kernels.partition.options import SearchOptions
 from kernels.strategy import backend_of
@@ -254,7 +254,7 @@ class RankMemory(Table):
         arrays |= own_vertices(delegates[:0] if sends else delegates, ranks, part.rank, own, slots)
         arrays["slot_mask"] = cupy.asarray(slots.mask[:own_words])
         arrays["tile_slots"] = cupy.asarray(slots.before[: own_words + 1 : TILE // 32])
-        arrays["locals"] = cupy.empty(0, numpy.uint32) if slotting is None else locals_of(slots)
+        arrays["locals"] = cupy.empty(0, numpy.uint32) if slotting is None else slotting.locals_
         arrays["nn_vertices"] = cupy.empty(0, delegates.dtype)
         if slotting is not None and tree:
             arrays["nn_vertices"] = slotting.nn_vertices

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from kernels.cuda import blocks_for, load, vertex_macro
 from kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
-from kernels.strategy import backend_of
 
 TILE = 1024
 """Vertices whose labels a warp puts together at once, as in labels.cuh."""
@@ -65,10 +64,13 @@ class Slots:
 
 @dataclass(frozen=True)
 class Slotting:
-    """A rank's slots, the most that any rank has, and its nn columns as vertices of the graph."""
+    """A rank's slots, and the most that any rank has; on its device the local vertex of each slot, and the nn
+    columns as vertices of the graph.
+    """
 
     slots: Slots
     most: int
+    locals_: Any
     nn_vertices: Any
 
 
@@ -132,18 +134,18 @@ def slotted(part: RankGraph, slots: Sequence[Slots]) -> tuple[RankGraph, Slottin
     places = cupy.asarray(masks.ravel()), cupy.asarray(before.ravel())
     named = cupy.empty(len(vertices), vertices.dtype)
     _run(module, "name_vertices", vertices, named, count=len(vertices), last=(*places, words, len(slots)))
-    dn, first = part.dn.column_indices, part.rank * words
+    first = part.rank * words
     here = tuple(each[first : first + words] for each in places)
-    _run(module, "name_locals", dn, count=len(dn), last=here)
-    sources: Any = part.nd_source_list
-    sources = sources.get() if backend_of(sources) == "cuda" else sources
+    sources = cupy.asarray(part.nd_source_list).copy()
+    for names in (part.dn.column_indices, sources):
+        _run(module, "name_locals", names, count=len(names), last=here)
     found = replace(
         part,
         nn=Subgraph(rows(part.nn.row_offsets), named),
         nd=Subgraph(rows(part.nd.row_offsets), part.nd.column_indices),
-        nd_source_list=own.of(sources),
+        nd_source_list=sources,
     )
-    return found, Slotting(own, max(each.count for each in slots), vertices)
+    return found, Slotting(own, max(each.count for each in slots), kept, vertices)
 
 
 def _run(module: Any, name: str, *arrays: Any, count: int, last: Sequence[Any]) -> None:
