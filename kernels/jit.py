@@ -45,7 +45,8 @@ def parallel(function: Any) -> Any:
 
 
 def _cached(kernel: Any) -> Any:
-    if isinstance(kernel, Dispatcher):  # NUMBA_DISABLE_JIT leaves a function as it is
+    is_compiled = isinstance(kernel, Dispatcher)  # NUMBA_DISABLE_JIT leaves a function as it is
+    if is_compiled:
         kernel._cache = CompiledCache(kernel.py_func)
     return kernel
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from numba.core import compiler, types
+from numba import types
+from numba.core import compiler
 from numba.core.caching import NullCache
 from numba.core.serialize import dumps
 
@@ -49,7 +50,7 @@ class CompiledCache(NullCache):  # type: ignore[misc]
         """Return the code for a signature, or None."""
         target_context.refresh()
         folder = _folder()
-        # Compiling takes time, in which modules may change: what comes of it is kept under what was there before.
+        # Modules may change while this is compiled; see `save_overload`.
         key = self._keys[sig] = None if folder is None else self._key(sig, target_context.codegen())
         content = None if folder is None or key is None else folder.read(key)
         if content is None:
@@ -61,7 +62,7 @@ class CompiledCache(NullCache):  # type: ignore[misc]
         folder, key = _folder(), self._keys.pop(sig, None)
         if folder is None or key is None or data.lifted or data.library.has_dynamic_globals:
             return
-        if self._key(sig, data.codegen) == key:
+        if self._key(sig, data.codegen) == key:  # nothing changed while it was compiled
             folder.write(key, dumps(data._reduce()))
 
     def _key(self, sig: Any, codegen: Any) -> str | None:

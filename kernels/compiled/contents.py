@@ -25,7 +25,9 @@ OWN = __name__.partition(".")[0]
 """The package whose modules are followed from anywhere."""
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), range})
-_SKIPPED = frozenset({"__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__path__", "__spec__"})
+_SKIPPED = frozenset(
+    {"__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__path__", "__spec__"}
+)
 
 
 class _Module(NamedTuple):

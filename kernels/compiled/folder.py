@@ -71,22 +71,25 @@ class Folder:
         os.close(self._folder)
 
     def read(self, name: str) -> bytes | None:
-        """Return an entry; None if there is none, if it is damaged, or if somebody else may have written it."""
+        """Return an entry; None if there is none, or it is damaged, or others may have written it."""
         try:
-            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=self._folder)
+            file = os.open(
+                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=self._folder
+            )
         except OSError:
             return None
-        with os.fdopen(file, "rb") as opened:
+        try:
             facts = os.fstat(file)
             if not stat.S_ISREG(facts.st_mode) or _fault(facts):
                 return None
-            try:
-                text = opened.read()
-            except OSError:
-                return None
+            text = _read_all(file)
             if time.time() - facts.st_mtime > _USED_SECONDS:
                 with suppress(OSError):
                     os.utime(file)
+        except OSError:
+            return None
+        finally:
+            os.close(file)
         start = len(MARK) + _DIGEST
         content = text[start:]
         if text[:start] != MARK + hashlib.sha256(content).digest():
@@ -114,7 +117,7 @@ class Folder:
     def collect(self, *, unused: float = UNUSED_SECONDS, delete: bool) -> Collection:
         """Find, and with `delete` remove, entries that were unused for so many seconds."""
         now, found = time.time(), Collection()
-        for name in os.listdir(self._folder):
+        for name in os.listdir(self._folder):  # noqa: PTH208 (of a descriptor)
             try:
                 facts = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
                 limit = min(unused, TEMPORARY_SECONDS) if name.startswith(".") else unused
@@ -131,6 +134,11 @@ class Folder:
             else:
                 found.kept, found.kept_bytes = found.kept + 1, found.kept_bytes + facts.st_size
         return found
+
+
+def _read_all(file: int) -> bytes:
+    with os.fdopen(file, "rb", closefd=False) as opened:
+        return opened.read()
 
 
 def _fault(facts: os.stat_result) -> str | None:

@@ -1,4 +1,4 @@
-"""A library of emulated kernels is made of its source, its header, its options and its compiler as they are."""
+"""Libraries of emulated kernels follow their source, header, options and compiler."""
 
 from __future__ import annotations
 

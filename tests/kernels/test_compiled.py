@@ -191,7 +191,9 @@ def test_bytecode_older_than_its_file_spoils_nothing(small: TreeCopy):
 
 
 def test_a_constant_that_was_set_while_the_program_runs_counts(small: TreeCopy):
-    text = SMALL.format(module="outer").replace("answer = ", "import kernels.outer\nkernels.outer.OWN = 7\nanswer = ")
+    text = SMALL.format(module="outer").replace(
+        "answer = ", "import kernels.outer\nkernels.outer.OWN = 7\nanswer = "
+    )
     assert answer(small) == (613, False)
     assert json.loads(small.python("-c", text))[:2] == [619, []]
     assert answer(small) == (613, True)
@@ -199,13 +201,18 @@ def test_a_constant_that_was_set_while_the_program_runs_counts(small: TreeCopy):
 
 def test_the_check_takes_less_than_10_ms(small: TreeCopy):
     """Of a whole search with some 60 functions in a dozen modules, in the best of five processes."""
-    text = SMALL.format(module="bfs").replace("import outer", "import bfs as search").replace(
-        "answer = int(outer(values))",
-        "offsets, columns = numpy.array([0, 1, 3, 4]), numpy.array([1, 0, 2, 1], numpy.uint32)\n"
-        "for strategy in ('serial', 'top_down', 'direction_optimizing'):\n"
-        "    search(offsets, columns, 0, symmetric=True, strategy=strategy)\n"
-        "answer = 0",
-    ).replace("list(outer.stats.cache_hits.values())", "len(spent)")
+    text = (
+        SMALL.format(module="bfs")
+        .replace("import outer", "import bfs as search")
+        .replace(
+            "answer = int(outer(values))",
+            "offsets, columns = numpy.array([0, 1, 3, 4]), numpy.array([1, 0, 2, 1], numpy.uint32)\n"
+            "for strategy in ('serial', 'top_down', 'direction_optimizing'):\n"
+            "    search(offsets, columns, 0, symmetric=True, strategy=strategy)\n"
+            "answer = 0",
+        )
+        .replace("list(outer.stats.cache_hits.values())", "len(spent)")
+    )
     cold = json.loads(small.python("-c", text))
     warm = [json.loads(small.python("-c", text)) for _ in range(5)]
     assert cold[1] > warm[0][1], "compiled at first, then loaded"

@@ -1,4 +1,4 @@
-"""CuPy keeps compiled kernels under their text, options, architecture and NVRTC's version: nothing else goes in."""
+"""CuPy keeps compiled kernels under text, options, architecture and NVRTC: nothing else goes in."""
 
 from __future__ import annotations
 

@@ -32,7 +32,11 @@ class TreeCopy:
 
     def python(self, *words: str, expect: int = 0, **variables: str) -> str:
         """Run Python on the copy; returns what it printed."""
-        variables = {"GRAVEL_COMPILED": str(self.compiled), "PYTHONPATH": str(self.folder)} | variables
+        variables = {
+            "GRAVEL_COMPILED": str(self.compiled),
+            "PYTHONPATH": str(self.folder),
+            "PYTHONDONTWRITEBYTECODE": "",
+        } | variables
         done = subprocess.run(
             [sys.executable, *words],
             cwd=self.folder,

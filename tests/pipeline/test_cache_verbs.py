@@ -186,7 +186,7 @@ def test_gc_collects_compiled_kernels_that_are_long_unused(cache, tmp_path, monk
         os.utime(folder / name, (then, then))
     place = ["--cache", str(cache.root)]
     dry = call(cache_command, "gc", *place).output
-    assert "would remove 1 compiled kernels (1.0 KiB) long unused" in dry
+    assert "would remove 1 compiled kernels (1 KiB) long unused" in dry
     assert "nothing was removed" in dry
     assert len(list(folder.iterdir())) == 2
     found = json.loads(call(cache_command, "gc", "--older-than", "1d", "--json", *place).output)["compiled"]

@@ -10,8 +10,17 @@ import pytest
 
 from pipeline.errors import RequestError
 from pipeline.file_digest import FileDigests
-from pipeline.plan import Plan, RecipeMaker, RunStatus, build_plan, plan_extents, plan_status, pseudo_ids
-from pipeline.plan import recipes, sources
+from pipeline.plan import (
+    Plan,
+    RecipeMaker,
+    RunStatus,
+    build_plan,
+    plan_extents,
+    plan_status,
+    pseudo_ids,
+    recipes,
+    sources,
+)
 from pipeline.plan.sources import BLOCK, find_vertices
 from pipeline.store import Cache
 from pipeline.workflow import load_workflow
