@@ -30,6 +30,14 @@ _SKIPPED = frozenset(
 )
 
 
+LARGE_BYTES = 1_000_000
+"""Numba compiles the address of a larger array in, and such code is not kept: its content does not count."""
+
+MAX_PARTS = 200_000
+"""Parts of a description. A module that holds more, such as a notebook's with its data, takes too long to
+describe: what it defines is compiled in each process."""
+
+
 class _Module(NamedTuple):
     """A module that was digested; `values` are those of its names then, by identity."""
 
@@ -107,6 +115,8 @@ class _Description:
         """Write a value of a module, a constant of code, a cell."""
         kind = type(value)
         self.parts.append(f"{kind.__name__}:")
+        if len(self.parts) > MAX_PARTS:
+            raise ValueError(f"module {self._module} holds too much to be described")
         if kind in _PLAIN:
             self.parts.append(f"{value!r};")
         elif id(value) in self._inside:
@@ -139,7 +149,8 @@ class _Description:
         elif "__wrapped__" in getattr(value, "__dict__", ()):  # an intrinsic, a memoised function
             self.write(value.__wrapped__)
         elif isinstance(value, numpy.ndarray | numpy.generic):
-            self.parts.append(f"{value.dtype} {value.shape} {value.tobytes().hex()};")
+            content = value.tobytes().hex() if value.nbytes <= LARGE_BYTES else ""
+            self.parts.append(f"{value.dtype} {value.shape} {content};")
         elif isinstance(value, numpy.dtype):
             self.parts.append(f"{value!r};")
         elif type(value).__module__.startswith("numba."):

@@ -3,7 +3,7 @@
     pytest -m slow tests/drills/test_broken_kernels.py -n 2
 
 `broken_kernels.json` lists the places: a file, a function, a line of it, what stands there instead, and the
-tests that have to fail. Each place is broken in a copy of the tree, whose tests run in processes of their own.
+tests that have to fail. Each is broken in a copy of the tree, whose tests run in processes of their own.
 `GRAVEL_BROKEN=10` tries every tenth place only.
 """
 

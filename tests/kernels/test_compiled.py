@@ -199,6 +199,20 @@ def test_a_constant_that_was_set_while_the_program_runs_counts(small: TreeCopy):
     assert answer(small) == (613, True)
 
 
+def test_data_beside_a_kernel_costs_nothing(small: TreeCopy):
+    """Arrays beyond a megabyte are never compiled in; what holds too much is compiled in each process."""
+    path = small.folder / "kernels" / "leaf.py"
+    text = path.read_text()
+    path.write_text(text + "import numpy\nDATA = numpy.ones(100_000_000)\n")
+    assert answer(small) == (613, False)
+    value, hits, seconds = json.loads(small.python("-c", SMALL.format(module="outer")))
+    assert (value, hits) == (613, [1])
+    assert seconds < 0.5
+    path.write_text(text + "DATA = list(range(1_000_000))\n")
+    assert answer(small) == (613, False)
+    assert answer(small) == (613, False)
+
+
 def test_the_check_takes_less_than_10_ms(small: TreeCopy):
     """Of a whole search with some 60 functions in a dozen modules, in the best of five processes."""
     text = (
