@@ -11,11 +11,14 @@ import signal
 import threading
 from typing import Any
 
+from pipeline.cluster.safe_path import drop_safe_path_variables
+
 LOG = "GRAVEL_WORKER_LOG"
 
 
 def dask_setup(worker: Any) -> None:
     """Prepare the process."""
+    drop_safe_path_variables()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_load, daemon=True, name="gravel-load").start()
     path = os.environ.get(LOG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +44,10 @@ def start_cluster(
     """
     if setting.cluster == "inline":
         from pipeline.cluster.inline import InlineCluster
+        from pipeline.cluster.settings import LOOPBACK_ONLY, NCCL_INTERFACE, keep_environment
 
+        restore = keep_environment([NCCL_INTERFACE])
+        os.environ.setdefault(NCCL_INTERFACE, LOOPBACK_ONLY)
         device = setting.devices[0] if setting.backend == "cuda" and setting.devices else None
         place = Place(
             "here",
@@ -51,7 +55,7 @@ def start_cluster(
             device.name if device else None,
             setting.capacity.device_bytes if device else 0,
         )
-        return Started(InlineCluster(place, progress), lambda: None)
+        return Started(InlineCluster(place, progress), restore)
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
@@ -75,7 +79,7 @@ def start_cluster(
         stop_logging(handler)
 
     scratch = cache_root / "scratch" / run
-    scratch.mkdir(parents=True, exist_ok=True)
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         return Started(_start(setting, run, scratch, cache_root, workers, ranks), undo)
     except GravelError:
