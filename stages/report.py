@@ -48,7 +48,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     inputs = tuple(_of_graph(one, graph) for one, graph in zip(inputs, graphs, strict=True))
     sections: list[dict[str, Any]] = []
     for done, (kinds, make) in enumerate(SECTIONS):
-        members = [
+        members: list[tuple[str, Any]] = [
             (label, artifact)
             for label, artifact in zip(labels, inputs, strict=True)
             if type(artifact).__name__ in kinds
