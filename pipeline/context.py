@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from stages.addresses import hidden_in_text
 from stages.context import MemorySink, Sink
 from stages.stage import Machine
 
@@ -61,7 +62,7 @@ class StageLog:
         if self.path is None:
             return
         stamp = time.strftime("%H:%M:%S")
-        text = "".join(f"{stamp} {line}\n" for line in message.splitlines() or [""])
+        text = "".join(f"{stamp} {line}\n" for line in hidden_in_text(message).splitlines() or [""])
         # What a full disk loses of a log must not fail a stage, or hide why it failed.
         with self._lock, suppress(OSError), self.path.open("a", encoding="utf-8") as file:
             file.write(text)

@@ -12,13 +12,14 @@ import socket
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.context import Services, StageLog, WorkerContext
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.held import HELD, PREFIX, extent_in_memory, hold
+from stages.addresses import is_url
 from stages.copies import copies
 from stages.errors import StageError
 from stages.gang import GangBroken
@@ -38,6 +39,7 @@ class StageTask:
     `inputs` holds artifact ids by slot; those that start with `recipe:` are results held in the memory of
     the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.gang`.
     `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
+    `contents` has the digests of the files that the recipe names, by location.
     """
 
     key: str
@@ -54,6 +56,7 @@ class StageTask:
     held: Mapping[str, str | None]
     gang: tuple[str, ...] = ()
     time_limit: float | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ def _compute(
 
 def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:
     """Bring the files from the web that a stage reads under the cache; returns the paths by URL."""
-    wanted = [file for file in task.stage.files(task.parameters) if "://" in file.location]
+    wanted = [file for file in task.stage.files(task.parameters) if is_url(file.location)]
     if not wanted:
         return {}
     from pipeline.datasets.downloads import Downloads, is_fetched
@@ -181,6 +184,7 @@ def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, s
             downloads.fetch(
                 file.location,
                 file.sha256,
+                wanted=task.contents.get(file.location) if file.sha256 is None else None,
                 progress=lambda done, total: context.progress(done, total, "B"),
                 log=log.write,
             ).path

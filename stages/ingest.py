@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
+from stages.addresses import shown
 from stages.artifacts import EdgeList, VertexIds
 from stages.errors import StageError
 from stages.generators import GeneratorSource, generated_parts
@@ -131,7 +132,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             head = Head(data, whole=len(data) < HEAD_BYTES)
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
-            context.log(f"reading {location} as {choice.reader.title}{packed}: {choice.reason}")
+            context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
             reading = Reading(stream, context.scratch, threads, piece, parameters.weights, context.log)
             header, chunks = choice.reader.read(reading)
             edges = _numbered(context, header, _watched(context, stream, chunks, file_size(location)), memory)

@@ -37,7 +37,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     report = RunReport(plan, record, reporter, cache)
     cache.say = lambda message: report.emit("note", message=message)
     sweep(cache)
-    driver = Driver(plan, FileDigests(cache.root), cache, setting, options, report, facts)
+    driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, setting, options, report, facts)
     work = _Planned(plan, driver, report, cache.root)
     return carry_through(work, record, report, cache, options, reporter, cache.lease(record.run))
 
