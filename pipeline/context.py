@@ -88,6 +88,7 @@ class WorkerContext:
         self._services = services
         self._log = log
         self._last_progress = 0.0
+        self.remarks: list[str] = []
         self.reserved = services.reserved
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
@@ -114,3 +115,8 @@ class WorkerContext:
     def log(self, message: str) -> None:
         """Add a line to the stage's log."""
         self._log.write(message)
+
+    def remark(self, message: str) -> None:
+        """Tell of something about the result, each time that it is used."""
+        self._log.write(message)
+        self.remarks.append(hidden_in_text(message))

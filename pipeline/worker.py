@@ -77,7 +77,7 @@ class StageOutcome:
 
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
-    seconds; peaks are bytes above the idle worker.
+    seconds; peaks are bytes above the idle worker. `remarks` are what the stage has to say of its result.
     """
 
     key: str
@@ -94,6 +94,7 @@ class StageOutcome:
     failure: Failure | None = None
     host: str = ""
     process: int = 0
+    remarks: tuple[str, ...] = ()
 
 
 def run_stage(
@@ -155,7 +156,8 @@ def _compute(
     if not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
-            return _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+            held = _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+            return replace(held, remarks=tuple(context.remarks))
     with task.cache.writer() as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
@@ -167,6 +169,7 @@ def _compute(
         extents=tuple(record.extent for record in records),
         bytes=sum(record.bytes for record in records),
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
+        remarks=tuple(context.remarks),
     )
 
 

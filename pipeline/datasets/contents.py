@@ -1,7 +1,7 @@
 """What stands for the content of a URL in a recipe: its digest, and nothing that a server says.
 
 A sha256 that the workflow states ends the question. Else the server is asked: a strong ETag, with the date
-and size that it had, says that the content is the one that was fetched before. Without one it is fetched again.
+and size that it had, says that the content is what was fetched before. Without one it is fetched again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What URLs led to when they were fetched: digests of the content, and what the server said of it.
 
 One record a URL, below `downloads/addresses/` of the cache. A URL with secrets is named by a keyed hash of
-the whole of it, whose key each user of a cache has alone: whoever reads the cache cannot try passwords against
-the name. The whole URL is in the hash, and not only what is shown, since `?id=1` and `?id=2` are two files.
+the whole of it, with a key for each user of a cache: who reads the cache cannot try passwords against it.
+The whole URL is in the hash, and not only what is shown, since `?id=1` and `?id=2` are two files.
 """
 
 from __future__ import annotations

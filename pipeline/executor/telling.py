@@ -82,3 +82,10 @@ class Telling:
         stage.bytes = sum(artifact.bytes for artifact in described)
         stage.bytes_on_disk = sum(artifact.bytes_on_disk for artifact in described)
         self.emit("stage_cached", stage=key, seconds=stage.seconds, bytes=stage.bytes)
+        self.remarked(key, provenance.get("remarks") or ())
+
+    def remarked(self, key: str, remarks: Sequence[str]) -> None:
+        """A stage had something to say of its result: said each time that the result is used."""
+        self.record.stages[key].remarks = list(remarks)
+        for remark in remarks:
+            self.emit("note", message=f"{key}: {remark}")

@@ -56,6 +56,7 @@ class StageRecord:
     place: str | None = None
     attempts: int = 0
     why: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # what the stage says of its result
     error: str | None = None
     hint: str | None = None
     progress: dict[str, Json] | None = None
