@@ -33,6 +33,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)
 _IN_TEXT = re.compile(r"[a-z][a-z0-9+.-]+://[^\s\"'<>]+", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HALVES = re.compile(r"((?:\$\{[^{}]*\}|[^:])*)(?::(.*))?", re.DOTALL)
 _HOST = re.compile(r"[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\]")
 _AUTHORITY = re.compile(r"(?:[^/?#@:]*|\[[^/?#@]*\])(?::\d*)?")
 _ASSIGNMENT = re.compile(r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)")
@@ -121,9 +122,10 @@ def address_of(location: str) -> Address:
 
         # Only what stands in the URL is quoted; a password in the environment is taken as it is.
         literal = REFERENCE.sub(lambda match: match[0].replace("%", "%25"), userinfo)
-        user, colon, password = literal.partition(":")
-        named = [_filled(unquote(each), location) for each in (user, password)]
-        who = named[0] + colon + named[1]
+        halves = _HALVES.fullmatch(literal)
+        assert halves is not None
+        named = [_filled(unquote(each), location) for each in halves.groups(default="")]
+        who = ":".join(named)
         authorization = "Basic " + b64encode(f"{named[0]}:{named[1]}".encode()).decode()
     target = _quoted(_filled(path, location) or "/")
     asked = _filled(query, location)
