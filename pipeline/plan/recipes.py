@@ -10,6 +10,7 @@ from pipeline.errors import RequestError
 from pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
 from pipeline.plan.model import Plan, StageRun
 from pipeline.recipe import Recipe, digest, make_recipe
+from stages.addresses import shown
 from stages.stage import FileInput, Parameters, Stage
 
 if TYPE_CHECKING:
@@ -78,7 +79,11 @@ class RecipeMaker:
         return resolved
 
     def recipe(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Recipe:
-        """Return the run's recipe; raises as `resolve` does, and RequestError for a file that is missing."""
+        """Return the run's recipe.
+
+        Raises as `resolve` does, RequestError for a file that is missing, and NeedsContent for a URL that has
+        to be fetched first.
+        """
         parameters = self.resolve(run, upstream)
         inputs = {
             slot: tuple(upstream[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
@@ -95,7 +100,7 @@ class RecipeMaker:
             problem = error.problems[0]
             place = problem.location or run.files.get(file.location, run.location)
             raise RequestError(problem.message, hint=problem.hint, location=place) from None
-        name = file.location.rstrip("/").rpartition("/")[2].split("?")[0].lower()
+        name = shown(file.location).rstrip("/").rpartition("/")[2].split("?")[0].lower()
         return f"{content} {''.join(f'.{part}' for part in name.split('.')[1:][-2:])}".rstrip()
 
     def _vertex_ids(self, run: StageRun) -> StageRun | None:
