@@ -27,7 +27,7 @@ class LocalFiles:
     """Files below a root, named by paths relative to it.
 
     What lies where a folder should be and is none is moved to `quarantine/`, and `say` is told. What is no file
-    where a file is read is left to `obstructed`, given its name and a sentence; without that it is moved, too.
+    where a file is read is left to `obstructed`, given its name and a sentence; else it is moved, too.
     """
 
     def __init__(

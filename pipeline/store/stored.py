@@ -35,8 +35,8 @@ class StoredArray:
 
     An index may hold integers, slices, an ellipsis and integer or boolean arrays; what is read is the
     smallest box of whole chunks around it. Raises `DamagedArtifact` where a chunk is missing or fails its
-    checks. May be pickled, and read from many threads. `checksums` are those of the chunks in C order, joined:
-    the record of the artifact has them.
+    checks. May be pickled, and read from many threads. `checksums` are those of the chunks, joined in C
+    order: the artifact's record has them.
     """
 
     def __init__(self, folder: Path, layout: Layout, artifact_id: str | None, checksums: bytes) -> None:
