@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -199,36 +200,35 @@ def test_where_quarantine_should_be(work, kind):
 
 
 @pytest.fixture
-def somebody(work: Path) -> Iterator[list[str]]:
-    """The words before a command that another user runs who owns the folder."""
+def elsewhere(made: Path) -> Iterator[Path]:
+    """A copy of the folder that belongs to another user and that they can reach."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("only root can become another user")
-    subprocess.run(["chown", "-R", "65534:65534", work], check=True)
-    parents = [parent for parent in work.parents if not parent.stat().st_mode & 0o001]
-    modes = {parent: parent.stat().st_mode for parent in parents}
-    for parent in parents:
-        parent.chmod(0o755)
-    yield ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    for parent, mode in modes.items():
-        parent.chmod(mode)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        subprocess.run(["cp", "-a", made, f"{folder}/work"], check=True)
+        subprocess.run(["chown", "-R", "65534:65534", f"{folder}/work"], check=True)
+        Path(folder, "work").chmod(0o755)
+        yield Path(folder, "work")
 
 
 @pytest.mark.parametrize("folder", ["artifacts", "recipes"])
-def test_a_record_that_may_not_be_read_is_named(work, somebody, folder):
-    path = record_of(work / "cache", folder)
+def test_a_record_that_may_not_be_read_is_named(elsewhere, folder):
+    path = record_of(elsewhere / "cache", folder)
     os.chown(path, 0, 0)
     path.chmod(0o600)
-    words = [*somebody, *PROGRAM, "run", "w.yaml", "--cache", "cache", "--cluster", "inline"]
+    somebody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     done = subprocess.run(
-        words,
-        cwd=work,
+        [*somebody, *PROGRAM, "run", "w.yaml", "--cache", "cache", "--cluster", "inline"],
+        cwd=elsewhere,
         capture_output=True,
         text=True,
         timeout=LIMIT,
-        env={**environment(), "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(work)},
+        env={**environment(), "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(elsewhere)},
     )
     if "Permission denied" in done.stderr and sys.executable in done.stderr:
         pytest.skip("another user cannot start Python from here")
     assert done.returncode == 2, done.stderr
     assert f"{path.name} cannot be read: permission denied (it belongs to root, mode 600)" in done.stderr
-    assert "raceback" not in done.stderr
+    assert "Traceback (most recent" not in done.stderr
+    assert "gravel-traceback" not in done.stderr

@@ -59,16 +59,16 @@ def test_what_is_cached_is_served_and_nothing_written(served):
     for _ in range(2):
         said = gravel(served, "run", "w.yaml")
         assert "cannot be written: what it holds is served" in said
-        assert "0 computed" in said or "3 cached" in said
+        assert "3 cached" in said
     assert "cached" in gravel(served, "plan", "w.yaml")
-    assert "BFS" in gravel(served, "show", "bfs") or True
+    assert "Traversal" in gravel(served, "show", "bfs")
     assert "report.html" in gravel(served, "report")
     assert "served" in gravel(served, "runs")
-    assert "3 of" in gravel(served, "status") or True
+    gravel(served, "status")
     gravel(served, "export", "w.yaml", "bfs", "--to", "bfs.csv")
     assert len((served / "bfs.csv").read_text().splitlines()) == 102
     assert "none damaged" in gravel(served, "cache", "verify")
-    assert "nothing was removed" in gravel(served, "cache", "gc") or True
+    gravel(served, "cache", "gc")
     assert entries(served) == before
 
 

@@ -150,7 +150,12 @@ def test_a_record_without_its_checksums_is_damaged(cache):
     record = publish(cache, VALUES["plain"], "one")
     path = cache.root / "artifacts" / f"{record.id}.json"
     body = unseal(path.read_bytes())
-    for wrong in ({}, {"component": ""}, {"component": "?"}, {"component": body["checksums"]["component"] + "AAAA"}):
+    for wrong in (
+        {},
+        {"component": ""},
+        {"component": "?"},
+        {"component": body["checksums"]["component"] + "AAAA"},
+    ):
         path.write_bytes(seal({**body, "checksums": wrong}))
         with pytest.raises(DamagedArtifact):
             read(cache, record)
