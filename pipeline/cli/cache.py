@@ -239,7 +239,7 @@ def collect(
     )
     for run, problem in outcome.unreadable.items():
         echo(
-            f"the record of run {run} cannot be read ({problem}), so what it used is unknown, and nothing goes "
+            f"the record of {run} cannot be read ({problem}), so what it used is unknown and nothing goes "
             f"for being unused; remove {cache.root / 'runs' / run}, or add --ignore-unreadable-runs",
             err=True,
         )

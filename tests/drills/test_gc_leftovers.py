@@ -164,7 +164,7 @@ def test_a_run_that_cannot_be_read_keeps_what_it_may_have_used(work, harm):
     else:
         path.write_text({"cut": text[: len(text) // 2], "empty": "", "no record": "[1]"}[harm])
     said = gravel(work, "cache", "gc", "--yes")
-    assert f"the record of run {path.parent.name} cannot be read" in said.stderr
+    assert f"the record of {path.parent.name} cannot be read" in said.stderr
     assert str(path) in said.stderr
     assert "--ignore-unreadable-runs" in said.stderr
     assert len(list((work / "cache" / "artifacts").iterdir())) > 3

@@ -1,4 +1,4 @@
-"""What is no file or folder where the cache has one: it is set aside, said and made again, never waited for."""
+"""What is no file or folder where the cache has one: set aside, said and made again, never waited for."""
 
 from __future__ import annotations
 
