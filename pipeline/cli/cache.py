@@ -229,9 +229,11 @@ def collect(
 
     The kept runs are those whose records lie in the cache (see `gravel runs`). What a live run uses is
     spared. Locks that nobody holds, cached plans that no longer hold, and what is remembered of files and
-    artifacts that are gone go too. Without --yes nothing is removed.
+    artifacts that are gone go too. Compiled kernels of this user go when they were unused for 30 days, or for
+    --older-than. Without --yes nothing is removed.
     """
     from pipeline.memory import format_bytes
+    from pipeline.store.collect_compiled import collect_compiled
 
     cache = _open(cache_path)
     outcome = cache.gc(
@@ -243,8 +245,10 @@ def collect(
             f"for being unused; remove {cache.root / 'runs' / run}, or add --ignore-unreadable-runs",
             err=True,
         )
+    compiled = collect_compiled(delete=delete, older_than=older_than)
     if as_json:
         body = {key: value for key, value in vars(outcome).items() if key != "records"}
+        body["compiled"] = vars(compiled)
         click.echo(json.dumps(body, indent=1))
         return
     rows = [
@@ -260,7 +264,10 @@ def collect(
         f"({format_bytes(outcome.leavings)} in all of what is left over); {outcome.kept} artifacts "
         f"({format_bytes(outcome.kept_bytes)}) stay"
     )
+    if compiled.entries:
+        click.echo(f"{did} {compiled.entries} compiled kernels ({format_bytes(compiled.bytes)}) long unused")
     if outcome.spared:
         click.echo(f"spared {outcome.spared} that a live run may use")
-    if not delete and (rows or outcome.recipes or outcome.runs or outcome.files or outcome.leavings):
+    left = (rows, outcome.recipes, outcome.runs, outcome.files, outcome.leavings, compiled.entries)
+    if not delete and any(left):
         click.echo("nothing was removed; `gravel cache gc --yes` does it")
