@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.store.acceptance import RECIPE_FOLDERS
 from pipeline.store.damage import retire
 from pipeline.store.leases import holder
 from pipeline.store.listing import artifacts, recipes
@@ -42,7 +43,7 @@ class Collection:
 def sweep(cache: Cache, *, delete: bool = True, orphans: bool = False) -> int:
     """Remove what dead writers left; returns the bytes. `orphans` includes data whose record was damaged."""
     if delete:
-        for folder in ("recipes", "artifacts", "data", "leases", "digests", "frozen"):
+        for folder in (*RECIPE_FOLDERS, "artifacts", "data", "leases", "digests", "frozen"):
             for name in cache.files.leavings(folder, TEMPORARY_AGE):
                 cache.files.remove(name)
     # Folders are listed before locks and locks before records, since writers take these steps in reverse.
@@ -197,7 +198,8 @@ def _reached(known: list[RecipeRecord], digests: set[str], ids: set[str]) -> set
 def _remove(cache: Cache, outcome: Collection) -> None:
     # A recipe goes before what it leads to, so that a killed gc leaves no recipe that leads nowhere.
     for digest in outcome.recipes:
-        cache.files.remove(f"recipes/{digest}.json")
+        for folder in RECIPE_FOLDERS:
+            cache.files.remove(f"{folder}/{digest}.json")
     for record in outcome.records:
         with retire(cache, record.path):
             cache.files.remove(f"artifacts/{record.id}.json")

@@ -102,8 +102,9 @@ class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
 
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
-    shape; `absent` lists the array fields that are None. `bytes` counts the arrays uncompressed,
-    `bytes_on_disk` the files. `path` is the Zarr group's folder. `used` is when a run last relied on it.
+    shape, `roots` to the root of its digest (empty in records that older versions wrote); `absent` lists the
+    array fields that are None. `bytes` counts the arrays uncompressed, `bytes_on_disk` the files. `path` is
+    the Zarr group's folder. `used` is when a run last relied on it.
     """
 
     id: str
@@ -117,6 +118,7 @@ class ArtifactRecord:
     created: float  # seconds since the epoch
     files: tuple[StoredFile, ...] = field(repr=False)
     used: float = field(default=0.0, compare=False)
+    roots: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def attributes(self) -> dict[str, Json]:
@@ -136,6 +138,7 @@ class ArtifactRecord:
             "bytes": self.bytes,
             "extent": vars(self.extent),
             "arrays": {name: [dtype, list(shape)] for name, (dtype, shape) in self.arrays.items()},
+            "roots": self.roots,
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
         }
@@ -156,4 +159,5 @@ class ArtifactRecord:
             created=body["created"],
             files=files,
             used=used,
+            roots=dict(body.get("roots", {})),
         )

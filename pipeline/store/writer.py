@@ -128,6 +128,7 @@ class ArtifactWriter:
             created=time.time(),
             files=tuple(files),
             used=time.time(),
+            roots={name: content.root for name, content in contents.items()},
         )
         return self._record(record, sinks)
 
