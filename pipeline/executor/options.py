@@ -47,6 +47,7 @@ class RunOptions:
             "workers": self.workers,
             "fail_fast": self.fail_fast,
             "retries": self.retries,
+            "trust_remote": self.trust_remote,
         }
 
 

@@ -77,7 +77,7 @@ class Acceptance:
         for key, count in _counted(self.refused).items():
             lines.append(f"{_recipes(count)} {signed(key)}: computed again; {advice(key)}")
         for key, count in _counted(self.accepted).items():
-            lines.append(f"--trust-remote: {_recipes(count)} {signed(key)} taken as they are")
+            lines.append(f"--trust-remote: {_recipes(count)} {signed(key)}, taken as they are")
         return lines
 
     def to_json(self) -> dict[str, Any]:

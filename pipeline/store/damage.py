@@ -62,13 +62,21 @@ def quarantine(cache: Cache, artifact_id: str, reason: str) -> None:
     with retire(cache, record.path):
         if not cache.files.move(f"artifacts/{artifact_id}.json", f"{place}/record.json"):
             return
-        cache.files.move(f"data/{record.path.name}", f"{place}/data")
+        if not _is_shared(cache, record.path.name):
+            cache.files.move(f"data/{record.path.name}", f"{place}/data")
         body = {"format": 1, "artifact": artifact_id, "kind": record.kind, "reason": reason}
         cache.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
     cache.say(
         f"artifact {artifact_id[:12]} ({record.kind}) is damaged: {reason}; it is set aside in "
         f"{cache.root / place} and computed again when it is needed"
     )
+
+
+def _is_shared(cache: Cache, folder: str) -> bool:
+    """Say whether another record names the same data, as the one that another's data were put under."""
+    names = cache.files.names("artifacts", ".json")
+    texts = (cache.files.read(f"artifacts/{name}") for name in names)
+    return any(found is not None and f'"{folder}"'.encode() in found[0] for found in texts)
 
 
 def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> Verified:

@@ -181,12 +181,13 @@ def depart(
     target: Target,
     told: Told | None = None,
     *,
-    is_bad: Callable[[str], bool] = lambda place: False,
+    is_bad: Callable[[str, str], bool] = lambda identity, place: False,
 ) -> int:
     """Copy an artifact to an object store; returns the bytes sent, 0 if it was there.
 
-    `is_bad` says of data there whether they proved damaged and have to give way. Raises
-    `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that fails.
+    `is_bad` says of an artifact and the place of its data whether they proved damaged and have to give way.
+    Raises `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that
+    fails.
     """
     name = f"artifacts/{artifact_id}.json"
     there = _whole_there(target.get(name), artifact_id, is_bad)
@@ -197,7 +198,7 @@ def depart(
     record = cache.describe(artifact_id)
     folder = f"data/{record.path.name}"
     # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
-    held = {} if is_bad(record.path.name) else target.below(folder)
+    held = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
     missing = {file for file in record.files if held.get(file.path) != file.size}
     content = _checked(
         record,
@@ -215,7 +216,7 @@ def depart(
     return sum(file.size for file in missing)
 
 
-def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str], bool]) -> str | None:
+def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, str], bool]) -> str | None:
     """Return where a record of the store says that the data lie, unless it cannot be relied on."""
     if text is None:
         return None
@@ -223,7 +224,7 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str], b
         place = read_artifact_record(text, artifact_id, Path("data")).path.name
     except BrokenRecord:
         return None
-    return None if is_bad(place) else place
+    return None if is_bad(artifact_id, place) else place
 
 
 def _send(

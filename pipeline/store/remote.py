@@ -140,7 +140,7 @@ class Remote:
         if text is None:
             return False
         record = read_artifact_record(text, artifact_id, self._away("data"))
-        if self._is_bad(record.path.name):
+        if self._is_bad(artifact_id, record.path.name):
             return False
         attributes = target.get(f"data/{record.path.name}/{METADATA}")
         if attributes is None:
@@ -175,8 +175,9 @@ class Remote:
     def _away(self, folder: str) -> Path:
         return self._cache.root / "away" / folder
 
-    def _is_bad(self, place: str) -> bool:
-        return self._cache.files.read(f"away/bad/{place}") is not None
+    def _is_bad(self, artifact_id: str, place: str) -> bool:
+        # Data that are wrong for one artifact may be right for another.
+        return self._cache.files.read(f"away/bad/{artifact_id}-{place}") is not None
 
     def record(self, artifact_id: str) -> ArtifactRecord | None:
         """Return the record of an artifact that is known to lie in the store, without asking it."""
@@ -224,7 +225,7 @@ class Remote:
 
     def _set_aside(self, artifact_id: str, place: str) -> None:
         """Take a damaged artifact's record out of everybody's way, as `quarantine` does here."""
-        self._cache.files.replace(f"away/bad/{place}", b"")
+        self._cache.files.replace(f"away/bad/{artifact_id}-{place}", b"")
         self.forget(artifact_id)
         name = f"artifacts/{artifact_id}.json"
         try:

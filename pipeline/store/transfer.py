@@ -205,7 +205,7 @@ def _other(cache: Cache, path: str) -> Cache:
     return CacheType(root, cache.say)
 
 
-def send_recipe(cache: Cache, digest: str, target: Target, is_bad: Callable[[str], bool]) -> int:
+def send_recipe(cache: Cache, digest: str, target: Target, is_bad: Callable[[str, str], bool]) -> int:
     """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
     found = cache.files.read(f"recipes/{digest}.json")
     record = cache.recall_here(digest)

@@ -87,7 +87,7 @@ def _make(path: Path) -> None:
         make_config_folder()
         try:
             _write(aside, text, 0o600)
-            aside.hardlink_to(path)
+            path.hardlink_to(aside)
         except FileExistsError:
             return
         finally:
