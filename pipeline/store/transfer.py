@@ -7,7 +7,7 @@ import os
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from shutil import rmtree
@@ -60,7 +60,8 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     if chosen.recipes:
         signer.prepare()
     if other is not None:
-        return _into(other, Folder(cache.root), chosen, told, signer.signed)
+        moved = _into(other, Folder(cache.root), chosen, told, signer.signed)
+        return replace(moved, where=str(other.root))
     assert target is not None
     moved = Moved(target.where, damaged=chosen.damaged)
     there = {name.removesuffix(".json") for name in target.names("artifacts")}

@@ -173,7 +173,9 @@ def test_a_record_with_anothers_data_is_not_pulled(world, place):
     one, two = world.cache("one"), world.cache("two")
     made = world.run(one)
     right = exported(world, one, "bfs")
-    assert world.call("cache", "push", place, "--cache", one).exit_code == 0
+    pushed = world.call("cache", "push", place, "--cache", one)
+    assert pushed.exit_code == 0
+    assert f" to {place}; 0 already there" in pushed.output
     swap(place, traversal(made, "bfs"), traversal(made, "other"))
 
     pulled = world.call("cache", "pull", place, "--cache", two)
