@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import RequestError
-from pipeline.frozen.witness import doubt, note_memo
+from pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
 from pipeline.plan.model import Plan, StageRun
 from pipeline.recipe import Recipe, digest, make_recipe
 from stages.stage import FileInput, Parameters, Stage
@@ -108,7 +109,8 @@ class RecipeMaker:
         return givers[0] if givers else None
 
     def _memo(self, artifact_id: str, ids: tuple[int, ...]) -> str:
-        return f"resolved/{digest([artifact_id, list(ids)])}.json"
+        # The code that resolves is part of the name: what an earlier version of it found is not served.
+        return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
 
     def _recall(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
         from pipeline.store.records import BrokenRecord, unseal
@@ -138,3 +140,11 @@ class RecipeMaker:
         body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
         self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
         return vertices
+
+
+def _resolving_code() -> str:
+    """Digest the module that resolves ids, without importing it."""
+    path = Path(__file__).with_name("sources.py")
+    text = path.read_bytes()
+    note_text(path, text)
+    return digest_of(text)
