@@ -31,7 +31,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     """
     setting = decide(options)
     reporter = options.reporter or QuietReporter()
-    cache = Cache(options.cache_root)
+    cache = Cache(options.cache_root, trust_remote=options.trust_remote)
     facts = machine_facts(setting.backend)
     record = RunRecord(options.cache_root, Outline.of(plan), machine_told(facts, setting), options.to_json())
     report = RunReport(plan, record, reporter, cache)

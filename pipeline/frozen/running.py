@@ -38,7 +38,7 @@ def run_frozen(asked: Mapping[str, object], options: RunOptions) -> RunOutcome |
 
     Nothing was shown or recorded then. `asked` are the arguments of `load_plan`.
     """
-    if surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
+    if options.trust_remote or surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
         return None
     try:
         setting = decide(options)
@@ -106,7 +106,13 @@ def keep_run(
     """Freeze a run that found everything; say whether it was frozen."""
     records = outcome.record["stages"]
     quiet = all(each["state"] in ("cached", "not needed") and not each["why"] for each in records)
-    if outcome.state != "done" or not quiet or not is_own(plan) or surroundings.began() is None:
+    if (
+        options.trust_remote
+        or outcome.state != "done"
+        or not quiet
+        or not is_own(plan)
+        or surroundings.began() is None
+    ):
         return False
     stages = [
         {name: each[name] for name in (*HEAD, "recipe", "outputs")} | {"keep": plan.runs[each["key"]].keep}

@@ -3,8 +3,10 @@
 `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
 and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
 matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
-(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), and for gc the
-lists `recipes` and `artifacts` of everything that the run made or relied on.
+(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), `trust`
+(`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
+fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of everything that the run
+made or relied on.
 """
 
 from __future__ import annotations
@@ -133,6 +135,7 @@ class RunRecord:
         """Whether `write` writes: a run served from a cache that cannot be written leaves no record."""
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
+        self.trust: dict[str, Json] = {}
         self.stages = {
             stage["key"]: StageRecord(**stage, log=f"logs/{log_name(stage['key'])}")
             for stage in outline.stages
@@ -181,6 +184,7 @@ class RunRecord:
             "problem": self.problem,
             "datasets": self.datasets,
             "gone": self.gone,
+            "trust": self.trust,
             "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
             "artifacts": list(artifacts),
         }
