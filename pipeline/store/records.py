@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from pipeline.errors import RequestError
+from pipeline.store.record_types import is_artifact, is_recipe
 from stages.sizes import Extent
 
 Json: TypeAlias = Any
@@ -83,7 +84,9 @@ class RecipeRecord:
 
     @staticmethod
     def from_json(body: dict[str, Json]) -> RecipeRecord:
-        """Read the body back."""
+        """Read the body back; raises `BrokenRecord` where a value has another type."""
+        if not is_recipe(body):
+            raise BrokenRecord("its values are not those of a recipe's record")
         return RecipeRecord(
             digest=body["recipe"],
             outputs=tuple(body["outputs"]),
@@ -155,7 +158,9 @@ class ArtifactRecord:
 
     @staticmethod
     def from_json(body: dict[str, Json], data: Path, used: float) -> ArtifactRecord:
-        """Read the body back; `data` is the folder of all artifacts."""
+        """Read the body back; `data` is the folder of all artifacts. Raises `BrokenRecord` as above."""
+        if not is_artifact(body):
+            raise BrokenRecord("its values are not those of an artifact's record")
         files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
             id=body["id"],
