@@ -122,7 +122,8 @@ def _without_modes(small: Small, folder: Path, pieces: int, seed: str, send: Cal
         done: list[str] = []
         wanted = min(left, dice.randint(1, 4))
         while len(done) < wanted:
-            done.append(take_modes(dice, cache))
+            if (what := take_modes(dice, cache)) is not None:
+                done.append(what)
         tally.counts["pieces"] += wanted
         trial = Trial(small, cache, tally, "; ".join(done))
         exercise(trial, dice, verify_first=False)
