@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,13 @@ from subprocess import CompletedProcess
 from typing import Any
 
 MAX_SILENCE = 10.0
-"""Seconds that a command may take without progress; on these small graphs, the whole command."""
+"""Seconds that a command may wait for something; what it computes on these small graphs takes less."""
+
+MAX_WORK = 40.0
+"""Seconds of processor time that a command may take, the compilation of kernels included."""
+
+IDLE = 0.02
+"""Of processor time: who takes less while `MAX_SILENCE` passes was waiting, however busy the machine is."""
 
 CODES = (0, 1, 2)
 _DEFECT = ("Traceback", "gravel failed", "a defect of gravel", "most recent call last")
@@ -23,14 +30,21 @@ class Hang(BaseException):
 
 
 @contextmanager
-def limited(seconds: float = MAX_SILENCE) -> Iterator[None]:
-    """Raise `Hang` in the main thread after so many seconds. Not with pytest-timeout."""
+def limited() -> Iterator[None]:
+    """Raise `Hang` in the main thread when it waits or works too long. Not with pytest-timeout."""
+    began = last = time.process_time()
 
     def stop(number: int, frame: Any) -> None:
-        raise Hang(f"no end after {seconds:.0f} s")
+        nonlocal last
+        now = time.process_time()
+        if now - last < IDLE:
+            raise Hang(f"waited {MAX_SILENCE:.0f} s for something")
+        if now - began > MAX_WORK:
+            raise Hang(f"no end after {MAX_WORK:.0f} s of work")
+        last = now
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, MAX_SILENCE, MAX_SILENCE)
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.drills.conftest import share
-from tests.drills.gravel import LIMIT, Gravel, session, wait_until_gone
+from tests.drills.gravel import Gravel, session, wait_until_gone
 from tests.drills.outcomes import MAX_SILENCE, limited
 
 WORKERS_END = MAX_SILENCE
@@ -75,7 +75,7 @@ def check_after_kill(gravel: Gravel, reference: Reference, target: Path, *words:
     with limited():
         assert gravel.verify()["damaged"] == {}
     whole = gravel.recipes()
-    with limited(MAX_SILENCE if "local" not in words else LIMIT):
+    with limited():
         gravel.run("--quiet", *words)
     last = gravel.records()[-1]
     assert last["state"] == "done"
