@@ -14,7 +14,6 @@ TRIES = {
     "at_once": 240,
     "disk_full": 50,
     "clock": 40,
-    "warm": 15,
 }
 """The full numbers; what each counts is said in `tests/drills/__init__.py`."""
 

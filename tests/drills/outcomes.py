@@ -21,6 +21,9 @@ MAX_WORK = 40.0
 IDLE = 0.02
 """Of processor time: who takes less while `MAX_SILENCE` passes was waiting, however busy the machine is."""
 
+PROGRESS = 60.0
+"""Seconds between two lines (seen with `-s`) on how far a drill is."""
+
 CODES = (0, 1, 2)
 _DEFECT = ("Traceback", "gravel failed", "a defect of gravel", "most recent call last")
 
@@ -80,17 +83,23 @@ class Tally:
         self.refusals: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
+        self._told = time.monotonic()
 
     def fail(self, what: str, harm: str) -> None:
         """Count a failure; `what` says its kind, `harm` what was done before."""
         kind = _plain(_with_place(what))
         self.failures[kind] += 1
+        if self.failures[kind] == 1:
+            print(f"\nfailure: {kind}\n    after {harm[:2000]}", flush=True)
         if len(harm) < len(self.examples.get(kind, harm + " ")):
             self.examples[kind] = harm  # the shortest is the easiest to understand
 
     def check(self, done: CompletedProcess[str], verb: str, harm: str) -> bool:
         """Count how a command ended; returns whether it succeeded."""
         self.counts["commands"] += 1
+        if time.monotonic() - self._told > PROGRESS:
+            self._told = time.monotonic()
+            print(f"so far: {dict(self.counts)}", flush=True)
         if (problem := fault(done)) is not None:
             self.fail(f"{verb}: {problem}", harm)
             return False
