@@ -4,7 +4,7 @@
 
 The old checkout needs an environment of its own in `.venv`, made as for this one. Every round asks each
 command once in each checkout, in turn, so that a machine whose speed drifts slows both; ratios are of the
-same round. Told are the medians of the wall time and of the processor time (user and system) of whole processes.
+same round. Told are the medians of the wall time and of the processor time of whole processes.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ PROGRESS = 60.0
 """Seconds between two lines (seen with `-s`) on how far a drill is."""
 
 CODES = (0, 1, 2)
-_DEFECT = ("Traceback", "gravel failed", "a defect of gravel", "most recent call last")
+_DEFECT = ("Traceback", "gravel failed", "a defect of gravel", "most recent call last", "[Errno ")
+"""Of a defect, and of an error of the system that is passed on as Python writes it."""
 
 
 class Hang(BaseException):

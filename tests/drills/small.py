@@ -52,13 +52,14 @@ class Small:
 
     folder: Path
     answers: dict[str, bytes]
+    workflow: str = "small.yaml"
 
     @property
     def cache(self) -> Path:
         return self.folder / "cache"
 
     def gravel(self, cache: Path, **how: bool) -> Gravel:
-        return Gravel(cache, self.folder / "small.yaml", inside=how.get("inside", True))
+        return Gravel(cache, self.folder / self.workflow, inside=how.get("inside", True))
 
 
 def prepare(folder: Path) -> Small:
@@ -118,7 +119,7 @@ class Trial:
 
     def run(self, *words: str) -> bool:
         return self.ask(
-            "run", str(self.small.folder / "small.yaml"), "--cluster", "inline", "--quiet", *words
+            "run", str(self.small.folder / self.small.workflow), "--cluster", "inline", "--quiet", *words
         )
 
     def compare(self, stages: tuple[str, ...] = SEARCHES) -> bool:
@@ -127,7 +128,7 @@ class Trial:
         for stage in stages:
             target = self.cache.parent / "answer.csv"
             target.unlink(missing_ok=True)
-            file = str(self.small.folder / "small.yaml")
+            file = str(self.small.folder / self.small.workflow)
             if not self.ask("export", file, stage, "--to", str(target), "--cluster", "inline"):
                 good = False
             elif target.read_bytes() != self.small.answers[stage]:

@@ -174,8 +174,8 @@ def test_workflows(small: Small, tmp_path: Path, tries: Callable[[str], int], se
     ]
     folder = tmp_path / "workflows"
     folder.mkdir()
-    for name in ("edges.txt", "second.txt"):
-        shutil.copy(small.folder / name, folder)
+    for path in (*QUICKSTART.parent.glob("*.yaml"), small.folder / "edges.txt", small.folder / "second.txt"):
+        shutil.copy(path, folder)  # what they include and read
     for _ in range(count(tries, "workflows")):
         text = mutate(dice, dice.choice(texts), YAML_TOKENS)
         (folder / "fuzz.yaml").write_bytes(text)
@@ -205,7 +205,7 @@ def test_records_of_runs(small: Small, tmp_path: Path, tries: Callable[[str], in
         path.write_bytes(text)
         trial = Trial(small, cache, tally, f"run record {text!r}")
         run = path.parent.name
-        words = [("runs",), ("runs", "--json"), ("status",), ("logs", dice.choice(STAGES), "--run", run)]
+        words = [("runs",), ("runs", "--json"), ("status",), ("logs", run, dice.choice(STAGES))]
         words += [("diff", run, "last"), ("show", dice.choice(STAGES)), ("report", run), ("cache", "gc")]
         words += [("run", file, "--failed", "--cluster", "inline"), ("plan", file), ("cache", "ls")]
         for each in dice.sample(words, 3):
