@@ -20,8 +20,8 @@ damage     test_many_damages.py    a piece of damage: bytes, files, exchanged ch
                                    artifacts and records, links, folders, memos,
                                    permissions (750 of them more); five to a case, each
                                    case used in one of several ways, run, exported
-chunks     test_exchanged.py       inner chunks of one size exchanged, within and         300     60 s
-                                   between artifacts of a graph of many chunks
+chunks     test_exchanged.py       inner chunks exchanged, within arrays and between      300     60 s
+                                   artifacts of a graph of many chunks
 fuzz       test_fuzzed.py          a graph file of any format, workflow, record of a      10,000  5 s
                                    run or result, schedule, remote store, HTTP answer
 at_once    test_at_once.py         a run, 24 of them at once, `cache gc` in a loop        240     3 min
