@@ -11,24 +11,24 @@ ones are marked slow. Their numbers of tries are options, and the default is the
     pytest -m slow -s -n 2 tests/drills/test_many_damages.py          on two cores
 
 With `-s` a drill says every minute how far it is, shows each kind of failure when it first meets it, and in
-the end counts what it did and which refusals it got. Where the machine has two cores of its own:
+the end counts what it did and which refusals it got. Times are of an idle machine with two cores, about:
 
 drill      file                    what one try is                                       tries   100 take
-kills      test_killed.py          kill -9 of a run, inline or with workers, then         220     8 min
+kills      test_killed.py          kill -9 of a run, inline or with workers, then         220     15 min
                                    `cache verify`, the run again, its export compared
-damage     test_many_damages.py    a piece of damage: bytes, files, exchanged chunks,     15,000  5 s
+damage     test_many_damages.py    a piece of damage: bytes, files, exchanged chunks,     15,000  10 s
                                    artifacts and records, links, folders, memos,
                                    permissions (750 of them more); five to a case, each
                                    case used in one of several ways, run, exported
-chunks     test_exchanged.py       inner chunks exchanged, within arrays and between      300     60 s
+chunks     test_exchanged.py       inner chunks exchanged, within arrays and between      300     2 min
                                    artifacts of a graph of many chunks
-fuzz       test_fuzzed.py          a graph file of any format, workflow, record of a      10,000  5 s
+fuzz       test_fuzzed.py          a graph file of any format, workflow, record of a      10,000  15 s
                                    run or result, schedule, remote store, HTTP answer
-at_once    test_at_once.py         a run, 24 of them at once, `cache gc` in a loop        240     3 min
-disk_full  test_full_disk.py       a run on a disk that is full from one of its changes   50      6 min
+at_once    test_at_once.py         a run, 24 of them at once, `cache gc` in a loop        240     4 min
+disk_full  test_full_disk.py       a run on a disk that is full from one of its changes   50      8 min
                                    on (ENOSPC, EDQUOT, EFBIG), on a file system of a few
                                    kB, under `ulimit -f`; then the run with space
-clock      test_clock.py           five commands at times that are seconds to years off   40      2 min
+clock      test_clock.py           five commands at times that are seconds to years off   40      4 min
 
 Full disks take a C compiler, and root for small file systems; clocks of whole processes take `faketime`. What
 is missing is skipped and said. GRAVEL_TINY_GRAPHS names a folder of more files for the fuzzed ones.
