@@ -106,11 +106,11 @@ def exchange(one: Chunk, other: Chunk) -> str:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Small:
-    """A graph of 2^18 vertices and arrays of one to sixteen chunks of a MiB."""
+    """A graph of 2^17 vertices, so that there are arrays of one to four chunks of a MiB."""
     folder = tmp_path_factory.mktemp("chunks")
     (folder / "chunks.yaml").write_text(WORKFLOW)
     dice = numpy.random.default_rng(1)
-    numpy.save(folder / "edges.npy", dice.integers(0, 1 << 18, (1 << 20, 2)).astype(numpy.uint32))
+    numpy.save(folder / "edges.npy", dice.integers(0, 1 << 17, (1 << 19, 2)).astype(numpy.uint32))
     gravel = Gravel(folder / "cache", folder / "chunks.yaml", inside=True)
     gravel.run("--quiet")
     answers = {}
