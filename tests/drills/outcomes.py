@@ -72,7 +72,8 @@ def fault(done: CompletedProcess[str]) -> str | None:
 def refusal(done: CompletedProcess[str]) -> str:
     """Return the error of a command that failed, without what differs from try to try."""
     lines = [line for line in done.stderr.splitlines() if re.search(r"\berror:", line, re.IGNORECASE)]
-    text = re.sub(r".*?\berror:\s*", "", lines[0] if lines else done.stderr[:80], flags=re.IGNORECASE)
+    text = lines[0] if lines else (done.stderr + done.stdout)[:80]
+    text = re.sub(r".*?\berror:\s*", "", text, flags=re.IGNORECASE)
     return _plain(text)[:110]
 
 
