@@ -30,8 +30,8 @@ disk_full  test_full_disk.py       a run on a disk that is full from one of its 
                                    kB, under `ulimit -f`; then the run with space
 clock      test_clock.py           five commands at times that are seconds to years off   40      4 min
 
-Full disks take a C compiler, and root for small file systems; clocks of whole processes take `faketime`. What
-is missing is skipped and said. GRAVEL_TINY_GRAPHS names a folder of more files for the fuzzed ones.
+Full disks and clocks of whole processes take a C compiler, small file systems take root. What is missing is
+skipped and said. GRAVEL_TINY_GRAPHS names a folder of more files for the fuzzed ones.
 
 The other files drill one thing each: test_damaged.py says which messages damage leads to, test_edits.py what
 an edit makes run again, test_schedules.py services and clocks, test_store_cut.py a line to an object store

@@ -61,7 +61,7 @@ def fault(done: CompletedProcess[str]) -> str | None:
     said = done.stdout + done.stderr
     for words in _DEFECT:
         if words in said:
-            return said
+            return said if words == "Traceback" else next(x for x in said.splitlines() if words in x)
     if done.returncode not in CODES:
         return f"exit {done.returncode}: {said}"
     if done.returncode and not re.search(r"\berror:", said, re.IGNORECASE) and "damaged" not in said:

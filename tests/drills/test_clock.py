@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.gravel import LIMIT, PROGRAM, Gravel, environment
-from tests.drills.outcomes import Tally
+from tests.drills.gravel import LIMIT, PROGRAM, environment
+from tests.drills.outcomes import Tally, fault
+from tests.drills.preloaded import preloaded
 from tests.drills.small import STAGES, Small, Trial, copies, prepare
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
@@ -101,21 +102,19 @@ def test_gc_of_another_time_spares_a_run_at_work(
     tally.tell("gc of another time")
 
 
-@pytest.mark.skipif(shutil.which("faketime") is None, reason="faketime is not installed")
 @pytest.mark.parametrize("cluster", ["inline", "local"])
-def test_whole_processes_at_another_time(tmp_path: Path, cluster: str) -> None:
-    """Runs of processes whose whole clock is set back, or was ahead when the cache was filled."""
-    small = prepare(tmp_path / "small")
-    faked = [shutil.which("faketime") or "", "-m", "--exclude-monotonic", "-f"]
-    for first, second in (("+400d", "-1d"), ("-400d", "+1d"), ("+2h", "+0"), ("+0", "-2h")):
+def test_whole_processes_at_another_time(small: Small, tmp_path: Path, cluster: str) -> None:
+    """Runs of processes whose clock is set back, or was ahead when the cache was filled."""
+    library = preloaded("other_time.c", tmp_path)
+    for first, second in ((400 * DAY, -DAY), (-400 * DAY, DAY), (2 * HOUR, 0), (0, -2 * HOUR)):
         cache = tmp_path / f"cache {first} {second}"
-        gravel = Gravel(cache, small.folder / "small.yaml")
-        for offset, expected in ((first, "computed"), (second, "cached"), ("+0", "cached")):
-            command = [*faked, offset, *gravel.words("run", "--cluster", cluster, "--quiet")]
-            shifted = environment() | {"NO_FAKE_STAT": "1"}
+        gravel = small.gravel(cache)
+        for offset, expected in ((first, "computed"), (second, "cached"), (0, "cached")):
+            shifted = environment() | {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(offset)}
+            command = gravel.words("run", "--cluster", cluster, "--quiet")
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=shifted)
             assert done.returncode == 0, done.stderr
-            assert "Traceback" not in done.stderr
+            assert fault(done) is None, done.stderr
             assert states(cache) == {expected}, offset
             gravel.export("bfs", tmp_path / "bfs.csv")
             assert (tmp_path / "bfs.csv").read_bytes() == small.answers["bfs"]

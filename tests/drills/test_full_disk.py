@@ -16,6 +16,7 @@ import pytest
 from tests.drills.conftest import share
 from tests.drills.gravel import LIMIT, Gravel, environment
 from tests.drills.outcomes import Tally, limited
+from tests.drills.preloaded import preloaded
 
 ARGUMENTS = ("--set", "scale=12")
 
@@ -87,13 +88,7 @@ REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library to preload that has the disk full from a given change on."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    library = tmp_path_factory.mktemp("shim") / "full_disk.so"
-    source = Path(__file__).with_name("full_disk.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return library
+    return preloaded("full_disk.c", tmp_path_factory.mktemp("shim"))
 
 
 class FullDisk:
