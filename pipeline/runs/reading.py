@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import RequestError
 from pipeline.runs.checking import is_record
 from pipeline.runs.record import log_name
+from pipeline.store.obstacles import open_regular
 
 if TYPE_CHECKING:
     from stages.artifacts import Json
@@ -22,7 +23,8 @@ def read_run(folder: Path) -> dict[str, Json] | None:
     A record that says "running" while its process is gone is returned as "interrupted".
     """
     try:
-        record: dict[str, Json] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        with open_regular(folder / "run.json") as file:
+            record: dict[str, Json] = json.loads(file.read().decode())
     except (OSError, ValueError, RecursionError):
         return None
     if not is_record(record):
