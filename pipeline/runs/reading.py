@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import RequestError
+from pipeline.runs.checking import is_record
 from pipeline.runs.record import log_name
 from pipeline.store.obstacles import open_regular
 
@@ -24,9 +25,9 @@ def read_run(folder: Path) -> dict[str, Json] | None:
     try:
         with open_regular(folder / "run.json") as file:
             record: dict[str, Json] = json.loads(file.read().decode())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(record, dict) or "run" not in record or "stages" not in record:
+    if not is_record(record):
         return None
     if record.get("state") == "running" and not still_runs(record):
         record["state"] = "interrupted"

@@ -69,7 +69,25 @@ class Job:
         job = cls(**{each.name: data[each.name] for each in fields(cls)})
         if job.catch_up not in CATCH_UP or job.overlap not in OVERLAP:
             raise ValueError("its policies are unknown")
+        for name, kinds in _KINDS.items():
+            if not isinstance(getattr(job, name), kinds):
+                raise TypeError(f"{name} is {getattr(job, name)!r:.60}")
+        if not all(isinstance(word, str) for word in (*job.settings, *job.arguments)):
+            raise TypeError("its words are not all texts")
+        try:
+            _ = job.times
+        except RequestError as error:
+            raise ValueError(str(error)) from None
         return job
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "workflow", "cron", "zone", "id"), (str,)),
+    **dict.fromkeys(("created", "jitter"), (int, float)),
+    **dict.fromkeys(("settings", "arguments"), (list,)),
+    "time_limit": (int, float, type(None)),
+    **dict.fromkeys(("on_failure", "on_change"), (str, type(None))),
+}
 
 
 def check_name(name: str) -> str:
