@@ -215,7 +215,9 @@ class Measurement(Artifact):
     shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and
     statistics) and `partition` (its `ranks`, `threshold` and statistics), where it was reordered, compressed
     or split; `asked` the parameters that distinguish one way of searching it from another, and on a GPU, or
-    where rows were streamed, the `placement` that was used.
+    where rows were streamed, the `placement` that was used. `ran` is what was executed: `function`
+    (`module:name`), `backend` and `options`, all constants in force with those that were left to a default.
+    Measurements of equal `ran` on one graph ran the same code.
     """
 
     algorithm: str
@@ -230,6 +232,7 @@ class Measurement(Artifact):
     asked: Json = field(default_factory=dict)  # strategy, tuning, backend, threads, output
     order_milliseconds: float | None = None  # of the graph's order, found and applied in memory; statistics
     order_find_milliseconds: float | None = None  # finding it alone
+    ran: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from stages.artifacts import Artifact
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
@@ -27,6 +29,8 @@ class ReportParameters(Parameters):
     """Heading of the report."""
     labels: tuple[str, ...] = ()
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
+    not_run: dict[str, str] = Field(default_factory=dict)
+    """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
@@ -36,6 +40,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     """
     from stages.artifacts import Report
     from stages.sections import SECTIONS
+    from stages.sections.told import not_run_table
 
     labels = parameters.labels
     if len(labels) != len(inputs):
@@ -50,6 +55,8 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         if members:
             sections += make(members)
         context.progress(done + 1, len(SECTIONS), "sections")
+    if parameters.not_run:
+        sections.append(not_run_table(parameters.not_run))
     return Report(title=parameters.title, sections=sections)
 
 
@@ -68,7 +75,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=7,
+    version=8,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

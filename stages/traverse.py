@@ -13,7 +13,7 @@ from stages.searching.need import estimate
 from stages.searching.placing import check_placement
 from stages.searching.prepared import prepared
 from stages.searching.spreading import batched
-from stages.searching.strategy import checked_strategy
+from stages.searching.strategy import cannot_run, checked_strategy
 from stages.stage import Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=5,
+    version=6,
     about="Searches breadth-first from several sources, or finds connected components, and measures it.",
     parameters=TraverseParameters,
     inputs={
@@ -212,6 +212,7 @@ STAGE = Stage(
     estimate=estimate,
     measures=True,
     cuda=True,
+    cannot_run=cannot_run,
     source_ids=_source_ids,
     with_vertices=_with_vertices,
 )

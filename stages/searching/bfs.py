@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from stages.errors import StageError
 from stages.searching.encoded import encoded_record, prepare_encoded
+from stages.searching.executed import executed
 from stages.searching.placed import placement_record, prepare_placed
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
@@ -105,6 +106,7 @@ def described_search(
         "hardware": machine_name(machine, backend, parameters.threads),
         "prepare_milliseconds": search.prepare_milliseconds,
         "graph": graph.described(),
+        "ran": executed(search, backend),
         "asked": parameters.asked() | placement_record(graph) | encoded_record(graph) | ranks,
     }
 
