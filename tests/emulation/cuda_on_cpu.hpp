@@ -227,9 +227,12 @@ template <class T>
 T __ldca(const T* address) {
     return __ldcv(address);
 }
+// The lanes of a warp read at once: none writes before all have read.
 template <class T>
 T __ldcg(const T* address) {
-    return __ldcv(address);
+    T value = __ldcv(address);
+    emulated::yield();
+    return value;
 }
 using std::max;
 using std::min;
