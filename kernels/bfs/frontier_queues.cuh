@@ -94,7 +94,7 @@ __device__ __forceinline__ void begin_labels(const Search& s, u64 source) {
     }
     for (u64 word = global_thread(); word * 32 < s.count; word += global_threads())
         s.status.bitmask[word] = word == source >> 5 ? 1u << (source & 31) : 0;
-    if (global_thread() < CONTROL_WORDS) s.control[global_thread()] = 0;
+    for (u64 word = global_thread(); word < CONTROL_WORDS; word += global_threads()) s.control[word] = 0;
 }
 
 __device__ __forceinline__ void begin_step(Search& s) {

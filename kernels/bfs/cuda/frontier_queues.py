@@ -50,9 +50,9 @@ def prepare_queues(
         raise ValueError(f"block is {block}; it can be a multiple of 32 up to {MOST_THREADS}")
     if tiles not in TILES:
         raise ValueError(f"tiles is {tiles!r}; it can be {', '.join(TILES)}")
-    for name, most in (("blocks_per_processor", blocks_per_processor), ("blocks", blocks)):
+    for limit, most in (("blocks_per_processor", blocks_per_processor), ("blocks", blocks)):
         if most is not None and most < 1:
-            raise ValueError(f"{name} is {most}; it must be 1 or more")
+            raise ValueError(f"{limit} is {most}; it must be 1 or more")
     if least is None:
         least = block if claim == "racing" else 1
     if least < 1:
