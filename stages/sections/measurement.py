@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.batches import batches_table
+from stages.sections.culling import culling_sections
 from stages.sections.frontiers import expansion_panels, frontier_figure, frontier_panels
 from stages.sections.preparation import preparation_table
 from stages.sections.ran import ran_table
@@ -64,6 +65,7 @@ def measurement_sections(
     if searched and len(searched) <= MAX_CURVES:
         sections += [spread_figure(searched), extremes_table(searched)]
     sections += [frontier_panels(found)] if suite else []
+    sections += culling_sections(single)
     expansion = expansion_panels(found)
     sections += [expansion] if expansion is not None else []
     sections += (
