@@ -205,7 +205,9 @@ class Measurement(Artifact):
     entry per level, and `pulled`, the levels that were expanded bottom-up. With statistics there are also
     `expanded` (arcs gathered in all), `redundant_expansion` (that over the arcs of the reached vertices),
     `levels["expanded"]`, and in the first search `levels["distinct"]` (the vertices of each level's edge
-    frontier without duplicates). Where rows lie in host memory and a GPU searches there is `link_bytes`, what
+    frontier without duplicates). Where the host starts kernels for levels there are `launches`, their number,
+    and `launch_threads`, the `least` and `most` threads of one and the `sum` of all. Where rows lie in host
+    memory and a GPU searches there is `link_bytes`, what
     came over the link.
 
     Of a partition each has `ranks`, as `stages.searching.partitioned.told_by_ranks` makes it, or of stripes

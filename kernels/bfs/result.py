@@ -20,7 +20,8 @@ class BFSResult:
     counts the arcs that each level gathered, those of vertices that were enqueued more than once included.
     `batch` says how many searches ran together; beyond 1, `milliseconds` is this one's share of their time.
     `link_bytes`, where rows lie in host memory and a GPU searches, are the bytes of rows that came over the
-    link to it: distinct lines of each level, each whole.
+    link to it: distinct lines of each level, each whole. `launches`, where the host starts kernels for the
+    levels, are the threads of each, in order.
     """
 
     source: int
@@ -31,6 +32,7 @@ class BFSResult:
     expanded: tuple[int, ...] | None = None
     batch: int = 1
     link_bytes: int | None = None
+    launches: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

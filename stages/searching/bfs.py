@@ -181,6 +181,17 @@ def _over_link(result: BFSResult) -> dict[str, Any]:
     return {"link_bytes": result.link_bytes, "link_gigabytes_per_second": rate}
 
 
+def _launches(result: BFSResult) -> dict[str, Any]:
+    """Tell how many kernels the host started for the levels, and of how many threads."""
+    if not result.launches:
+        return {}
+    sizes = result.launches
+    return {
+        "launches": len(sizes),
+        "launch_threads": {"least": min(sizes), "most": max(sizes), "sum": sum(sizes)},
+    }
+
+
 def timed(
     context: Context,
     graph: SearchedGraph,
@@ -208,6 +219,7 @@ def timed(
                 "map_back_milliseconds": back,
                 "batch": result.batch,
                 **_over_link(result),
+                **_launches(result),
                 **reached(graph, source, result, distance, predecessor),
                 **told_by_ranks(search),
             }

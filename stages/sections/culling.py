@@ -124,8 +124,8 @@ def _figure(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[
         "title": "Redundant expansion in each level",
         "about": (
             "From the first source. Figure 7 of the paper draws gathered and logical arcs of three graphs "
-            "without culling; its values are not in the text, so that shapes compare: the factor is large where the "
-            "frontier is, and culling takes it to 1."
+            "without culling; its values are not in the text, so that shapes compare: the factor is large "
+            "where the frontier is, and culling takes it to 1."
         ),
         "svg": draw_panels(
             [(name, painter(curves)) for name, curves in data.items()],

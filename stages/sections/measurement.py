@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stages.sections.batches import batches_table
 from stages.sections.culling import culling_sections
 from stages.sections.frontiers import expansion_panels, frontier_figure, frontier_panels
+from stages.sections.launches import launch_sections
 from stages.sections.preparation import preparation_table
 from stages.sections.ran import ran_table
 from stages.sections.rates import geometric_mean, harmonic_mean, rates
@@ -65,7 +66,7 @@ def measurement_sections(
     if searched and len(searched) <= MAX_CURVES:
         sections += [spread_figure(searched), extremes_table(searched)]
     sections += [frontier_panels(found)] if suite else []
-    sections += culling_sections(single)
+    sections += [*culling_sections(single), *launch_sections(searched)]
     expansion = expansion_panels(found)
     sections += [expansion] if expansion is not None else []
     sections += (

@@ -79,3 +79,15 @@ def test_directed_graphs_and_wide_vertices(strategy: str) -> None:
 def test_gathered_arcs_are_counted(strategy: str) -> None:
     for csr in (csr_of("grid_13x17", True), fast_csr(rmat(7, 8), symmetric=True)):
         search(csr, strategy, "distance", True, statistics=True, **block_of(strategy))
+
+
+def test_launch_sizes_follow_the_frontier_and_fixed_ones_do_not() -> None:
+    csr = csr_of("grid_13x17", True)
+    fixed = search(csr, "flex", "distance", True, configuration="fixed", fixed_threads=128, block=64)
+    baseline = search(csr, "flex", "distance", True, configuration="baseline", block=64)
+    combined = search(csr, "flex", "distance", True, configuration="config1", block=64)
+    assert set(fixed.launches) == {128}
+    assert fixed.ran.options["fixed_threads"] == 128
+    levels = len(baseline.run(0).directions)
+    assert len(baseline.launches) == levels > len(combined.launches)
+    assert baseline.run(0).launches == baseline.launches
