@@ -78,9 +78,9 @@ def _sizes(found: Sequence[Study]) -> dict[str, Any]:
         "kind": "table",
         "title": "Launch sizes: fixed, and fed back from the frontier",
         "about": (
-            "Threads of the kernels that the host started for levels, over all searches; launches and the sum "
-            "are means of a search, times medians, set against the baseline, which starts one kernel a level "
-            f"of as many threads as the frontier has vertices. {STATED}"
+            "Threads of kernels that the host started for levels, over all searches; launches and threads "
+            "in all are means, times medians, set against the baseline, which starts a kernel a level of as "
+            f"many threads as the frontier has vertices. {STATED}"
         ),
         "columns": [
             "graph",
