@@ -11,6 +11,7 @@ from stages.sections.culling import culling_sections
 from stages.sections.frontiers import expansion_panels, frontier_figure, frontier_panels
 from stages.sections.launches import launch_sections
 from stages.sections.preparation import preparation_table
+from stages.sections.preset import preset_table
 from stages.sections.ran import ran_table
 from stages.sections.rates import geometric_mean, harmonic_mean, rates
 from stages.sections.searches import comparison_figure, extremes_table, spread_figure
@@ -46,7 +47,8 @@ def measurement_sections(
     single = [(label, one) for label, one in members if not is_batched(one)]
     sections = [_table(single)] if single else []
     ran = ran_table(single)
-    sections += [ran] if ran is not None else []
+    preset = preset_table(members)
+    sections += [section for section in (ran, preset) if section is not None]
     sections += [batches_table(batched)] if batched else []
     found = studies(single, repeated)
     several = any(len(study.members) > 1 for study in found)
