@@ -12,13 +12,14 @@ import socket
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.context import Services, StageLog, WorkerContext
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.held import HELD, PREFIX, extent_in_memory, hold
+from stages.addresses import is_url
 from stages.copies import copies
 from stages.errors import StageError
 from stages.gang import GangBroken
@@ -38,6 +39,7 @@ class StageTask:
     `inputs` holds artifact ids by slot; those that start with `recipe:` are results held in the memory of
     the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.gang`.
     `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
+    `contents` has the digests of the files that the recipe names, by location.
     """
 
     key: str
@@ -54,6 +56,7 @@ class StageTask:
     held: Mapping[str, str | None]
     gang: tuple[str, ...] = ()
     time_limit: float | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class StageOutcome:
 
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
-    seconds; peaks are bytes above the idle worker.
+    seconds; peaks are bytes above the idle worker. `remarks` are what the stage has to say of its result.
     """
 
     key: str
@@ -91,6 +94,7 @@ class StageOutcome:
     failure: Failure | None = None
     host: str = ""
     process: int = 0
+    remarks: tuple[str, ...] = ()
 
 
 def run_stage(
@@ -152,7 +156,8 @@ def _compute(
     if not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
-            return _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+            held = _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+            return replace(held, remarks=tuple(context.remarks))
     with task.cache.writer() as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
@@ -164,12 +169,13 @@ def _compute(
         extents=tuple(record.extent for record in records),
         bytes=sum(record.bytes for record in records),
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
+        remarks=tuple(context.remarks),
     )
 
 
 def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:
     """Bring the files from the web that a stage reads under the cache; returns the paths by URL."""
-    wanted = [file for file in task.stage.files(task.parameters) if "://" in file.location]
+    wanted = [file for file in task.stage.files(task.parameters) if is_url(file.location)]
     if not wanted:
         return {}
     from pipeline.datasets.downloads import Downloads, is_fetched
@@ -181,6 +187,7 @@ def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, s
             downloads.fetch(
                 file.location,
                 file.sha256,
+                wanted=task.contents.get(file.location) if file.sha256 is None else None,
                 progress=lambda done, total: context.progress(done, total, "B"),
                 log=log.write,
             ).path

@@ -177,10 +177,10 @@ def filled(stage: str, given: Any) -> Any:
         if there is None:
             _put(result, setting.name, setting.values[0])
         elif setting.strict and not any(_same(there, value) for value in setting.values):
-            stated = " or ".join(map(_text, setting.values))
+            stated = " or ".join(map(setting_text, setting.values))
             raise ValueError(
                 f"paper {chosen.name} has {setting.name} {stated} ({setting.where}), and "
-                f"{_text(there)} is asked for; leave {setting.name} out, or leave paper out"
+                f"{setting_text(there)} is asked for; leave {setting.name} out, or leave paper out"
             )
     return result
 
@@ -194,10 +194,10 @@ def whose(name: str, used: Mapping[str, Any]) -> Iterator[tuple[str, str, str, s
         if not _applies(setting, used):
             continue
         there = _value(used, setting.name)
-        stated = " or ".join(map(_text, setting.values)) or "not stated"
+        stated = " or ".join(map(setting_text, setting.values)) or "not stated"
         mine = any(_same(there, value) for value in setting.values)
         where = f" ({setting.where})" if setting.where else ""
-        yield setting.name, f"{stated}{where}", _text(there), "the paper's" if mine else "gravel's"
+        yield setting.name, f"{stated}{where}", setting_text(there), "the paper's" if mine else "gravel's"
 
 
 def _applies(setting: Setting, given: Mapping[str, Any]) -> bool:
@@ -224,7 +224,8 @@ def _same(there: Any, value: Any) -> bool:
     return bool(there == value) and isinstance(there, bool) == isinstance(value, bool)
 
 
-def _text(value: Any) -> str:
+def setting_text(value: Any) -> str:
+    """Write a value as a page shows it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):

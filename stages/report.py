@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from stages.artifacts import Artifact
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
     from stages.artifacts import Report
@@ -31,6 +31,8 @@ class ReportParameters(Parameters):
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
     not_run: dict[str, str] = Field(default_factory=dict)
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
+    published: str | None = Field(default=None, min_length=1)
+    """A file of figures that papers print, to be put beside what was measured; see `published.yaml`."""
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
@@ -57,7 +59,18 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         context.progress(done + 1, len(SECTIONS), "sections")
     if parameters.not_run:
         sections.append(not_run_table(parameters.not_run))
+    if parameters.published is not None:
+        from stages.published import read_published
+        from stages.sections.published import published_sections
+
+        sections += published_sections(
+            read_published(parameters.published), list(zip(labels, inputs, strict=True))
+        )
     return Report(title=parameters.title, sections=sections)
+
+
+def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
+    return () if parameters.published is None else (FileInput(parameters.published),)
 
 
 def _estimate(
@@ -82,4 +95,6 @@ STAGE = Stage(
     outputs=("Report",),
     run=report,
     estimate=_estimate,
+    files=_files,
+    hidden=frozenset({"published"}),
 )

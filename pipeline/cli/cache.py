@@ -200,14 +200,18 @@ def collect(
     """Remove what no kept run reaches, what dead runs left, and what was set aside as damaged.
 
     The kept runs are those whose records lie in the cache (see `gravel runs`). What a live run uses is
-    spared. Without --yes nothing is removed.
+    spared. Compiled kernels of this user go when they were unused for 30 days, or for --older-than. Without
+    --yes nothing is removed.
     """
     from pipeline.memory import format_bytes
+    from pipeline.store.collect_compiled import collect_compiled
 
     cache = _open(cache_path)
     outcome = cache.gc(delete=delete, max_size=max_size, older_than=older_than)
+    compiled = collect_compiled(delete=delete, older_than=older_than)
     if as_json:
         body = {key: value for key, value in vars(outcome).items() if key != "records"}
+        body["compiled"] = vars(compiled)
         click.echo(json.dumps(body, indent=1))
         return
     rows = [
@@ -222,7 +226,9 @@ def collect(
         f"{format_bytes(outcome.leavings)} of leavings; {outcome.kept} artifacts "
         f"({format_bytes(outcome.kept_bytes)}) stay"
     )
+    if compiled.entries:
+        click.echo(f"{did} {compiled.entries} compiled kernels ({format_bytes(compiled.bytes)}) long unused")
     if outcome.spared:
         click.echo(f"spared {outcome.spared} that a live run may use")
-    if not delete and (rows or outcome.recipes or outcome.leavings):
+    if not delete and (rows or outcome.recipes or outcome.leavings or compiled.entries):
         click.echo("nothing was removed; `gravel cache gc --yes` does it")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import GravelError
+from pipeline.file_state import state_of
 from pipeline.frozen import surroundings
 from pipeline.frozen.witness import Witness, digest_of
 from pipeline.store.files import LocalFiles
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["freeze", "thaw"]
 
-FORMAT = 1
+FORMAT = 2
 MOST_KEPT = 64
 """Frozen plans of one cache; a person asks the same few things again and again. The oldest go first."""
 
 
 def name_of(request: dict[str, Json]) -> str:
-    """Name the file of a request."""
+    """Name the file of a request; the request itself is not kept, since its words may hold secrets."""
     return f"frozen/{digest_of(json.dumps(request, sort_keys=True).encode())}.json"
 
 
@@ -46,7 +47,7 @@ def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[
         body = {
             "format": RECORD_FORMAT,
             "frozen": FORMAT,
-            "request": request,
+            "request": name_of(request),
             "code": code,
             "packages": packages,
             **{name: getattr(witness, name) for name in ("texts", "there", "inputs")},
@@ -78,7 +79,7 @@ def thaw(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
         if found is None:
             return None
         body = unseal(found[0])
-        if body["frozen"] != FORMAT or body["request"] != json.loads(json.dumps(request)):
+        if body["frozen"] != FORMAT or body["request"] != name_of(request):
             return None
         fits = (
             surroundings.is_as(body["code"])
@@ -111,4 +112,4 @@ def _text(path: str, known: list[str | int]) -> bool:
 
 def _input(path: str) -> list[str | int]:
     found = os.stat(path)  # noqa: PTH116 (a text is at hand)
-    return [os.path.realpath(path), found.st_size, found.st_mtime_ns, found.st_ino]
+    return [os.path.realpath(path), *state_of(found)]
