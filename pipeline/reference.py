@@ -42,8 +42,9 @@ constant of the other backend is left out, so that one workflow serves both."""
 
 PAPERS = """\
 `paper: NAME` of a stage takes what a paper states of its own settings. Of several that stand in one row the
-first is taken, and the others may be asked for. What is given beside and contradicts the paper is refused, but
-for sources, placement and threshold, which may be chosen. A report lists each setting with whose it is."""
+first is taken, and the others may be asked for. What is given beside and contradicts the paper is refused,
+but for sources, placement and threshold, which may be chosen. What is not stated is gravel's. A report lists
+each setting with whose it is."""
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
@@ -191,7 +192,7 @@ def _presets() -> Iterator[str]:
             stated = " or ".join(f"`{setting_text(value)}`" for value in setting.values)
             meant = "; ".join(f"{name} {' or '.join(values)}" for name, values in setting.when.items())
             where = "; ".join(part for part in (setting.where, f"with {meant}" if meant else "") if part)
-            yield f"| `{setting.name}` | {stated or "not stated: gravel's"} | {_cell(where)} |"
+            yield f"| `{setting.name}` | {stated or 'not stated'} | {_cell(where)} |"
         yield ""
 
 
