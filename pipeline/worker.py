@@ -5,7 +5,6 @@ A failure is an answer too: a task that raises would make Dask print a traceback
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import socket
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pipeline.context import Services, StageLog, WorkerContext
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.held import HELD, PREFIX, extent_in_memory, hold
+from pipeline.store.failures import explain
+from pipeline.store.obstacles import make_folder
 from stages.addresses import is_url
 from stages.copies import copies
 from stages.errors import StageError
@@ -114,7 +115,7 @@ def run_stage(
     peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
-        task.scratch.mkdir(parents=True, exist_ok=True)
+        make_folder(task.scratch.parents[2], task.scratch.relative_to(task.scratch.parents[2]).as_posix())
         with peak:
             outcome = _compute(task, services, fetch, log)
     except Exception as error:
@@ -216,6 +217,11 @@ def _hold(task: StageTask, artifacts: tuple[Artifact, ...]) -> StageOutcome:
     )
 
 
+def _is_of_cache(error: OSError, root: Path) -> bool:
+    """Say whether a failure of the system is one of the cache or of scratch files, which lie there, too."""
+    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
+
+
 def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
     def failed(state: str, failure: Failure, artifact: str | None = None) -> StageOutcome:
         log.write(failure.message)
@@ -235,10 +241,11 @@ def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
         where = "GPU" if type(error).__module__.startswith("cupy") else "host"
         hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
         return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = f"nothing done is lost; free some space or use another --cache; see {PAGE}#full-disk"
-        return failed("failed", Failure("disk", f"the disk is full: {error}", hint))
     if isinstance(error, OSError):
+        root = task.cache.root
+        told = explain(error, root) if _is_of_cache(error, root) else None
+        if told is not None:
+            return failed("failed", Failure("disk", str(told), told.problems[0].hint))
         return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
     details = f"the details are in: gravel logs {task.run} '{task.key}'"
     hint = f"this looks like a defect of gravel; {details}"

@@ -33,6 +33,12 @@ def _folder() -> Folder | None:
         return None
 
 
+@cache
+def _processor(codegen: Any) -> str:
+    """Name what code is generated for."""
+    return str(codegen.magic_tuple())
+
+
 class CompiledCache(NullCache):  # type: ignore[misc]
     """The compiled code of one function, by signature."""
 
@@ -75,7 +81,7 @@ class CompiledCache(NullCache):  # type: ignore[misc]
             content = digest_of(self._function, signature.modules)
         except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
             return None  # a module that is not among the loaded ones, a value that cannot be written
-        text = f"{toolchain()} {codegen.magic_tuple()} {' '.join(signature.parts)}"
+        text = f"{toolchain()} {_processor(codegen)} {' '.join(signature.parts)}"
         return hashlib.sha256(content + text.encode()).hexdigest()
 
 

@@ -66,13 +66,14 @@ def digest_of(function: Callable[..., Any], also: Iterable[str] = ()) -> bytes:
 
 def _module(name: str) -> _Module:
     """Digest one module, or return what it was if all its names still have the same values."""
-    names = {key: value for key, value in vars(sys.modules[name]).copy().items() if key not in _SKIPPED}
-    if name.startswith(__package__):
-        names = {}  # what is remembered here differs between processes; the files say what these modules do
-    values = tuple(names.values())
+    module = vars(sys.modules[name])
+    values = tuple(module.values())
     known = _digested.get(name)
     if known and len(known.values) == len(values) and all(map(operator.is_, known.values, values)):
         return known
+    names = {key: value for key, value in module.copy().items() if key not in _SKIPPED}
+    if name.startswith(__package__):
+        names = {}  # what is remembered here differs between processes; the files say what these modules do
     description = _Description(name)
     # Modules among the names count if the code mentions them, so what was imported elsewhere does not.
     modules = [key for key, value in names.items() if isinstance(value, ModuleType)]
@@ -114,12 +115,11 @@ class _Description:
     def write(self, value: Any) -> None:
         """Write a value of a module, a constant of code, a cell."""
         kind = type(value)
-        self.parts.append(f"{kind.__name__}:")
-        if len(self.parts) > MAX_PARTS:
-            raise ValueError(f"module {self._module} holds too much to be described")
         if kind in _PLAIN:
-            self.parts.append(f"{value!r};")
-        elif id(value) in self._inside:
+            self.parts.append(f"{kind.__name__}:{value!r};")
+            return
+        self.parts.append(f"{kind.__name__}:")
+        if id(value) in self._inside:
             self.parts.append("itself;")
         else:
             self._inside.add(id(value))
@@ -165,6 +165,8 @@ class _Description:
     def _write_all(self, values: Iterable[Any]) -> None:
         for value in values:
             self.write(value)
+            if len(self.parts) > MAX_PARTS:
+                raise ValueError(f"module {self._module} holds too much to be described")
         self.parts.append(";")
 
     def _write_named(self, value: Any) -> None:
@@ -215,4 +217,7 @@ class _Description:
             f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars} "
             f"{code.co_argcount} {code.co_posonlyargcount} {code.co_kwonlyargcount} {code.co_flags}"
         )
-        self._write_all(code.co_consts)
+        if _PLAIN.issuperset(map(type, code.co_consts)):
+            self.parts.append(repr(code.co_consts))
+        else:
+            self._write_all(code.co_consts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipeline.cluster.protocol import Assignment, Back, Began, Cluster, Finished, Lost, Progress
 from pipeline.errors import GravelError, RequestError
 from pipeline.executor.failures import log_tail
-from pipeline.executor.limits import overdue_runs, refuse_without
+from pipeline.executor.limits import not_served, overdue_runs, refuse_without
 from pipeline.executor.locks import Locked, RecipeLock
 from pipeline.executor.machine import Setting
 from pipeline.executor.nodes import (
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pipeline.datasets.changes import Past
     from pipeline.file_digest import FileDigests
     from pipeline.store import Cache
+    from pipeline.store.failures import ReadOnly
 
 TICK = 0.25
 """Seconds between two looks at the screen when nothing happens."""
@@ -85,6 +86,7 @@ class Driver:
         self._inside = False
         self._stopping = False
         self._facts = facts
+        self._read_only: ReadOnly | None = None
 
     def _open_ids(self, name: str) -> Artifact:
         """Open an artifact for resolving source ids, also one that only a worker's memory holds."""
@@ -94,6 +96,10 @@ class Driver:
         if owner.held_at is None or self._started is None:
             raise NeedsResult(owner.key)
         return self._started.cluster.fetch(owner.held_at, name)
+
+    def only_serve(self, why: ReadOnly) -> None:
+        """Refuse the run with this if something has to be computed."""
+        self._read_only = why
 
     def interrupt(self) -> None:
         """Stop as soon as possible; called from a signal handler."""
@@ -110,6 +116,8 @@ class Driver:
                 self._report.not_run(node.key)
             self._settler.settle()
             if self._nodes.in_state(WANTED, WAITING):
+                if self._read_only is not None:
+                    raise not_served(self._read_only, self._nodes.in_state(WANTED, WAITING))
                 self._refuse()
                 self._settler.strict = False
                 self._loop()

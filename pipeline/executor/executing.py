@@ -53,6 +53,7 @@ class _Planned:
         self._report = report
         self._root = root
         self.interrupt = driver.interrupt
+        self.only_serve = driver.only_serve
 
     @property
     def computed(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipeline.progress.events import Event, QuietReporter
+from pipeline.store.failures import explain
 from stages.addresses import hidden_in_text
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class Telling:
         except OSError as error:
             if not self._write_failed:
                 self._write_failed = True
-                self.emit("note", message=f"the run's record cannot be written: {error}")
+                told = explain(error, self.record.folder.parents[1]) or error
+                self.emit("note", message=f"the run's record cannot be written: {told}")
 
     def not_run(self, key: str) -> None:
         """Say what a stage run asks for that is not here; one that rests on such a run is counted alone."""

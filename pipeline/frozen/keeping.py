@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 if TYPE_CHECKING:
     from stages.artifacts import Json
 
-__all__ = ["freeze", "thaw"]
+__all__ = ["freeze", "thaw", "why_stale"]
 
 FORMAT = 2
 MOST_KEPT = 64
@@ -90,6 +91,29 @@ def thaw(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
         return answer
     except (BrokenRecord, GravelError, OSError, KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def why_stale(root: Path, name: str, gone: Collection[str]) -> str | None:
+    """Say why a cached plan will never answer again; None if it may. Recipes in `gone` are about to go."""
+    try:
+        found = LocalFiles(root).read(name)
+        if found is None:
+            return None
+        body = unseal(found[0])
+        if body["frozen"] != FORMAT:
+            return "another gravel wrote it"
+        recipes = [stage["recipe"] for stage in body["answer"]["stages"] if stage["keep"]]
+        if any(each in gone or not (root / "recipes" / f"{each}.json").is_file() for each in recipes):
+            return "a result that it stands for is gone"
+        if not surroundings.is_as(body["code"]):
+            return "gravel's code has changed since"
+        return None if _is_as_noted(root, body) else "what it was made from has changed"
+    except OSError:
+        return "what it was made from is gone"
+    except (BrokenRecord, KeyError, TypeError, ValueError, AttributeError):
+        return "it cannot be read"
+    except GravelError:
+        return None  # a newer gravel's, or not to be read by this user
 
 
 def _is_as_noted(root: Path, body: dict[str, Any]) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import RequestError
+from pipeline.errors import GravelError, RequestError
 from pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
 from pipeline.plan.model import Plan, StageRun
 from pipeline.recipe import Recipe, digest, make_recipe
@@ -143,7 +144,8 @@ class RecipeMaker:
             vertex_ids = self._cache.open(artifact_id)
         vertices = find_vertices(vertex_ids, ids)
         body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
-        self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
+        with suppress(GravelError):  # without a memo they are looked up again
+            self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
         return vertices
 
 

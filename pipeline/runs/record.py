@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.store.obstacles import make_folder
 from stages.addresses import hidden, hidden_in_text
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ class RunRecord:
         self.cluster: str | None = None
         self.report: str | None = None
         self.problem: str | None = None
+        self.kept = True
+        """Whether `write` writes: a run served from a cache that cannot be written leaves no record."""
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
         self.stages = {
@@ -211,7 +214,9 @@ class RunRecord:
 
     def write(self) -> None:
         """Replace `run.json`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.kept:
+            return
+        make_folder(self.folder.parents[1], f"runs/{self.run}")
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:

@@ -19,9 +19,9 @@ from pipeline.schedule.deciding import State
 from pipeline.schedule.job import Job
 from pipeline.schedule.times import from_iso, iso
 from pipeline.store import Cache
-from pipeline.store.collect import TEMPORARY_AGE
 from pipeline.store.files import storage_errors
 from pipeline.store.leases import Lease, holder
+from pipeline.store.sweeping import TEMPORARY_AGE
 
 FORMAT = 1
 KEPT_CLAIMS = 200

@@ -31,9 +31,9 @@ from kernels.{module} import outer
 values = numpy.arange(4)
 spent, key = [], cache.CompiledCache._key
 def timed(*arguments):
-    began = time.perf_counter()
+    began = time.process_time()
     found = key(*arguments)
-    spent.append(time.perf_counter() - began)
+    spent.append(time.process_time() - began)
     return found
 cache.CompiledCache._key = timed
 answer = int(outer(values))
