@@ -29,6 +29,8 @@ class ReportParameters(Parameters):
     """Heading of the report."""
     labels: tuple[str, ...] = ()
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
+    not_run: dict[str, str] = Field(default_factory=dict)
+    """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
     """A file of figures that papers print, to be put beside what was measured; see `published.yaml`."""
 
@@ -40,6 +42,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     """
     from stages.artifacts import Report
     from stages.sections import SECTIONS
+    from stages.sections.told import not_run_table
 
     labels = parameters.labels
     if len(labels) != len(inputs):
@@ -54,6 +57,8 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         if members:
             sections += make(members)
         context.progress(done + 1, len(SECTIONS), "sections")
+    if parameters.not_run:
+        sections.append(not_run_table(parameters.not_run))
     if parameters.published is not None:
         from stages.published import read_published
         from stages.sections.published import published_sections
@@ -83,7 +88,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=8,
+    version=9,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from stages.artifacts import Json
 
 
+COUNTED = ("computed", "cached", "failed", "skipped", "interrupted")
+"""States that a run's last line counts."""
+
+
 class Work(Protocol):
     """What a run does under its lease."""
 
@@ -138,7 +142,8 @@ def _summary(record: RunRecord) -> dict[str, Json]:
         "run": record.run,
         "state": record.state,
         "seconds": round(record.seconds, 3),
-        **{name: record.count(name) for name in ("computed", "cached", "failed", "skipped", "interrupted")},
+        **{name: record.count(name) for name in COUNTED},
+        "not_run": record.count("not run"),
         "report": record.report,
     }
 

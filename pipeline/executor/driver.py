@@ -17,6 +17,7 @@ from pipeline.executor.nodes import (
     ENDED,
     KNOWN,
     LOCKING,
+    NOT_RUN,
     REPLACING,
     RUNNING,
     SETTLED,
@@ -111,6 +112,8 @@ class Driver:
     def run(self) -> str:
         """Carry the plan out; raises RequestError for what is refused before anything starts."""
         try:
+            for node in self._nodes.in_state(NOT_RUN):
+                self._report.not_run(node.key)
             self._settler.settle()
             if self._nodes.in_state(WANTED, WAITING):
                 if self._read_only is not None:

@@ -14,6 +14,7 @@ from pipeline.executor.reporting import RunReport
 from pipeline.file_digest import FileDigests
 from pipeline.hardware import machine_facts
 from pipeline.plan import Plan
+from pipeline.plan.unable import without_unable
 from pipeline.progress import QuietReporter
 from pipeline.runs import Outline, RunRecord
 from pipeline.store import Cache
@@ -30,6 +31,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     is missing). Stage failures are part of the outcome, not raised.
     """
     setting = decide(options)
+    plan = without_unable(plan, setting.backend_of)
     reporter = options.reporter or QuietReporter()
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
     facts = machine_facts(setting.backend)

@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING
 
 from pipeline.content import NeedsContent
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.executor.leaving_out import without
-from pipeline.executor.nodes import ENDED, FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
+from pipeline.executor.nodes import (
+    ENDED,
+    FAILED,
+    KNOWN,
+    NOT_RUN,
+    SETTLED,
+    SKIPPED,
+    WAITING,
+    WANTED,
+    Node,
+    Nodes,
+)
 from pipeline.executor.reporting import RunReport
 from pipeline.held import PREFIX
+from pipeline.plan.leaving_out import without
 from pipeline.plan.recipes import NeedsResult
 from pipeline.worker import Failure
 from stages.errors import StageError
@@ -182,7 +193,7 @@ class Settler:
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
         lost = {node.key}
         for other in self._nodes:
-            if other.state in (FAILED, SKIPPED, SETTLED) or lost.isdisjoint(other.run.upstream):
+            if other.state in (FAILED, SKIPPED, NOT_RUN, SETTLED) or lost.isdisjoint(other.run.upstream):
                 continue
             rest = without(other.run, lost) if axes and not other.run.is_of(axes) else None
             if rest is None:

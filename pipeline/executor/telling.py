@@ -59,6 +59,12 @@ class Telling:
                 told = explain(error, self.record.folder.parents[1]) or error
                 self.emit("note", message=f"the run's record cannot be written: {told}")
 
+    def not_run(self, key: str) -> None:
+        """Say what a stage run asks for that is not here; one that rests on such a run is counted alone."""
+        why = self.record.stages[key].why
+        if why and not why[0].startswith("it needs "):
+            self.emit("stage_not_run", stage=key, reason="; ".join(why))
+
     def identified(self, key: str, recipe: str | None, *, keep: bool) -> None:
         """A stage run's recipe is known."""
         stage = self.record.stages[key]

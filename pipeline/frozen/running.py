@@ -54,7 +54,8 @@ def answer_run(answer: Mapping[str, Json], options: RunOptions, setting: Setting
     cache = Cache(options.cache_root)
     reporter = options.reporter or QuietReporter()
     told = {**machine_told(machine_facts(setting.backend, {}), setting), "versions": answer["versions"]}
-    outline = Outline(answer["workflow"], [{name: stage[name] for name in HEAD} for stage in stages])
+    outlined = [{name: stage[name] for name in (*HEAD, "state", "why") if name in stage} for stage in stages]
+    outline = Outline(answer["workflow"], outlined)
     record = RunRecord(options.cache_root, outline, told, options.to_json())
     telling = Telling(record, reporter)
     cache.say = lambda message: telling.emit("note", message=message)
@@ -87,6 +88,9 @@ class _Known:
     def run(self) -> str:
         for stage in self._stages:
             key = stage["key"]
+            if _not_run(stage):
+                self._telling.not_run(key)
+                continue
             self._telling.identified(key, stage["recipe"], keep=stage["keep"])
             if key in self._found:
                 found = self._found[key]
@@ -105,7 +109,9 @@ def keep_run(
 ) -> bool:
     """Freeze a run that found everything; say whether it was frozen."""
     records = outcome.record["stages"]
-    quiet = all(each["state"] in ("cached", "not needed") and not each["why"] for each in records)
+    quiet = all(
+        (each["state"] in ("cached", "not needed") and not each["why"]) or _not_run(each) for each in records
+    )
     if (
         options.trust_remote
         or outcome.state != "done"
@@ -115,7 +121,9 @@ def keep_run(
     ):
         return False
     stages = [
-        {name: each[name] for name in (*HEAD, "recipe", "outputs")} | {"keep": plan.runs[each["key"]].keep}
+        {name: each[name] for name in (*HEAD, "recipe", "outputs")}
+        | {"keep": plan.runs[each["key"]].keep and not _not_run(each)}
+        | ({"state": "not run", "why": each["why"]} if _not_run(each) else {})
         for each in records
     ]
     answer = {
@@ -128,6 +136,10 @@ def keep_run(
     except (GravelError, OSError):
         return False
     return freeze(options.cache_root, request, witness, answer)
+
+
+def _not_run(stage: Mapping[str, Json]) -> bool:
+    return bool(stage.get("state") == "not run")
 
 
 def is_own(plan: Plan) -> bool:

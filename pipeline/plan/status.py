@@ -13,6 +13,7 @@ from pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
     NOT_NEEDED,
+    NOT_RUN,
     WAITS,
     WILL_RUN,
     Plan,
@@ -63,6 +64,8 @@ def _status(
     found: dict[str, RunStatus],
     data_sets: Collection[str],
 ) -> RunStatus:
+    if run.not_run is not None:
+        return RunStatus(run.key, NOT_RUN, (run.not_run,))
     stopped = [key for key in run.upstream if found[key].state == CANNOT_RUN]
     if stopped:
         return RunStatus(run.key, CANNOT_RUN, (f"it needs {', '.join(stopped)}",))
@@ -114,5 +117,5 @@ def _drop_what_nobody_needs(plan: Plan, found: dict[str, RunStatus]) -> None:
         idle = not run.keep and not run.forced and key in read and key not in needed
         if idle and state == WILL_RUN:
             found[key] = replace(found[key], state=NOT_NEEDED, reasons=("what reads it is cached",))
-        elif state != CACHED:
+        elif state not in (CACHED, NOT_RUN):
             needed.update(run.upstream)

@@ -37,8 +37,9 @@ WRITE_INTERVAL = 0.5
 class StageRecord:
     """One stage run in `run.json`.
 
-    `state` is waiting, running, cached, computed, failed, skipped, interrupted or "not needed". `outputs`
-    are artifact ids, or `recipe:` pseudo-ids of what is not kept. `need` and the peaks are in bytes.
+    `state` is waiting, running, cached, computed, failed, skipped, interrupted, "not needed" or "not run": it
+    asks for what is not here, as `why` says. `outputs` are artifact ids, or `recipe:` pseudo-ids of what is
+    not kept. `need` and the peaks are in bytes.
     """
 
     key: str
@@ -86,7 +87,7 @@ def log_name(key: str) -> str:
 class Outline:
     """What a record says of the plan, as plain data: the workflow, and its stage runs in order.
 
-    Each of `stages` has the first five fields of `StageRecord`.
+    Each of `stages` has the first five fields of `StageRecord`, and `state` and `why` of what is not run.
     """
 
     workflow: Mapping[str, Json]
@@ -112,6 +113,7 @@ class Outline:
                     "stage": run.stage.name,
                     "upstream": list(run.upstream),
                     "coordinates": dict(run.coordinates),
+                    **({} if run.not_run is None else {"state": "not run", "why": [run.not_run]}),
                 }
                 for key, run in plan.runs.items()
             ],
