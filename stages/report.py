@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from stages.artifacts import Artifact
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
     from stages.artifacts import Report
@@ -30,6 +32,10 @@ class ReportParameters(Parameters):
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
     graphs: tuple[str, ...] = ()
     """The id of the graph that each input is of, in order; the planner fills it in."""
+    not_run: dict[str, str] = Field(default_factory=dict)
+    """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
+    published: str | None = Field(default=None, min_length=1)
+    """A file of figures that papers print, to be put beside what was measured; see `published.yaml`."""
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
@@ -40,6 +46,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     from stages.artifacts import Report
     from stages.sections import SECTIONS
     from stages.sections.graphs import matrix_sections
+    from stages.sections.told import not_run_table
 
     labels = parameters.labels
     if len(labels) != len(inputs):
@@ -58,6 +65,15 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         elif members:
             sections += make(members)
         context.progress(done + 1, len(SECTIONS), "sections")
+    if parameters.not_run:
+        sections.append(not_run_table(parameters.not_run))
+    if parameters.published is not None:
+        from stages.published import read_published
+        from stages.sections.published import published_sections
+
+        sections += published_sections(
+            read_published(parameters.published), list(zip(labels, inputs, strict=True))
+        )
     return Report(title=parameters.title, sections=sections)
 
 
@@ -68,6 +84,10 @@ def _of_graph(one: Artifact, graph: str) -> Artifact:
     if not isinstance(one, Measurement) or not graph:
         return one
     return replace(one, graph={**one.graph, "digest": graph})
+
+
+def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
+    return () if parameters.published is None else (FileInput(parameters.published),)
 
 
 def _estimate(
@@ -85,11 +105,13 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=8,
+    version=10,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},
     outputs=("Report",),
     run=report,
     estimate=_estimate,
+    files=_files,
+    hidden=frozenset({"published"}),
 )

@@ -23,6 +23,7 @@ VERBS = {
     "diff": "Compare two runs.",
     "report": "Open or write the report of a run.",
     "cache": "List, verify, collect or move what is cached.",
+    "trust": "Whose results count besides those made here: keys.",
     "datasets": "List the data sets of a workflow or catalogue, and download them.",
     "schedule": "Run workflows at set times.",
     "stages": "List the stages, their slots, parameters and strategies.",

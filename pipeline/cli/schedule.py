@@ -87,7 +87,7 @@ def add(
     """
     from pipeline.cli.options import load_plan
     from pipeline.schedule.book import Book
-    from pipeline.schedule.job import Job, check_hook, check_name, name_from
+    from pipeline.schedule.job import Job, check_hook, check_name, check_secrets, name_from
     from pipeline.schedule.listing import local, upcoming
     from pipeline.schedule.times import find_zone, local_zone, times_of
     from pipeline.store import find_cache
@@ -98,6 +98,10 @@ def add(
     for target, option in ((on_failure, "--on-failure"), (on_change, "--on-change")):
         if target is not None:
             check_hook(target, option)
+    for text in settings:
+        check_secrets(text, "--set")
+    for text in arguments:
+        check_secrets(text, "what follows `--`")
     if time_limit is not None and time_limit <= 0:
         raise RequestError("--time-limit is no time at all", hint="leave it out for a run without a limit")
     run = _run_options(workflow, arguments)

@@ -69,8 +69,11 @@ def start_cluster(
 
     log = folder / "logs" / "dask.log"
     handler = log_to_file(log)
+    scratch = cache_root / "scratch" / run
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     chosen = dask_settings(log, setting.cores)
-    settings: Any = dask.config.set(chosen)
+    # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
+    settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})
     put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
 
     def undo() -> None:
@@ -78,8 +81,6 @@ def start_cluster(
         put_back()
         stop_logging(handler)
 
-    scratch = cache_root / "scratch" / run
-    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         return Started(_start(setting, run, scratch, cache_root, workers, ranks), undo)
     except GravelError:

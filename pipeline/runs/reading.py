@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import RequestError
+from pipeline.runs.checking import is_record
 from pipeline.runs.record import log_name
+from pipeline.store.obstacles import open_regular
 
 if TYPE_CHECKING:
     from stages.artifacts import Json
@@ -21,10 +23,11 @@ def read_run(folder: Path) -> dict[str, Json] | None:
     A record that says "running" while its process is gone is returned as "interrupted".
     """
     try:
-        record: dict[str, Json] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        with open_regular(folder / "run.json") as file:
+            record: dict[str, Json] = json.loads(file.read().decode())
+    except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(record, dict) or "run" not in record or "stages" not in record:
+    if not is_record(record):
         return None
     if record.get("state") == "running" and not still_runs(record):
         record["state"] = "interrupted"

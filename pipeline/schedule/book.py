@@ -19,9 +19,9 @@ from pipeline.schedule.deciding import State
 from pipeline.schedule.job import Job
 from pipeline.schedule.times import from_iso, iso
 from pipeline.store import Cache
-from pipeline.store.collect import TEMPORARY_AGE
 from pipeline.store.files import storage_errors
 from pipeline.store.leases import Lease, holder
+from pipeline.store.sweeping import TEMPORARY_AGE
 
 FORMAT = 1
 KEPT_CLAIMS = 200
@@ -69,7 +69,22 @@ class Claim:
     def from_json(cls, data: dict[str, Any]) -> Claim:
         """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
         times = {name: data[name] and from_iso(data[name]) for name in ("due", "began", "ended")}
-        return cls(**{**data, **times})
+        claim = cls(**{**data, **times})
+        for name, kinds in _KINDS.items():
+            if not isinstance(getattr(claim, name), kinds):
+                raise TypeError(f"{name} is {getattr(claim, name)!r:.60}")
+        return claim
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("job", "host", "state"), (str,)),
+    **dict.fromkeys(("due", "attempt", "pid"), (int,)),
+    "began": (int, float),
+    **dict.fromkeys(("ended", "seconds"), (int, float, type(None))),
+    **dict.fromkeys(("run", "problem", "results"), (str, type(None))),
+    "exit_code": (int, type(None)),
+    **dict.fromkeys(("owed", "hooks"), (list,)),
+}
 
 
 def claim_name(due: int, attempt: int) -> str:

@@ -10,6 +10,7 @@ from pipeline.schedule.deciding import CORRECTION, State, next_start
 from pipeline.schedule.job import Job, shown_hook
 from pipeline.schedule.times import find_zone, iso
 from pipeline.store.leases import holder
+from stages.addresses import hidden_in_text
 
 OVERDUE = 90.0
 """Seconds; a timer makes a pass every minute."""
@@ -24,6 +25,8 @@ def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int =
     state = book.state(job)
     asked = job.to_json() | {
         "created": iso(job.created),
+        "settings": [hidden_in_text(text) for text in job.settings],
+        "arguments": [hidden_in_text(text) for text in job.arguments],
         "on_failure": shown_hook(job.on_failure),
         "on_change": shown_hook(job.on_change),
     }
