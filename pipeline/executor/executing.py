@@ -17,6 +17,8 @@ from pipeline.plan import Plan
 from pipeline.progress import QuietReporter
 from pipeline.runs import Outline, RunRecord
 from pipeline.store import Cache
+from pipeline.store.files import storage_errors
+from pipeline.store.modes import make_root
 from stages.copies import copies
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     record = RunRecord(options.cache_root, Outline.of(plan), machine_told(facts, setting), options.to_json())
     report = RunReport(plan, record, reporter, cache)
     cache.say = lambda message: report.emit("note", message=message)
+    with storage_errors(cache.root):
+        make_root(cache.root)
     sweep(cache)
     driver = Driver(plan, FileDigests(cache.root), cache, setting, options, report, facts)
     work = _Planned(plan, driver, report, cache.root)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import RequestError
 from pipeline.runs.record import log_name
+from pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
     from stages.artifacts import Json
@@ -117,9 +118,10 @@ def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
 def last_report(root: Path, workflow_path: str) -> str | None:
     """Return the newest report of a workflow file that is still there."""
     for folder in run_folders(root):
-        if not (folder / "report.html").exists():
+        page = folder / "report.html"
+        if not page.exists() or not is_own(root, folder) or not is_own(root, page):
             continue
         record = read_run(folder)
         if record is not None and record["workflow"].get("path") == workflow_path:
-            return str(folder / "report.html")
+            return str(page)
     return None

@@ -19,6 +19,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.store.sharing import keep_own
+
 if TYPE_CHECKING:
     from pipeline.plan import Plan
     from stages.artifacts import Json
@@ -120,6 +122,7 @@ class RunRecord:
     ) -> None:
         self.workflow = dict(outline.workflow)
         self.run = new_run_id(self.workflow["name"])
+        self._root = root
         self.folder = root / "runs" / self.run
         self.state = "running"
         self.cluster: str | None = None
@@ -210,6 +213,7 @@ class RunRecord:
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
+                keep_own(self._root, unfinished)
                 file.write(self._text())
             unfinished.replace(self.folder / "run.json")
         except OSError:

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.errors import GravelError, RequestError
+from pipeline.store.sharing import OWN_FOLDERS, keep_own
+
+OWN_PREFIXES = tuple(f"{name}/" for name in OWN_FOLDERS)
 
 
 @contextmanager
@@ -57,12 +60,36 @@ class LocalFiles:
         self.root = root
 
     def read(self, name: str) -> tuple[bytes, float] | None:
-        """Return a whole file and when it was last touched, or None if there is none."""
+        """Return a whole file and when it was last touched, or None if there is none.
+
+        Raises RequestError for one that another user put there.
+        """
         try:
             with open(self.root / name, "rb") as file:  # noqa: PTH123 (Path.open costs twice the time)
-                return file.read(), os.fstat(file.fileno()).st_mtime
+                found = os.fstat(file.fileno())
+                if found.st_uid not in (os.geteuid(), 0):
+                    self._check_owner(name, found)
+                return file.read(), found.st_mtime
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+    def _check_owner(self, name: str, found: os.stat_result) -> None:
+        """Refuse a file that is neither of whom the folder belongs to nor of the group that shares it."""
+        from pipeline.store.ownership import user_name
+        from pipeline.store.sharing import sharing_of
+        from pipeline.store.trusted import VARIABLE, is_trusted
+
+        folder = self.root.stat()
+        if found.st_uid == folder.st_uid:
+            return
+        shared = sharing_of(self.root)
+        if (shared is not None and found.st_gid == shared.group) or is_trusted(self.root):
+            return
+        raise RequestError(
+            f"{self.root / name} belongs to {user_name(found.st_uid)}, and the cache to "
+            f"{user_name(folder.st_uid)}: it is not used",
+            hint=f"remove it; or, if you trust what is there: gravel cache trust {self.root} (or {VARIABLE})",
+        )
 
     def create(self, name: str, text: bytes) -> bool:
         """Write a file whole, durably and only if it does not exist; says whether it did."""
@@ -91,6 +118,8 @@ class LocalFiles:
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         try:
             with temporary.open("wb") as file:
+                if name.startswith(OWN_PREFIXES):
+                    keep_own(self.root, temporary)
                 file.write(text)
                 if durable:
                     sync_file(file)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.store.files import storage_errors
+from pipeline.store.modes import mask_for
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -59,7 +60,7 @@ class Lease:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Under its name the file appears locked and written, so that nobody takes it for a dead one's.
         aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             os.pwrite(self._handle, json.dumps(_identity(purpose)).encode(), 0)
             try:
@@ -146,7 +147,8 @@ def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | No
     path = root / "locks" / f"{recipe_digest}.lock"
     with storage_errors(root):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(path)
+        # The library sets a mode of its own, so it is told which.
+        lock = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
         held = True
         try:
             try:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
 from pipeline.store.files import storage_errors
+from pipeline.store.modes import write_as_in
 from pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
 from pipeline.store.objects import Folder, Source, Target, is_url, open_remote
 from pipeline.store.selecting import Chosen, Selection, choose
+from pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
@@ -53,6 +55,8 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     if not own:
         _bring(cache, chosen)
     if other is not None:
+        if is_shared(other.root):
+            write_as_in(other.root)
         return _into(other, Folder(cache.root), chosen, told)
     assert target is not None
     moved = Moved(target.where, damaged=chosen.damaged)
@@ -178,9 +182,9 @@ def _bring(cache: Cache, chosen: Chosen) -> None:
 
 def _other(cache: Cache, path: str) -> Cache:
     from pipeline.store.cache import Cache as CacheType
-    from pipeline.store.location import find_cache
+    from pipeline.store.location import locate_cache
 
-    root = find_cache(path)
+    root = locate_cache(path)
     if root.resolve() == cache.root.resolve():
         raise RequestError(f"{root} is this very cache", hint="name another, or choose this one with --cache")
     return CacheType(root, cache.say)
