@@ -18,7 +18,8 @@ def init(group: str | None, cache_path: str | None) -> None:
 
     Members read and write each other's results. Schedules, hooks, compiled kernels and pages of others are
     never taken from a shared cache. Members name it with --cache or GRAVEL_CACHE, or trust it once with
-    `gravel cache trust`. Without this command a cache is made, for you alone, when something is first written.
+    `gravel cache trust`. Without this command a cache is made, for you alone, when something is first
+    written.
     """
     from pipeline.store.location import find_cache, locate_cache
     from pipeline.store.modes import make_root
@@ -43,8 +44,8 @@ def init(group: str | None, cache_path: str | None) -> None:
 def trust(folder: Path) -> None:
     """Use caches at or below FOLDER whoever owns them and can write there.
 
-    Whoever can write there decides which results you get, and has the kernels run that are compiled there. The
-    list is a file of your own configuration; GRAVEL_TRUSTED, paths with colons between, adds to it.
+    Whoever can write there decides which results you get, and has the kernels run that are compiled there.
+    The list is a file of your own configuration; GRAVEL_TRUSTED, paths with colons between, adds to it.
     """
     from pipeline.store import trusted
 

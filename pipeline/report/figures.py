@@ -2,8 +2,8 @@
 
 What is left can neither run a script, load or link to anything, nor cover or restyle the page: no `script`,
 `style`, `foreignObject`, `a` or animation, no event handler, of references only those within the figure and
-images held in it, of CSS only how shapes and letters are painted. Markup is written anew from what was read, so
-that a browser reads no more into it than the parser here did.
+images held in it, of CSS only how shapes and letters are painted. Markup is written anew from what was read,
+so that a browser reads no more into it than the parser here did.
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ from html import escape
 from xml.parsers import expat
 
 ELEMENTS = frozenset(
-    "svg g defs clipPath path rect circle ellipse line polyline polygon text tspan use image title "
-    "linearGradient radialGradient stop".split()
+    """svg g defs clipPath path rect circle ellipse line polyline polygon text tspan use image title desc
+    linearGradient radialGradient stop""".split()  # noqa: SIM905 (a list to read)
 )
-HELD = frozenset({"title", "text", "tspan"})
+HELD = frozenset({"title", "desc", "text", "tspan"})
 """Elements whose text is shown."""
+ALONE = ("title", "desc")
+"""Elements that hold text alone: HTML begins again in them."""
 
 ATTRIBUTES = frozenset(
-    "aria-label clip-path clip-rule clipPathUnits cx cy d dx dy fill fill-opacity fill-rule font-family "
-    "font-size font-style font-weight fx fy gradientTransform gradientUnits height id offset opacity points "
-    "preserveAspectRatio r role rotate rx ry stop-color stop-opacity stroke stroke-dasharray stroke-dashoffset "
-    "stroke-linecap stroke-linejoin stroke-miterlimit stroke-opacity stroke-width text-anchor textLength "
-    "transform version viewBox width x x1 x2 y y1 y2".split()
+    """aria-label clip-path clip-rule clipPathUnits cx cy d dx dy fill fill-opacity fill-rule font-family
+    font-size font-style font-weight fx fy gradientTransform gradientUnits height id offset opacity points
+    preserveAspectRatio r role rotate rx ry stop-color stop-opacity stroke stroke-dasharray stroke-dashoffset
+    stroke-linecap stroke-linejoin stroke-miterlimit stroke-opacity stroke-width text-anchor textLength
+    transform version viewBox width x x1 x2 y y1 y2""".split()  # noqa: SIM905
 )
 STYLES = frozenset(
-    "clip-path clip-rule color dominant-baseline fill fill-opacity fill-rule font font-family font-size "
-    "font-stretch font-style font-variant font-weight image-rendering letter-spacing opacity stop-color "
-    "stop-opacity stroke stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin stroke-miterlimit "
-    "stroke-opacity stroke-width text-anchor white-space".split()
+    """clip-path clip-rule color dominant-baseline fill fill-opacity fill-rule font font-family font-size
+    font-stretch font-style font-variant font-weight image-rendering letter-spacing opacity stop-color
+    stop-opacity stroke stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin stroke-miterlimit
+    stroke-opacity stroke-width text-anchor white-space""".split()  # noqa: SIM905
 )
 NAMESPACES = {"xmlns": "http://www.w3.org/2000/svg", "xmlns:xlink": "http://www.w3.org/1999/xlink"}
 
@@ -77,7 +79,7 @@ class _Writer:
         self._left_out = 0  # how deep the parser is in an element that is left out
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if self._left_out or name not in ELEMENTS or (self._open and self._open[-1] == "title"):
+        if self._left_out or name not in ELEMENTS or (self._open and self._open[-1] in ALONE):
             self._left_out += 1
             return
         if len(self._open) >= MAX_DEPTH:

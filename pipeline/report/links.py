@@ -48,7 +48,9 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
         its = record if each == folder.name else read_run(folder.parent / each)
         if its is None or its["workflow"].get("name") != record["workflow"].get("name"):
             continue
-        there = each != folder.name and (served or (linked and (folder.parent / each / "report.html").exists()))
+        there = each != folder.name and (
+            served or (linked and (folder.parent / each / "report.html").exists())
+        )
         found.append(
             {
                 "run": each,

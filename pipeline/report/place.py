@@ -1,8 +1,8 @@
 """Where the page of a run lies.
 
-A browser opens it with the rights of a local file, so it has to be one that this user's gravel made. In a cache
-that a group shares, the folder of a run belongs to its maker; whoever else asks for the page has it made among
-their own files.
+A browser opens it with the rights of a local file, so it has to be one that this user's gravel made. In a
+cache that a group shares, the folder of a run belongs to its maker; whoever else asks for the page has it
+made among their own files.
 """
 
 from __future__ import annotations

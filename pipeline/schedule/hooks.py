@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.store.modes import given_mask
+
 LIMIT = 60.0
 """Seconds that a command has."""
 WEB_LIMIT = 20.0
@@ -48,6 +50,7 @@ def _command(target: str, body: bytes, folder: Path, limit: float) -> str | None
         stderr=subprocess.STDOUT,
         cwd=folder if folder.is_dir() else "/",
         start_new_session=True,
+        umask=given_mask(),
     )
     try:
         said = child.communicate(body, timeout=limit)[0]

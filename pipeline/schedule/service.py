@@ -20,6 +20,7 @@ from pipeline.schedule.carrying import program
 from pipeline.schedule.deciding import State, corrected, decide, next_start
 from pipeline.schedule.job import Job
 from pipeline.schedule.keeping import say_line
+from pipeline.store.modes import given_mask
 
 POLL = 1.0
 """Seconds between two looks at the jobs: how long a new job or a clock that jumped goes unnoticed."""
@@ -34,6 +35,7 @@ def start_keeper(root: Path, name: str) -> subprocess.Popen[bytes]:
         [*program("pipeline.schedule.keeping"), str(root), name],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
+        umask=given_mask(),
     )
 
 

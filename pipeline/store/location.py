@@ -1,8 +1,9 @@
 """Where the cache lies, and whether it is one to use: `find_cache` refuses what other users can write.
 
 Naming a folder is not enough to trust it, as with git. What others own is used if the user trusts it
-(`pipeline.store.trusted`), or if a group shares it (`pipeline.store.sharing`), the user is in that group and named
-the cache: one that is merely found above the current directory may have been put there for that purpose.
+(`pipeline.store.trusted`), or if a group shares it (`pipeline.store.sharing`), the user is in that group and
+named the cache: one that is merely found above the current directory may have been put there for that
+purpose.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ def find_cache(option: str | None = None) -> Path:
     """Choose the cache folder: the option, else `GRAVEL_CACHE`, else `.gravel` of the project around us.
 
     The project is the nearest ancestor of the current directory that holds `.gravel`, `pyproject.toml` or
-    `.git`; without one it is the current directory. The folder need not exist yet. Raises `RequestError`
-    for a path that is not a folder, cannot be read or can be written by other users, and for a URL that names
-    no remote cache. The modes of what this command writes from now on are those of the cache.
+    `.git`; without one it is the current directory. The folder need not exist yet. Raises `RequestError` for
+    a path that is not a folder, cannot be read or can be written by other users, and for a URL that names no
+    remote cache. The modes of what this command writes from now on are those of the cache.
 
     For the URL of a remote cache (`s3://bucket/prefix`) it is the folder of its local tier, which is made and
     tied to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.

@@ -1,8 +1,8 @@
 """Who may read what gravel writes: the modes of new files, by the process's file mode creation mask.
 
-A command begins with a mask by which only the user has what it makes (0600, 0700), whatever library writes it, and
-passes it on to the processes that it starts. In a cache that a group shares, the group has it, too. Files that
-the user names (exports, drawings) get the mask that the command was started with.
+A command begins with a mask by which only the user has what it makes (0600, 0700), whatever library writes
+it, and passes it on to the processes that it starts. In a cache that a group shares, the group has it, too.
+Files that the user names (exports, drawings) get the mask that the command was started with.
 """
 
 from __future__ import annotations

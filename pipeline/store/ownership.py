@@ -1,9 +1,10 @@
-"""Whether other users of the machine can write what a path leads to: who owns it and its folders, with which modes.
+"""Whether other users of the machine can write what a path leads to: who owns it and its folders, with which
+modes.
 
-A folder is safe if its owner is the effective user or root, and nobody else may write it. So must every folder
-above it be, since whoever can write one of those can put another folder in its place; there, the sticky bit
-(/tmp) is enough. That is what ssh asks of its files. The group that has a user's name and no other member, which
-many systems give to all that the user makes, counts as the user.
+A folder is safe if its owner is the effective user or root, and nobody else may write it. So must every
+folder above it be, since whoever can write one of those can put another folder in its place; there, the
+sticky bit (/tmp) is enough. That is what ssh asks of its files. The group that has a user's name and no other
+member, which many systems give to all that the user makes, counts as the user.
 
 Nothing is followed by name alone: links are checked as the folders that they stand in, and where they lead.
 """
@@ -35,8 +36,8 @@ def find_unsafe(
 ) -> Unsafe | None:
     """Return the first thing that lets another user change a folder, or None.
 
-    `owners` and `groups` may write, too. With `entries`, what lies in the folder is looked at as well: what was
-    put there while it was open to others. A folder that does not exist is as safe as those above it.
+    `owners` and `groups` may write, too. With `entries`, what lies in the folder is looked at as well: what
+    was put there while it was open to others. A folder that does not exist is as safe as those above it.
     """
     allowed = {ROOT, os.geteuid(), *owners}
     for folder in _above(root):
@@ -65,7 +66,7 @@ def find_unsafe(
 def unsafe_entry(
     path: str, found: os.stat_result, allowed: Collection[int], groups: Collection[int]
 ) -> Unsafe | None:
-    """Return what is wrong with a file or folder that was looked at, or None; a group in `groups` may own it."""
+    """Return what is wrong with a file or folder, by its `stat`; it may belong to a group in `groups`."""
     of_group = found.st_gid in groups
     if found.st_uid not in allowed and not of_group:
         return Unsafe(path, f"it belongs to {user_name(found.st_uid)}")

@@ -1,11 +1,11 @@
 """Caches that a group shares: made by `gravel cache init --shared GROUP`.
 
-The folder has mode 2770, so that what is made in it belongs to the group, and `shared.json` in it names the group
-by its number. Members can replace that file, but not make it belong to whom the folder belongs to; so a mark of
-another owner is refused.
+The folder has mode 2770, so that what is made in it belongs to the group, and `shared.json` in it names the
+group by its number. Members can replace that file, but not make it belong to whom the folder belongs to; so a
+mark of another owner is refused.
 
-Members may write results. The folders of `runs` and `schedules` are sticky (3770), and each entry there can be
-written by its maker alone: a page that is opened and a schedule that is served come from nobody else.
+Members may write results. The folders of `runs` and `schedules` are sticky (3770), and each entry there can
+be written by its maker alone: a page that is opened and a schedule that is served come from nobody else.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Sharing:
 
 
 def sharing_of(root: Path) -> Sharing | None:
-    """Return how a cache is shared, None if it is not; raises RequestError for a mark that cannot be believed."""
+    """Return how a cache is shared, None if it is not; raises RequestError for a mark to distrust."""
     mark = f"{root}/{MARK}"
     try:
         with open(mark, "rb") as file:  # noqa: PTH123 (at each start)
@@ -71,7 +71,8 @@ def is_shared(root: Path) -> bool:
 
 
 def keep_own(root: Path, path: Path) -> None:
-    """In a shared cache, take the group's right to write from a file or folder just made below `runs` and the like.
+    """In a shared cache, take the group's right to write from a file or folder just made below `runs` and the
+    like.
 
     So are the folders between.
     """
@@ -104,7 +105,7 @@ def _refusal(root: Path, problem: str) -> RequestError:
 
 
 def init_shared(root: Path, group: str) -> Sharing:
-    """Make a folder that a group shares, or mend the modes of one; raises RequestError where that is not to be."""
+    """Make a folder that a group shares, or mend the modes of one; raises RequestError if that cannot be."""
     number = _group(group)
     if root.exists():
         _check_can_be_shared(root, number)
