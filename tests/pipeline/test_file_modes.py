@@ -8,10 +8,9 @@ import pytest
 
 from tests.pipeline.other_user import WORKFLOW, gravel
 
-SEARCH = (
-    WORKFLOW
-    + "  bfs: {stage: traverse, input: graph, sources: [1]}\n  page: {stage: report, inputs: [graph]}\n"
-)
+SEARCH = f"""{WORKFLOW}  bfs: {{stage: traverse, input: graph, sources: [1]}}
+  page: {{stage: report, inputs: [graph]}}
+"""
 
 
 def loose(folder: Path) -> list[str]:
@@ -46,7 +45,7 @@ def test_what_the_user_names_follows_their_mask(tmp_path: Path, umask: int, mode
         "export", "w.yaml", "bfs", "--to", "o.csv", "--cluster", "inline", cwd=tmp_path, umask=umask
     )
     assert done.returncode == 0, done.stderr
-    assert gravel("dag", "w.yaml", "--svg", "-o", "o.svg", cwd=tmp_path, umask=umask).returncode == 0
+    assert gravel("dag", "w.yaml", "--svg", "--to", "o.svg", cwd=tmp_path, umask=umask).returncode == 0
     for name in ("o.csv", "o.svg"):
         assert (tmp_path / name).stat().st_mode & 0o777 == mode, name
 
