@@ -145,8 +145,18 @@ def console(address: str, profile: Path) -> tuple[str, list[str]]:
     """Open a page; returns its elements and what the browser's console says."""
     assert BROWSER is not None
     done = subprocess.run(
-        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr"]
-        + [f"--user-data-dir={profile}", "--virtual-time-budget=5000", "--dump-dom", address],
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
+            f"--user-data-dir={profile}",
+            address,
+        ],
         capture_output=True,
         text=True,
         timeout=120,
