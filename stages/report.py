@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from stages.artifacts import Artifact
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
     from stages.artifacts import Report
@@ -27,6 +29,8 @@ class ReportParameters(Parameters):
     """Heading of the report."""
     labels: tuple[str, ...] = ()
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
+    published: str | None = Field(default=None, min_length=1)
+    """A file of figures that papers print, to be put beside what was measured; see `published.yaml`."""
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
@@ -50,7 +54,18 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         if members:
             sections += make(members)
         context.progress(done + 1, len(SECTIONS), "sections")
+    if parameters.published is not None:
+        from stages.published import read_published
+        from stages.sections.published import published_sections
+
+        sections += published_sections(
+            read_published(parameters.published), list(zip(labels, inputs, strict=True))
+        )
     return Report(title=parameters.title, sections=sections)
+
+
+def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
+    return () if parameters.published is None else (FileInput(parameters.published),)
 
 
 def _estimate(
@@ -68,11 +83,13 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=7,
+    version=8,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},
     outputs=("Report",),
     run=report,
     estimate=_estimate,
+    files=_files,
+    hidden=frozenset({"published"}),
 )

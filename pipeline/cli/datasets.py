@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pipeline.datasets.downloads import Downloads
     from pipeline.workflow.catalogue import DataSet
 
-PLACES = ("datasets.yaml", "workflows/datasets.yaml")
+PLACES = ("datasets.yaml", "workflows/catalogues/datasets.yaml")
 """Catalogues that are looked into where none is named."""
 
 
@@ -69,6 +69,8 @@ def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, Data
 def _state(each: DataSet, downloads: Downloads) -> str:
     from pipeline.datasets.downloads import is_fetched
 
+    if not each.location:
+        return "generated"
     if is_fetched(each.location):
         return "here" if downloads.find(each.location, each.sha256) is not None else "not here"
     if "://" in each.location:
@@ -136,7 +138,9 @@ def fetch_them(
     failed = 0
     for name, each in (_chosen(known, names) if names else known).items():
         if not is_fetched(each.location):
-            click.echo(f"{name}: {each.location} is read where it lies")
+            click.echo(
+                f"{name}: {each.location} is read where it lies" if each.location else _unfetched(name, each)
+            )
             continue
         try:
             found = downloads.fetch(each.location, each.sha256, log=lambda message: echo(message, err=True))
@@ -147,6 +151,10 @@ def fetch_them(
             continue
         click.echo(f"{name}: {found.path} (sha256 {found.sha256})")
     return 1 if failed else 0
+
+
+def _unfetched(name: str, each: DataSet) -> str:
+    return f"{name}: has no URL of its own; see {each.homepage or 'its catalogue'}"
 
 
 @command.command("drop")

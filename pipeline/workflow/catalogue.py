@@ -31,6 +31,7 @@ FIELDS = {
     "homepage": "where it is described",
     "citation": "what to cite",
     "licence": "under which terms it may be used",
+    "stand_in": "a generator of `ingest`: a graph of the same kind for machines that cannot fetch this one",
 }
 """What may be said of a data set."""
 
@@ -49,7 +50,8 @@ _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 class DataSet:
     """One data set: its name, where it lies, what is known of it, and where that is written.
 
-    `location` is an absolute path or a URL. `vertices` and `edges` are the counts that it must have.
+    `location` is an absolute path or a URL, empty where only a stand-in can be had. `vertices` and `edges`
+    are the counts that it must have. `stand_in` is a generator of `ingest` with its parameters.
     """
 
     name: str
@@ -64,9 +66,16 @@ class DataSet:
     homepage: str = ""
     citation: str = ""
     licence: str = ""
+    stand_in: Mapping[str, Json] | None = None
+
+    def generated(self) -> DataSet:
+        """Return the stand-in as a data set of its own, whose name says what it is."""
+        return DataSet(f"{self.name}-stand-in", "", self.place, stand_in=self.stand_in, about=self.about)
 
     def parameters(self) -> dict[str, Json]:
         """Return it as parameters of `ingest`: what `with: ${dataset}` puts in."""
+        if not self.location:
+            return {"source": dict(self.stand_in or {})}
         found: dict[str, Json] = {"file": self.location}
         if self.format is not None:
             found["format"] = self.format
@@ -107,7 +116,7 @@ def described(
         if key not in FIELDS:
             fault(key, f"a data set has no field {key!r}", suggest(key, FIELDS, "field"))
     said = [key for key in ("file", "url") if value.get(key) is not None]
-    if len(said) != 1 and len(faults) == before:
+    if len(said) != 1 and not (not said and "stand_in" in value) and len(faults) == before:
         found = "both `file` and `url`" if said else "neither `file` nor `url`"
         faults.add(f"the data set {name!r} has {found}", "say where it lies, once", place)
     for key in ("file", "url", "sha256", "format", "about", "homepage", "citation", "licence"):
@@ -123,14 +132,21 @@ def described(
     checksum = value.get("sha256")
     if isinstance(checksum, str) and not _SHA256.fullmatch(checksum):
         fault("sha256", f"`sha256` is {checksum!r:.80}, and 64 hexadecimal digits are expected")
+    generator = value.get("stand_in")
+    if generator is not None and (not isinstance(generator, dict) or len(generator) != 1):
+        fault(
+            "stand_in",
+            f"`stand_in` is {to_text(generator)!r:.60}, and one generator with its parameters is expected",
+            "write it like stand_in: {rmat: {scale: 10, edge_factor: 16, seed: 1}}",
+        )
     if "url" in said and isinstance(value["url"], str) and not is_url(value["url"]):
         fault("url", f"`url` is {value['url']!r:.60}, which is no URL", "name a path as `file`")
     if len(faults) > before:
         return None
-    location = value[said[0]]
+    location = value[said[0]] if said else ""
     return DataSet(
         name,
-        location if is_url(location) else str(absolute(location, folder)),
+        location if is_url(location) or not location else str(absolute(location, folder)),
         place,
         **{key: item for key, item in value.items() if key not in ("file", "url") and item is not None},
     )

@@ -67,6 +67,9 @@ def axis_node(found: Mapping[str, DataSet], node: Node) -> MapNode:
             keys = {key: ScalarNode(node.line, node.column, key, key) for key in value}
             size = 1 + len(keys) + sum(item.size for item in items.values())
             return MapNode(node.line, node.column, items, keys, size)
+        if isinstance(value, list):
+            several = tuple(tree(item) for item in value)
+            return ListNode(node.line, node.column, several, 1 + sum(item.size for item in several))
         plain = value.replace("${", "$${") if isinstance(value, str) else value
         return ScalarNode(node.line, node.column, to_text(plain), plain)
 
@@ -201,15 +204,22 @@ class _Reader:
     ) -> Iterator[_Found]:
         nodes = node.items if isinstance(node, MapNode) else {}
         for key in item:
-            if key not in ("catalogue", "pick"):
+            if key not in ("catalogue", "pick", "stand_ins"):
                 where = self.source.at(nodes[key]) if key in nodes else place
-                hint = suggest(key, ("catalogue", "pick"), "key")
+                hint = suggest(key, ("catalogue", "pick", "stand_ins"), "key")
                 self.faults.add(f"beside `catalogue` there is no key {key!r}", hint, where)
                 return
         named = item["catalogue"]
         if not isinstance(named, str):
             self.faults.add(
                 f"`catalogue` is {to_text(named)!r:.60}, and the path of a file is expected", None, place
+            )
+            return
+        generated = item.get("stand_ins", False)
+        if not isinstance(generated, bool):
+            where = self.source.at(nodes["stand_ins"]) if "stand_ins" in nodes else place
+            self.faults.add(
+                f"`stand_ins` is {to_text(generated)!r:.60}, and true or false is expected", None, where
             )
             return
         try:
@@ -223,7 +233,12 @@ class _Reader:
             return
         wanted = item.get("pick")
         if wanted is None:
-            wanted = list(known)
+            # Without names, those that can be had this way.
+            wanted = [
+                name
+                for name, each in known.items()
+                if (each.stand_in is not None if generated else each.location)
+            ]
         picked = wanted if isinstance(wanted, list) else [wanted]
         listed = nodes.get("pick")
         inner = listed.items if isinstance(listed, ListNode) else (listed or node,) * len(picked)
@@ -233,7 +248,16 @@ class _Reader:
                 message = f"{named} has no data set {to_text(name)!r:.60}"
                 self.faults.add(message, suggest(to_text(name), known, "data set"), where)
                 continue
-            yield _Found(known[name], True)
+            if generated and known[name].stand_in is None:
+                message = f"{name!r} has no `stand_in` in {named}"
+                self.faults.add(message, "pick others, or leave `stand_ins` out and fetch it", where)
+            elif not generated and not known[name].location:
+                message = f"{name!r} cannot be fetched: {named} names neither a file nor a URL for it"
+                hint = "write stand_ins: true for a generated graph of the same kind, or fetch it from "
+                hint += known[name].homepage or "where it is published"
+                self.faults.add(message, hint, where)
+            else:
+                yield _Found(known[name].generated() if generated else known[name], True)
 
 
 def _is_pattern(text: str) -> bool:

@@ -110,6 +110,7 @@ def _datasets() -> Schema:
         "weights": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/reference"}]},
         "vertices": count,
         "edges": count,
+        "stand_in": {"type": "object", "minProperties": 1, "maxProperties": 1},
     }
     fields: Schema = {
         name: {**shapes.get(name, text), "description": about} for name, about in FIELDS.items()
@@ -117,10 +118,11 @@ def _datasets() -> Schema:
     one, listed = _described(fields), _described({**fields, "name": text})
     picked: Schema = {
         "type": "object",
-        "description": "data sets of a catalogue file: those of `pick`, or all",
+        "description": "data sets of a catalogue file: those of `pick`, or all that can be had",
         "properties": {
             "catalogue": text,
             "pick": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]},
+            "stand_ins": {"type": "boolean", "description": "take generated graphs of the same kind instead"},
         },
         "required": ["catalogue"],
         "additionalProperties": False,

@@ -1,0 +1,114 @@
+"""What a file of published figures may say: printed tables, and claims computed from measurements."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from stages.stage import Parameters
+
+CONVENTIONS = {
+    "arcs": "10^9 stored arcs/s",
+    "generated": "10^9 generated edges/s",
+    "edges": "10^9 distinct edges/s",
+    "milliseconds": "ms",
+}
+"""How a value counts, and the unit that a report shows."""
+
+Convention = Literal["arcs", "generated", "edges", "milliseconds"]
+
+
+def _alternatives(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: tuple(each) if isinstance(each, list | tuple) else (each,) for name, each in value.items()}
+
+
+Match = Annotated[dict[str, tuple[str | int, ...]], BeforeValidator(_alternatives)]
+"""Facts of an experiment by name, each with the values that fit."""
+
+
+class Row(Parameters):
+    """One printed value."""
+
+    row: str
+    """The row as the paper names it."""
+    value: Annotated[float, Field(gt=0)]
+    """The value, in the unit of the table's convention."""
+    arcs: Annotated[float, Field(gt=0)] | None = None
+    """Stored arcs of the graph that the paper measured, where it states them."""
+    match: Match = Field(default_factory=dict)
+    """Which experiments the row compares with, beside what its table says."""
+
+
+class Table(Parameters):
+    """Rows of one printed table that were measured on one machine in one way."""
+
+    paper: str
+    """A name from `papers`."""
+    table: str
+    """Which table or figure, and what part of it."""
+    machine: str
+    """What the values were measured on."""
+    convention: Convention
+    """What a value counts: arcs, generated, edges or milliseconds."""
+    match: Match = Field(default_factory=dict)
+    """Which experiments all rows compare with."""
+    rows: Annotated[tuple[Row, ...], Field(min_length=1)]
+    """The printed values."""
+
+
+class Claim(Parameters):
+    """A number that a paper states in a sentence, and how the same follows from measurements."""
+
+    paper: str
+    """A name from `papers`."""
+    claim: str
+    """What is claimed, with its unit."""
+    value: float
+    """The number that the paper states."""
+    compute: Literal["mean_ratio", "change", "compression", "weak_slope"]
+    """How the number follows from measurements."""
+    tables: tuple[str, ...] = ()
+    """Of `mean_ratio`: the tables whose rows are compared with."""
+    match: Match = Field(default_factory=dict)
+    """Which experiments count; of `mean_ratio` in the place of what the tables say."""
+    start: Match = Field(default_factory=dict, alias="from")
+    """Of `change`: the experiments that it starts from."""
+    end: Match = Field(default_factory=dict, alias="to")
+    """Of `change`: the experiments that it leads to."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Claim:
+        if self.compute == "change" and not (self.start and self.end):
+            raise ValueError("a change needs `from` and `to`")
+        if self.compute == "mean_ratio" and not self.tables:
+            raise ValueError("a mean_ratio needs `tables`")
+        return self
+
+
+class Published(Parameters):
+    """A whole file."""
+
+    papers: dict[str, str]
+    """Short name -> citation."""
+    tables: tuple[Table, ...] = ()
+    """Printed tables."""
+    claims: tuple[Claim, ...] = ()
+    """Printed sentences."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Published:
+        for paper in [table.paper for table in self.tables] + [claim.paper for claim in self.claims]:
+            if paper not in self.papers:
+                raise ValueError(f"paper {paper!r} is not among `papers`: {', '.join(self.papers)}")
+        names = [table.table for table in self.tables]
+        for claim in self.claims:
+            for name in claim.tables:
+                if name not in names:
+                    raise ValueError(f"claim {claim.claim!r} names table {name!r}, and there is none")
+                rated = next(table for table in self.tables if table.table == name)
+                if rated.convention == "milliseconds":
+                    raise ValueError(f"claim {claim.claim!r} needs rates, and table {name!r} holds times")
+        return self

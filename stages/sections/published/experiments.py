@@ -1,0 +1,89 @@
+"""What a measurement is called by, so that a printed row finds it, and its rate in each convention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.rates import geometric_mean, rates
+from stages.sections.studies import coordinates, is_batched
+
+if TYPE_CHECKING:
+    from stages.artifacts import EdgeList, Measurement
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One measurement with its facts by name; `generated` counts the edges of its generator's list."""
+
+    label: str
+    one: Measurement
+    facts: Mapping[str, str]
+    generated: int | None
+
+    def fits(self, *wanted: Mapping[str, tuple[str | int, ...]]) -> bool:
+        """Whether every fact that is asked for has one of the values that are asked for."""
+        return all(
+            self.facts.get(name, "").casefold() in {str(value).casefold() for value in values}
+            for each in wanted
+            for name, values in each.items()
+        )
+
+    @property
+    def milliseconds(self) -> float:
+        """The median time of a search, or of finding all components."""
+        return float(median(search["milliseconds"] for search in self.one.searches))
+
+    def value(self, convention: str) -> float | None:
+        """Return the measured value as a convention counts it, None where what it counts is not known.
+
+        Rates are geometric means over the searches, of those with more than one level as the 2018 paper
+        (section VI-A3) takes them for `generated`.
+        """
+        if convention == "milliseconds":
+            return self.milliseconds
+        if convention != "generated":
+            found = rates(self.one.searches, convention)
+            return geometric_mean(found) if found else None
+        if self.generated is None:
+            return None
+        deep = [s for s in self.one.searches if s["depth"] > 1 and s["milliseconds"] > 0]
+        return geometric_mean([self.generated / s["milliseconds"] / 1e6 for s in deep]) if deep else None
+
+
+def experiments(members: Sequence[tuple[str, Any]]) -> list[Experiment]:
+    """List the measurements of single searches and of components among labelled artifacts."""
+    lists = [(coordinates(label), one) for label, one in members if type(one).__name__ == "EdgeList"]
+    return [
+        Experiment(label, one, _facts(label, one), _generated(coordinates(label), lists))
+        for label, one in members
+        if type(one).__name__ == "Measurement" and one.searches and one.graph and not is_batched(one)
+    ]
+
+
+def _facts(label: str, one: Measurement) -> dict[str, str]:
+    graph, asked = one.graph, one.asked
+    own = {
+        "algorithm": one.algorithm,
+        "strategy": one.strategy,
+        "backend": one.backend,
+        "output": asked.get("output"),
+        "order": (graph.get("order") or {}).get("method", "original"),
+        "layout": (graph.get("rows") or {}).get("codec", "csr"),
+        "placement": asked.get("placement") or ("host" if one.backend == "cpu" else "device"),
+        "ranks": (graph.get("partition") or {}).get("ranks"),
+    }
+    at = coordinates(label)
+    if "graph" not in at and "dataset" in at:
+        at["graph"] = at["dataset"]
+    return at | {name: str(value) for name, value in own.items() if value is not None}
+
+
+def _generated(at: Mapping[str, str], lists: Sequence[tuple[Mapping[str, str], EdgeList]]) -> int | None:
+    """Return the length of the edge list that a measurement rests on: the one whose coordinates it shares."""
+    fitting = {
+        len(one.source) for own, one in lists if all(at.get(axis) == value for axis, value in own.items())
+    }
+    return fitting.pop() if len(fitting) == 1 else None
