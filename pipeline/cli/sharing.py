@@ -44,8 +44,8 @@ def init(group: str | None, cache_path: str | None) -> None:
 def trust(folder: Path) -> None:
     """Use caches at or below FOLDER whoever owns them and can write there.
 
-    Whoever can write there decides which results you get, and has the kernels run that are compiled there.
-    The list is a file of your own configuration; GRAVEL_TRUSTED, paths with colons between, adds to it.
+    Whoever can write there decides which results you get. The list is a file of your own configuration;
+    GRAVEL_TRUSTED, paths with colons between, adds to it.
     """
     from pipeline.store import trusted
 
