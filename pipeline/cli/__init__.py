@@ -84,7 +84,7 @@ class Verbs(click.Group):
         begin()
         start_quickly()
         from pipeline.cli.errors import run_command
-        from pipeline.store.modes import private_files
+        from pipeline.modes import private_files
 
         with private_files():
             run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))

@@ -21,8 +21,8 @@ def init(group: str | None, cache_path: str | None) -> None:
     `gravel cache trust`. Without this command a cache is made, for you alone, when something is first
     written.
     """
+    from pipeline.modes import make_root
     from pipeline.store.location import find_cache, locate_cache
-    from pipeline.store.modes import make_root
     from pipeline.store.sharing import init_shared
 
     root = locate_cache(cache_path)

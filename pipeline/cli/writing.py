@@ -6,7 +6,7 @@ import errno
 from pathlib import Path
 
 from pipeline.errors import GravelError, RequestError
-from pipeline.store.modes import as_given
+from pipeline.modes import as_given
 
 
 def write_text(target: str, text: str) -> None:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from pipeline.cluster.gang import Hub, run_rank
 from pipeline.held import read_held
+from pipeline.modes import mask_for
 from pipeline.peak import Peak
-from pipeline.store.modes import mask_for
 from pipeline.worker import StageOutcome, StageTask, run_stage
 from stages.artifacts import Artifact
 from stages.errors import StageError

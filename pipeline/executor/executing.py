@@ -13,12 +13,12 @@ from pipeline.executor.options import RunOptions, RunOutcome
 from pipeline.executor.reporting import RunReport
 from pipeline.file_digest import FileDigests
 from pipeline.hardware import machine_facts
+from pipeline.modes import make_root
 from pipeline.plan import Plan
 from pipeline.progress import QuietReporter
 from pipeline.runs import Outline, RunRecord
 from pipeline.store import Cache
 from pipeline.store.files import storage_errors
-from pipeline.store.modes import make_root
 from stages.copies import copies
 
 if TYPE_CHECKING:

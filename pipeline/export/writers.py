@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.errors import GravelError, RequestError
 from pipeline.export.columns import Columns
-from pipeline.store.modes import as_given
+from pipeline.modes import as_given
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:

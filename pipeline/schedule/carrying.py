@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pipeline
-from pipeline.store.modes import given_mask
+from pipeline.modes import given_mask
 
 STOP_GRACE = 30.0
 """Seconds that a run has to end after it was interrupted; the stage at work ends or is given up within."""

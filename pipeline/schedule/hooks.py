@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.store.modes import given_mask
+from pipeline.modes import given_mask
 
 LIMIT = 60.0
 """Seconds that a command has."""

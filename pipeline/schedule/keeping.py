@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import GravelError, RequestError
+from pipeline.modes import private_files, write_as_in
 from pipeline.schedule.book import Book, Claim
 from pipeline.schedule.carrying import STOP_GRACE, carry_out
 from pipeline.schedule.deciding import again
@@ -27,7 +28,6 @@ from pipeline.schedule.judging import judge, judge_alone, read_record
 from pipeline.schedule.own_hooks import load_hooks, missing_hook
 from pipeline.schedule.times import iso
 from pipeline.store.leases import Lease
-from pipeline.store.modes import private_files, write_as_in
 
 FAILURES = ("failed", "timed out", "lost")
 """The outcomes that the failure hook is told."""

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.errors import GravelError
+from pipeline.modes import given_mask
 from pipeline.schedule.book import Book
 from pipeline.schedule.carrying import program
 from pipeline.schedule.deciding import State, corrected, decide, next_start
 from pipeline.schedule.job import Job
 from pipeline.schedule.keeping import say_line
-from pipeline.store.modes import given_mask
 
 POLL = 1.0
 """Seconds between two looks at the jobs: how long a new job or a clock that jumped goes unnoticed."""

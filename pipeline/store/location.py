@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from pipeline.errors import RequestError
-from pipeline.store.modes import PRIVATE, make_root, write_as_in
+from pipeline.modes import PRIVATE, make_root, write_as_in
 from pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
 from pipeline.store.sharing import Sharing, sharing_of
 from pipeline.store.trusted import VARIABLE, is_trusted

@@ -14,8 +14,8 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from pipeline.modes import write_as_in
 from pipeline.store.files import storage_errors
-from pipeline.store.modes import write_as_in
 from pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
 from pipeline.store.objects import Folder, Source, Target, is_url, open_remote
 from pipeline.store.selecting import Chosen, Selection, choose

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.store.sharing import is_shared
-
 PRIVATE, GROUP, OTHERS_READ = 0o077, 0o007, 0o022
 
 _given: int | None = None
@@ -38,6 +36,8 @@ def mask_for(root: Path) -> int:
     A folder of somebody else, which the user trusts, may be one that a container writes as root: what is made
     there stays readable as far as the folder itself is.
     """
+    from pipeline.store.sharing import is_shared  # `gravel --help` does without
+
     if is_shared(root):
         return GROUP
     try:
