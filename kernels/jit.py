@@ -1,5 +1,7 @@
 """How every CPU kernel is compiled: cached on disk, without the GIL, on OpenMP threads.
 
+`kernels.compiled` says under what compiled code is kept, and where.
+
 Numba's `workqueue` layer aborts the process when two threads enter it at once, so OpenMP is required.
 """
 
@@ -12,6 +14,9 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
+from numba.core.dispatcher import Dispatcher
+
+from kernels.compiled.cache import CompiledCache
 
 numba.config.THREADING_LAYER = "omp"
 
@@ -23,7 +28,7 @@ def serial(function: Any) -> Any:
     size of a chunk; here the types of constants count, as those of variables do. A search compiles in four
     fifths of the time, and runs as fast.
     """
-    kernel = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
+    kernel = _cached(numba.njit(nogil=True, boundscheck=False)(function))
     template = kernel.get_call_template
 
     def template_of_types(positional: Any, named: Mapping[str, Any]) -> Any:
@@ -34,8 +39,17 @@ def serial(function: Any) -> Any:
     return kernel
 
 
-parallel = numba.njit(cache=True, nogil=True, boundscheck=False, parallel=True)
-"""Decorator for a kernel whose `prange` loops run on all threads."""
+def parallel(function: Any) -> Any:
+    """Compile a kernel whose `prange` loops run on all threads."""
+    return _cached(numba.njit(nogil=True, boundscheck=False, parallel=True)(function))
+
+
+def _cached(kernel: Any) -> Any:
+    is_compiled = isinstance(kernel, Dispatcher)  # NUMBA_DISABLE_JIT leaves a function as it is
+    if is_compiled:
+        kernel._cache = CompiledCache(kernel.py_func)
+    return kernel
+
 
 prange = numba.prange
 

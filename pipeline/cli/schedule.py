@@ -87,7 +87,7 @@ def add(
     """
     from pipeline.cli.options import load_plan
     from pipeline.schedule.book import Book
-    from pipeline.schedule.job import Job, check_name, name_from
+    from pipeline.schedule.job import Job, check_name, check_secrets, name_from
     from pipeline.schedule.listing import local, upcoming
     from pipeline.schedule.own_hooks import save_hooks
     from pipeline.schedule.times import find_zone, local_zone, times_of
@@ -97,6 +97,10 @@ def add(
     find_zone(zone)
     times_of(cron, zone)
     hooks = _hooks(on_failure, on_change)
+    for text in settings:
+        check_secrets(text, "--set")
+    for text in arguments:
+        check_secrets(text, "what follows `--`")
     if time_limit is not None and time_limit <= 0:
         raise RequestError("--time-limit is no time at all", hint="leave it out for a run without a limit")
     run = _run_options(workflow, arguments)

@@ -12,7 +12,7 @@ __all__ = ["Finding", "findings"]
 
 def findings(cache_root: Path) -> list[Finding]:
     """Look at everything; a check that itself fails is a finding too."""
-    from pipeline.doctor import disk, gpus, machine, software
+    from pipeline.doctor import compiled, disk, gpus, machine, software
 
     checks: list[tuple[str, Callable[[], Iterator[Finding]]]] = [
         ("python", software.python),
@@ -23,6 +23,7 @@ def findings(cache_root: Path) -> list[Finding]:
         ("open files", machine.open_files),
         ("clock", machine.clock),
         ("threading layer", software.threading_layer),
+        ("compiled kernels", compiled.compiled),
         ("GPUs", gpus.gpus),
         ("pinned memory", gpus.pinned_memory),
         ("cache", lambda: disk.cache(cache_root)),

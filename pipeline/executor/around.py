@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from pipeline.executor.interrupt import on_interrupt
 from pipeline.executor.options import RunOptions, RunOutcome
 from pipeline.runs.reading import last_report, list_runs, still_runs
-from pipeline.store.files import storage_errors
+from pipeline.store.failures import ReadOnly, storage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,10 @@ class Work(Protocol):
         """Stop as soon as possible; called from a signal handler."""
         ...
 
+    def only_serve(self, why: ReadOnly) -> None:
+        """Compute nothing: raise `why` if something is not cached."""
+        ...
+
     @property
     def computed(self) -> int:
         """How many stage runs were computed."""
@@ -50,12 +54,24 @@ def carry_through(
 ) -> RunOutcome:
     """Do a run's work from its first record to its report; `lease` is held meanwhile.
 
-    Raises what `work` raises, after the record says so, and RequestError for a cache that cannot be written.
+    Raises what `work` raises, after the record says so. From a cache that cannot be written what is cached is
+    served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
     """
     try:
-        with lease, on_interrupt(work.interrupt):
-            with storage_errors(cache.root):
-                record.write()
+        with ExitStack() as held:
+            held.enter_context(on_interrupt(work.interrupt))
+            try:
+                held.enter_context(lease)
+                with storage_errors(cache.root):
+                    record.write()
+            except ReadOnly as error:
+                record.kept = False
+                work.only_serve(error)
+                telling.emit(
+                    "note",
+                    message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
+                    "run leaves no record",
+                )
             telling.emit(
                 "run_started",
                 run=record.run,
@@ -72,7 +88,8 @@ def carry_through(
             telling.end(state)
             record.report = _report(record, work, cache, telling)
             telling.write()
-        cache.settle(record.run, wait=state != "interrupted")
+        if record.kept:
+            cache.settle(record.run, wait=state != "interrupted")
     finally:
         _remove(cache.root / "scratch" / record.run)
         reporter_end = None if record.state == "running" else record.state
@@ -126,8 +143,8 @@ def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> st
     last = last_report(cache.root, str(record.workflow["path"]))
     if last is not None and not work.computed and not telling.failures:
         return last
-    if record.state == "interrupted":
-        return None
+    if record.state == "interrupted" or not record.kept:
+        return last
     from pipeline.errors import DamagedArtifact, GravelError
     from pipeline.report import write_run_report
 

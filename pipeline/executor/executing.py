@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.datasets import local_copy
+from pipeline.datasets import fetched_copy
 from pipeline.datasets.changes import gone, last_data_sets, new_and_gone
 from pipeline.executor.around import carry_through, machine_told, sweep
 from pipeline.executor.driver import Driver
@@ -41,7 +41,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     with storage_errors(cache.root):
         make_root(cache.root)
     sweep(cache)
-    driver = Driver(plan, FileDigests(cache.root), cache, setting, options, report, facts)
+    driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, setting, options, report, facts)
     work = _Planned(plan, driver, report, cache.root)
     return carry_through(work, record, report, cache, options, reporter, cache.lease(record.run))
 
@@ -55,6 +55,7 @@ class _Planned:
         self._report = report
         self._root = root
         self.interrupt = driver.interrupt
+        self.only_serve = driver.only_serve
 
     @property
     def computed(self) -> int:
@@ -66,7 +67,7 @@ class _Planned:
         record.gone = gone(past, workflow)
         for message in new_and_gone(past, workflow):
             self._report.emit("note", message=message)
-        with copies(lambda url: local_copy(self._root, url)):
+        with copies(lambda url: fetched_copy(self._root, url)):
             state = self._driver.run()
         record.datasets = self._driver.data_sets(past)
         return state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.content import NeedsContent
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
 from pipeline.executor.leaving_out import without
 from pipeline.executor.nodes import ENDED, FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
@@ -50,6 +51,8 @@ class Settler:
         except NeedsResult as need:
             self._ask_for(self._nodes[need.key], node)
             return False
+        except NeedsContent:
+            return False  # asked again when it is fetched
         except DamagedArtifact as damage:
             return self.repair(damage.artifact_id, damage.reason, node)
         except StageError as error:

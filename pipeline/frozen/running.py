@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from pipeline.errors import GravelError
@@ -18,6 +18,7 @@ from pipeline.hardware import machine_facts
 from pipeline.progress import QuietReporter
 from pipeline.runs import Outline, RunRecord
 from pipeline.store import Cache
+from pipeline.store.failures import ReadOnly
 
 if TYPE_CHECKING:
     from pipeline.executor import RunOptions, RunOutcome
@@ -60,7 +61,8 @@ def answer_run(answer: Mapping[str, Json], options: RunOptions, setting: Setting
     with ExitStack() as held:
         try:
             sweep(cache)
-            held.enter_context(cache.lease(record.run))
+            with suppress(ReadOnly):  # it is served all the same
+                held.enter_context(cache.lease(record.run))
             found = find_all(cache.root, stages)
         except (GravelError, OSError):
             return None
@@ -90,6 +92,9 @@ class _Known:
                 found = self._found[key]
                 self._telling.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
         return "done"
+
+    def only_serve(self, why: ReadOnly) -> None:
+        """Go on: everything is there."""
 
     def interrupt(self) -> None:
         """Go on: what is left takes no time."""

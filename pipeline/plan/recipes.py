@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import RequestError
-from pipeline.frozen.witness import doubt, note_memo
+from pipeline.errors import GravelError, RequestError
+from pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
 from pipeline.plan.model import Plan, StageRun
 from pipeline.recipe import Recipe, digest, make_recipe
+from stages.addresses import shown
 from stages.stage import FileInput, Parameters, Stage
 
 if TYPE_CHECKING:
@@ -77,7 +80,11 @@ class RecipeMaker:
         return resolved
 
     def recipe(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Recipe:
-        """Return the run's recipe; raises as `resolve` does, and RequestError for a file that is missing."""
+        """Return the run's recipe.
+
+        Raises as `resolve` does, RequestError for a file that is missing, and NeedsContent for a URL that has
+        to be fetched first.
+        """
         parameters = self.resolve(run, upstream)
         inputs = {
             slot: tuple(upstream[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
@@ -94,7 +101,7 @@ class RecipeMaker:
             problem = error.problems[0]
             place = problem.location or run.files.get(file.location, run.location)
             raise RequestError(problem.message, hint=problem.hint, location=place) from None
-        name = file.location.rstrip("/").rpartition("/")[2].split("?")[0].lower()
+        name = shown(file.location).rstrip("/").rpartition("/")[2].split("?")[0].lower()
         return f"{content} {''.join(f'.{part}' for part in name.split('.')[1:][-2:])}".rstrip()
 
     def _vertex_ids(self, run: StageRun) -> StageRun | None:
@@ -108,7 +115,8 @@ class RecipeMaker:
         return givers[0] if givers else None
 
     def _memo(self, artifact_id: str, ids: tuple[int, ...]) -> str:
-        return f"resolved/{digest([artifact_id, list(ids)])}.json"
+        # The code that resolves is part of the name: what an earlier version of it found is not served.
+        return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
 
     def _recall(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
         from pipeline.store.records import BrokenRecord, unseal
@@ -136,5 +144,14 @@ class RecipeMaker:
             vertex_ids = self._cache.open(artifact_id)
         vertices = find_vertices(vertex_ids, ids)
         body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
-        self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
+        with suppress(GravelError):  # without a memo they are looked up again
+            self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
         return vertices
+
+
+def _resolving_code() -> str:
+    """Digest the module that resolves ids, without importing it."""
+    path = Path(__file__).with_name("sources.py")
+    text = path.read_bytes()
+    note_text(path, text)
+    return digest_of(text)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pipeline.content import NeedsContent
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.plan.extents import plan_extents
 from pipeline.plan.model import (
@@ -76,6 +77,8 @@ def _status(
         return RunStatus(run.key, WAITS, (f"its sources cannot be resolved: {error}",))
     except StageError as error:
         return RunStatus(run.key, CANNOT_RUN, (str(error),))
+    except NeedsContent as error:
+        return RunStatus(run.key, WAITS, (str(error),))
     except RequestError as error:
         if not run.is_of(data_sets):
             raise

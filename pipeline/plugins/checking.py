@@ -57,9 +57,8 @@ def _parameter_faults(stage: Stage) -> list[str]:
         for name in fields
         if name in taken
     ]
-    faults += [
-        f"`hidden` names {name!r}, which is no parameter" for name in stage.hidden if name not in fields
-    ]
+    for word, names in (("hidden", stage.hidden), ("added", stage.added)):
+        faults += [f"`{word}` names {name!r}, which is no parameter" for name in names if name not in fields]
     return faults
 
 

@@ -202,7 +202,7 @@ def _stage_rows(
             "bar": round(BAR_WIDTH * (run["seconds"] or 0.0) / longest, 2),
             "size": _if_known(format_bytes, run["bytes"]),
             "peak": _if_known(format_bytes, run["peak_host_bytes"]),
-            "why": "; ".join(run["why"]),
+            "why": "; ".join([*run["why"], *run.get("remarks", ())]),
             "progress": _progress(run.get("progress")),
             "maker": made.get(run["key"]),
             "log": log_address(folder, run) if beside else None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import RequestError
 from pipeline.runs.record import log_name
+from pipeline.store.obstacles import open_regular
 from pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def read_run(folder: Path) -> dict[str, Json] | None:
     A record that says "running" while its process is gone is returned as "interrupted".
     """
     try:
-        record: dict[str, Json] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        with open_regular(folder / "run.json") as file:
+            record: dict[str, Json] = json.loads(file.read().decode())
     except (OSError, ValueError):
         return None
     if not isinstance(record, dict) or "run" not in record or "stages" not in record:

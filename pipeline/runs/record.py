@@ -19,7 +19,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.store.obstacles import make_folder
 from pipeline.store.sharing import keep_own
+from stages.addresses import hidden, hidden_in_text
 
 if TYPE_CHECKING:
     from pipeline.plan import Plan
@@ -56,6 +58,7 @@ class StageRecord:
     place: str | None = None
     attempts: int = 0
     why: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # what the stage says of its result
     error: str | None = None
     hint: str | None = None
     progress: dict[str, Json] | None = None
@@ -98,8 +101,8 @@ class Outline:
                 "about": workflow.about,
                 "path": str(workflow.path),
                 "file": str(workflow.path.absolute()),
-                "parameters": dict(workflow.parameters),
-                "matrix": {axis: list(values) for axis, values in workflow.matrix.items()},
+                "parameters": hidden(dict(workflow.parameters)),
+                "matrix": hidden({axis: list(values) for axis, values in workflow.matrix.items()}),
             },
             [
                 {
@@ -128,6 +131,8 @@ class RunRecord:
         self.cluster: str | None = None
         self.report: str | None = None
         self.problem: str | None = None
+        self.kept = True
+        """Whether `write` writes: a run served from a cache that cannot be written leaves no record."""
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
         self.stages = {
@@ -192,9 +197,9 @@ class RunRecord:
             }
             known = self._texts.get(key)
             if known is None or known[0] != now:
-                known = self._texts[key] = now, json.dumps(now, ensure_ascii=False)
+                known = self._texts[key] = now, _json(now)
             parts.append(known[1])
-        head = json.dumps(self._head(), ensure_ascii=False)
+        head = _json(self._head())
         return f'{head[:-1]}, "stages": [{", ".join(parts)}]}}'
 
     def end(self, state: str) -> None:
@@ -209,7 +214,9 @@ class RunRecord:
 
     def write(self) -> None:
         """Replace `run.json`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.kept:
+            return
+        make_folder(self.folder.parents[1], f"runs/{self.run}")
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
@@ -220,6 +227,20 @@ class RunRecord:
             unfinished.unlink(missing_ok=True)
             raise
         self._written = time.monotonic()
+
+
+def _json(value: Json) -> str:
+    """Write a part of a record, with no secret of any URL in a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(_told(value), ensure_ascii=False) if "://" in text else text
+
+
+def _told(value: Json) -> Json:
+    if isinstance(value, str):
+        return hidden_in_text(value)
+    if isinstance(value, dict):
+        return {key: _told(item) for key, item in value.items()}
+    return [_told(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _iso(seconds: float) -> str:

@@ -19,11 +19,11 @@ from pipeline.schedule.deciding import State
 from pipeline.schedule.job import Job
 from pipeline.schedule.times import from_iso, iso
 from pipeline.store import Cache
-from pipeline.store.collect import TEMPORARY_AGE
 from pipeline.store.files import storage_errors
 from pipeline.store.leases import Lease, holder
 from pipeline.store.ownership import user_name
 from pipeline.store.sharing import is_own
+from pipeline.store.sweeping import TEMPORARY_AGE
 
 FORMAT = 1
 KEPT_CLAIMS = 200

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipeline.errors import RequestError
 from pipeline.schedule.times import Times, times_of
+from stages.addresses import REFERENCE, hidden_in_text, is_url
 
 CATCH_UP = ("none", "once", "all")
 OVERLAP = ("skip", "queue")
@@ -94,15 +95,32 @@ def name_from(workflow: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", workflow).strip("-_")[:64] or "job"
 
 
+def check_secrets(text: str, option: str, *, command: bool = False) -> None:
+    """Refuse a text with a URL whose password or query is written out, since schedules are kept in files.
+
+    `command` says that a shell reads it, which has variables of its own.
+    """
+    named = re.sub(r"\$(\w+|\{\w+\})", "${env:SHELL}", text) if command else text
+    if hidden_in_text(named) != named:
+        write = "$NAME" if command else "${env:NAME}"
+        raise RequestError(
+            f"{option} has a URL with a password, a signature or other values of a query in it: "
+            f"{hidden_in_text(text)}",
+            hint=f"write {write} for each, and set that environment variable where `gravel schedule run` is "
+            "started",
+        )
+
+
 def check_hook(target: str, option: str) -> str:
     """Return a hook if it is a command or an http(s) URL; raises RequestError."""
     from urllib.parse import urlsplit
 
     if not target.strip():
         raise RequestError(f"{option} is empty", hint="give a shell command or an http(s) URL")
+    check_secrets(target, option, command=not is_url(target))
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", target):
         try:
-            parts = urlsplit(target)
+            parts = urlsplit(REFERENCE.sub("x", target))
             whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
         except ValueError:
             whole = False
@@ -119,7 +137,7 @@ def shown_hook(target: str | None) -> str | None:
     from urllib.parse import urlsplit
 
     if target is None or not target.startswith(("http://", "https://")):
-        return target
+        return target if target is None else hidden_in_text(target)
     parts = urlsplit(target)
     host = parts.hostname or ""
     return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}/..."

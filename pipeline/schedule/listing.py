@@ -12,6 +12,7 @@ from pipeline.schedule.job import EVENTS, Job, shown_hook
 from pipeline.schedule.own_hooks import load_hooks, missing_hook
 from pipeline.schedule.times import find_zone, iso
 from pipeline.store.leases import holder
+from stages.addresses import hidden_in_text
 
 OVERDUE = 90.0
 """Seconds; a timer makes a pass every minute."""
@@ -24,7 +25,12 @@ def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int =
     With `history`, also so many `runs`, the newest first. Times are UTC.
     """
     state = book.state(job)
-    asked = job.to_json() | {"created": iso(job.created), **_hooks(job)}
+    asked = job.to_json() | {
+        "created": iso(job.created),
+        "settings": [hidden_in_text(text) for text in job.settings],
+        "arguments": [hidden_in_text(text) for text in job.arguments],
+        **_hooks(job),
+    }
     start = next_start(job, state, now)
     running = holder(book.lease_path(job.name))
     last = book.find_claim(job.name, state.last) if state.last else None

@@ -11,6 +11,7 @@ after everything that it points to, so whatever dies, a record never leads to ha
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import DamagedArtifact
+from pipeline.store.failures import ReadOnly
 from pipeline.store.files import LocalFiles
 from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 from pipeline.store.sharing import is_shared
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from pipeline.store.remote import Remote
     from pipeline.store.writer import ArtifactWriter
     from stages.artifacts import Artifact
+
+
+FOLDERS = ("recipes", "artifacts", "data", "locks", "leases", "runs", "scratch", "quarantine", "digests")
+"""The folders that every run uses; others are made when something is written into them."""
 
 
 def say_on_stderr(message: str) -> None:
@@ -51,8 +57,8 @@ class Cache:
 
     def __init__(self, root: Path, say: Callable[[str], None] = say_on_stderr) -> None:
         self.root = Path(root)
-        self.files = LocalFiles(self.root)
         self.say = say
+        self.files = LocalFiles(self.root, lambda message: self.say(message), self._obstructed)
 
     def __reduce__(self) -> tuple[type[Cache], tuple[Path]]:
         return (Cache, (self.root,))
@@ -101,11 +107,13 @@ class Cache:
             return None  # it is copied here, and checked, when it is opened
         for file in record.files:
             try:
-                size = os.stat(f"{record.path}/{file.path}").st_size  # noqa: PTH116 (hundreds of files)
+                found = os.stat(f"{record.path}/{file.path}")  # noqa: PTH116 (hundreds of files)
             except OSError as error:
                 return f"{file.path} cannot be read ({error.strerror})"
-            if size != file.size:
-                return f"{file.path} has {size:,} bytes and should have {file.size:,}"
+            if found.st_size != file.size:
+                return f"{file.path} has {found.st_size:,} bytes and should have {file.size:,}"
+            if not stat.S_ISREG(found.st_mode):
+                return f"{file.path} is no file"
         self.files.touch(f"artifacts/{artifact_id}.json")
         return None
 
@@ -135,9 +143,15 @@ class Cache:
         """Say whether an artifact has a record in this folder; else only a store may hold it."""
         return os.path.exists(f"{self.root}/artifacts/{artifact_id}.json")  # noqa: PTH110
 
+    def _obstructed(self, name: str, problem: str) -> None:
+        self._set_aside(name, problem)
+
     def _set_aside(self, name: str, problem: str) -> None:
         self.say(f"{problem}; what it stands for is computed again")
-        self.files.move(name, f"quarantine/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
+        try:
+            self.files.move(name, f"quarantine/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
+        except ReadOnly:
+            self.say(f"{self.root / name} stays where it is, since the cache cannot be written")
 
     def remember(self, recipe: Recipe, outputs: Sequence[str], provenance: Mapping[str, Any]) -> RecipeRecord:
         """Record what a recipe led to; call it after the outputs are published. The newest answer wins."""
@@ -188,7 +202,12 @@ class Cache:
 
         if self.remote is not None:
             self.remote.bring(artifact_id)
-        return open_artifact(self.describe(artifact_id))
+        record = self.describe(artifact_id)
+        if record.checksums is None:
+            from pipeline.store.binding import bind
+
+            record = bind(self, record)
+        return open_artifact(record)
 
     def writer(self) -> AbstractContextManager[ArtifactWriter]:
         """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each."""
@@ -205,10 +224,20 @@ class Cache:
         quarantine(self, artifact_id, reason)
 
     def sweep(self) -> int:
-        """Remove what dead writers left; returns the bytes freed. Cheap when nothing was left."""
+        """Remove what dead writers left; returns the bytes freed. Cheap when nothing was left.
+
+        What lies where one of the cache's folders should be and is none is moved aside. Nothing is done in a
+        cache that cannot be written.
+        """
         from pipeline.store.collect import sweep
 
-        return sweep(self)
+        try:
+            for folder in FOLDERS:
+                if os.path.lexists(f"{self.root}/{folder}") and not os.path.isdir(f"{self.root}/{folder}"):  # noqa: PTH112
+                    self.files.folder(folder)
+            return sweep(self)
+        except ReadOnly:
+            return 0
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verified:
         """Digest every file of every artifact and quarantine what is damaged.
@@ -219,21 +248,15 @@ class Cache:
 
         return verify(self, progress)
 
-    def gc(
-        self, *, delete: bool = False, max_size: int | None = None, older_than: float | None = None
-    ) -> Collection:
-        """Find, and with `delete` remove, what no kept run reaches.
+    def gc(self, *, delete: bool = False, **policy: Any) -> Collection:
+        """Find, and with `delete` remove, what no kept run reaches; `policy` is that of `store.collect`.
 
-        Parameters
-        ----------
-        delete : remove it; otherwise only say what would go.
-        max_size : bytes that may stay; the longest unused go first, reached or not.
-        older_than : seconds; runs that ended before keep nothing, and what was used since stays.
-
+        What runs used whose records cannot be read is not known: as long as there are such runs, nothing goes
+        because no run reaches it.
         """
-        from pipeline.store.collect import collect
+        from pipeline.store.collect import Policy, collect
 
-        return collect(self, delete=delete, max_size=max_size, older_than=older_than)
+        return collect(self, Policy(**policy), delete=delete)
 
     def list(self) -> list[Entry]:
         """Return every artifact with the recipe that made it first, in order of creation."""

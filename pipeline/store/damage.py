@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
+from pipeline.errors import DamagedArtifact
+from pipeline.store.failures import ReadOnly
 from pipeline.store.files import storage_errors
 from pipeline.store.leases import Lease
+from pipeline.store.obstacles import open_regular
 from pipeline.store.records import seal
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ class Verified:
     artifacts: int = 0
     recipes: int = 0
     bytes: int = 0
+    bound: int = (
+        0  # artifacts of an older gravel whose records hold the checksums of their chunks from now on
+    )
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -57,12 +63,19 @@ def quarantine(cache: Cache, artifact_id: str, reason: str) -> None:
     record = cache.find(artifact_id) if found else None
     if record is None:
         return
-    with retire(cache, record.path):
-        if not cache.files.move(f"artifacts/{artifact_id}.json", f"{place}/record.json"):
-            return
-        cache.files.move(f"data/{record.path.name}", f"{place}/data")
-        body = {"format": 1, "artifact": artifact_id, "kind": record.kind, "reason": reason}
-        cache.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
+    try:
+        with retire(cache, record.path):
+            if not cache.files.move(f"artifacts/{artifact_id}.json", f"{place}/record.json"):
+                return
+            cache.files.move(f"data/{record.path.name}", f"{place}/data")
+            body = {"format": 1, "artifact": artifact_id, "kind": record.kind, "reason": reason}
+            cache.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
+    except ReadOnly:
+        cache.say(
+            f"artifact {artifact_id[:12]} ({record.kind}) is damaged: {reason}; it stays where it is, since "
+            f"the cache {cache.root} cannot be written"
+        )
+        return
     cache.say(
         f"artifact {artifact_id[:12]} ({record.kind}) is damaged: {reason}; it is set aside in "
         f"{cache.root / place} and computed again when it is needed"
@@ -98,7 +111,15 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
                 outcome.damaged[record.id] = fault
             if progress is not None:
                 progress(outcome.bytes, total)
+    from pipeline.store.binding import bind
+
     for record in records:
+        if record.id not in outcome.damaged and record.checksums is None:
+            try:
+                bind(cache, record, digested=True)
+                outcome.bound += 1
+            except DamagedArtifact as error:
+                outcome.damaged[record.id] = error.reason
         if record.id in outcome.damaged:
             if cache.find(record.id) is None:
                 # A gc removed it while it was read.
@@ -121,7 +142,7 @@ def _fault(record: ArtifactRecord, file: StoredFile) -> str | None:
     digest = blake3()
     size = 0
     try:
-        with (record.path / file.path).open("rb", buffering=0) as handle:
+        with open_regular(record.path / file.path) as handle:
             while block := handle.read(READ_BYTES):
                 digest.update(block)
                 size += len(block)

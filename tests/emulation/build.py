@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterable
@@ -11,6 +12,8 @@ from functools import cache
 from pathlib import Path
 
 from filelock import FileLock
+
+from kernels.compiled.folder import Folder
 
 _HEADER = Path(__file__).resolve().parent / "cuda_on_cpu.hpp"
 # Kernels read words as what they were not written as. Higher levels take longer to compile than they save.
@@ -24,10 +27,24 @@ def _compile(*arguments: str, made: Path) -> None:
     part.rename(made)
 
 
+@cache
+def _compiler() -> str:
+    """Name the compiler: a library of another one is not what the texts compile to."""
+    return subprocess.run(["g++", "-v"], check=True, capture_output=True, text=True).stderr
+
+
+@cache
+def _base(temporary: str) -> Path:
+    """Where libraries are kept: a folder that only this user can write, since they are loaded."""
+    base = Path(temporary) / f"gravel-emulated-{os.geteuid()}"
+    Folder(base).close()
+    return base
+
+
 def _folder(*parts: str) -> Path:
     """Where what is made of these texts is kept, for later runs too."""
-    name = hashlib.sha256("\0".join((*_FLAGS, *parts)).encode()).hexdigest()[:20]
-    folder = Path(tempfile.gettempdir()) / "gravel-emulated" / name
+    name = hashlib.sha256("\0".join((_compiler(), *_FLAGS, *parts)).encode()).hexdigest()[:20]
+    folder = _base(tempfile.gettempdir()) / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -172,3 +174,24 @@ def test_an_empty_cache(tmp_path):
     assert call(cache_command, "verify", "--cache", root).return_value == 0
     with pytest.raises(RequestError, match="is called abc"):
         call(show_command, "abc", "--cache", root)
+
+
+def test_gc_collects_compiled_kernels_that_are_long_unused(cache, tmp_path, monkeypatch):
+    folder = tmp_path / "compiled"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("GRAVEL_COMPILED", str(folder))
+    for name, days in (("new", 2), ("old", 31)):
+        (folder / name).write_bytes(b"0" * 1024)
+        then = time.time() - 86400 * days
+        os.utime(folder / name, (then, then))
+    place = ["--cache", str(cache.root)]
+    dry = call(cache_command, "gc", *place).output
+    assert "would remove 1 compiled kernels (1 KiB) long unused" in dry
+    assert "nothing was removed" in dry
+    assert len(list(folder.iterdir())) == 2
+    found = json.loads(call(cache_command, "gc", "--older-than", "1d", "--json", *place).output)["compiled"]
+    assert found == {"entries": 2, "bytes": 2048, "kept": 0, "kept_bytes": 0}
+    assert "removed 1 compiled kernels" in call(cache_command, "gc", "--yes", *place).output
+    assert [path.name for path in folder.iterdir()] == ["new"]
+    folder.chmod(0o777)
+    assert "compiled" not in call(cache_command, "gc", "--older-than", "1d", *place).output

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline.cluster.devices import Device
-from pipeline.doctor import disk, findings, gpus, machine, software
+from pipeline.doctor import compiled, disk, findings, gpus, machine, software
 from pipeline.doctor.finding import Finding
 
 
@@ -193,3 +193,16 @@ def test_nccl_is_looked_for(available, state, words, monkeypatch) -> None:
     assert found.state == state
     assert words in found.found
     assert available or "nvidia-nccl-cu12" in str(found.cure)
+
+
+def test_compiled_kernels_of_others_are_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
+    finding = one(compiled.compiled())
+    assert (finding.state, finding.found) == ("good", f"0 in {tmp_path / 'compiled'}, 0 B")
+    (tmp_path / "compiled").chmod(0o777)
+    finding = one(compiled.compiled())
+    assert finding.state == "note"
+    assert "may be written by others (mode 777)" in finding.found
+    assert "GRAVEL_COMPILED" in finding.cure
+    monkeypatch.setenv("GRAVEL_COMPILED", "/proc/self/compiled")
+    assert "cannot be kept" in one(compiled.compiled()).found

@@ -85,5 +85,5 @@ def test_planning_opens_nothing_that_is_not_noted(bench: FrozenBench) -> None:
     own = (str(bench.root), "/proc/", "/sys/", str(ROOT), sys.prefix, sys.base_prefix)
     assert known <= {*opened, *witness.inputs}
     assert [path for path in opened if path not in known and not path.startswith(own)] == []
-    assert {Path(path).name for path in known} == {"outer.yaml", "inner.yaml", "edges.txt"}
+    assert {Path(path).name for path in known} == {"outer.yaml", "inner.yaml", "edges.txt", "sources.py"}
     assert {f"{path.parent.name}/{path.name}" for path in bench.root.glob("resolved/*")} < witness.memos

@@ -10,7 +10,17 @@ import pytest
 
 from pipeline.errors import RequestError
 from pipeline.file_digest import FileDigests
-from pipeline.plan import Plan, RecipeMaker, RunStatus, build_plan, plan_extents, plan_status, pseudo_ids
+from pipeline.plan import (
+    Plan,
+    RecipeMaker,
+    RunStatus,
+    build_plan,
+    plan_extents,
+    plan_status,
+    pseudo_ids,
+    recipes,
+    sources,
+)
 from pipeline.plan.sources import BLOCK, find_vertices
 from pipeline.store import Cache
 from pipeline.workflow import load_workflow
@@ -212,6 +222,21 @@ def test_resolved_sources_are_remembered(bench: Bench) -> None:
     (memo,) = (bench.cache.root / "resolved").glob("*.json")
     memo.write_text(memo.read_text().replace('"vertices": [2]', '"vertices": [3]'))
     assert bench.maker(plan).resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]
+
+
+def test_resolved_sources_of_other_code_are_resolved_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bench.folder / "a.txt").write_text("1 2\n")
+    plan = bench.plan(FILE % ("a.txt", "[8]"))
+    known = bench.run(plan)
+    maker = bench.maker(plan)
+    assert maker.resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]
+    code = bench.folder / "sources.py"
+    code.write_text(Path(sources.__file__).read_text() + "# repaired\n")
+    monkeypatch.setattr(recipes, "__file__", str(bench.folder / "recipes.py"))
+    monkeypatch.setattr(sources, "find_vertices", lambda ids, wanted: (1,))
+    assert maker.resolve(plan.runs["bfs"], known).sources == [1]  # type: ignore[attr-defined]
 
 
 def test_a_source_that_is_not_in_the_graph(bench: Bench) -> None:

@@ -108,6 +108,6 @@ def test_kernels_compiled_for_the_first_time(tmp_path: Path, stage: str) -> None
     """In a process of its own, with nothing in the compiler's cache on disk."""
     text = all_stages_on("source: {rmat: {scale: 12}}", "rcm")
     assert gravel("run", tmp_path, text, "--cluster", "inline").code == 0
-    cold = {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    cold = {"GRAVEL_COMPILED": str(tmp_path / "compiled")}
     words = ("--cluster", "inline", "--only", stage, "--force", stage)
     judge(gravel("run", tmp_path, text, *words, environment=cold), f"{stage}, compiled")

@@ -1,0 +1,121 @@
+"""What a dispatcher asks for compiled code before it compiles, and gives what it compiled.
+
+Numba's own cache looks at the file of the compiled function only, not at those of the functions that it
+calls, and two processes that write its index at once may file one signature's code under another's name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from numba import types
+from numba.core import compiler
+from numba.core.caching import NullCache
+from numba.core.serialize import dumps
+
+from kernels.compiled.contents import digest_of
+from kernels.compiled.folder import Folder, folder_path
+from kernels.compiled.toolchain import toolchain
+
+__all__ = ["CompiledCache"]
+
+
+@cache
+def _folder() -> Folder | None:
+    """Open the folder once a process; None where it cannot be used, and then kernels are compiled anew."""
+    try:
+        return Folder(folder_path())
+    except (OSError, RuntimeError):
+        return None
+
+
+@cache
+def _processor(codegen: Any) -> str:
+    """Name what code is generated for."""
+    return str(codegen.magic_tuple())
+
+
+class CompiledCache(NullCache):  # type: ignore[misc]
+    """The compiled code of one function, by signature."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._keys: dict[Any, str | None] = {}
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder of entries."""
+        folder = _folder()
+        return None if folder is None else str(folder.path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature, or None."""
+        target_context.refresh()
+        folder = _folder()
+        # Modules may change while this is compiled; see `save_overload`.
+        key = self._keys[sig] = None if folder is None else self._key(sig, target_context.codegen())
+        content = None if folder is None or key is None else folder.read(key)
+        if content is None:
+            return None
+        return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for a signature, unless it holds addresses of this process."""
+        folder, key = _folder(), self._keys.pop(sig, None)
+        if folder is None or key is None or data.lifted or data.library.has_dynamic_globals:
+            return
+        if self._key(sig, data.codegen) == key:  # nothing changed while it was compiled
+            folder.write(key, dumps(data._reduce()))
+
+    def _key(self, sig: Any, codegen: Any) -> str | None:
+        """Name the entry of a signature; None if that cannot be told."""
+        signature = _Signature()
+        signature.add(sig)
+        if signature.unknown:
+            return None
+        try:
+            content = digest_of(self._function, signature.modules)
+        except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
+            return None  # a module that is not among the loaded ones, a value that cannot be written
+        text = f"{toolchain()} {_processor(codegen)} {' '.join(signature.parts)}"
+        return hashlib.sha256(content + text.encode()).hexdigest()
+
+
+class _Signature:
+    """The types of a signature, and the modules that define some of them."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.modules: set[str] = set()
+        self.unknown = False  # there is a type whose name may be another one's, or another in each process
+
+    def add(self, kind: Any) -> None:
+        """Add a type, a signature or a tuple of types."""
+        if kind is None:
+            self.parts.append("None")
+        elif isinstance(kind, tuple):
+            self.parts.append(f"({len(kind)}")
+            for each in kind:
+                self.add(each)
+        elif hasattr(kind, "args") and hasattr(kind, "return_type"):
+            self.add((kind.args, kind.return_type))
+        elif isinstance(kind, types.NamedTuple | types.NamedUniTuple):
+            made = kind.instance_class
+            self.modules.add(made.__module__)
+            self.parts.append(f"{made.__module__}.{made.__qualname__} {kind.fields}")
+            self.add(tuple(kind.types))
+        elif isinstance(kind, types.BaseTuple):
+            self.parts.append(type(kind).__name__)
+            self.add(tuple(kind.types))
+        elif isinstance(kind, types.Dispatcher):
+            function = kind.dispatcher.py_func
+            self.modules.add(function.__module__)
+            self.parts.append(digest_of(function).hex())
+        else:
+            self.parts.append(f"{type(kind).__name__} {kind}")
+            # Functions and the like are named by their address.
+            self.unknown = self.unknown or "<" in str(kind)

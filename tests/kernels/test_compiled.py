@@ -1,0 +1,338 @@
+"""Compiled kernels follow their source, and nobody else's code is loaded."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import csv
+import json
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from kernels.compiled.folder import MARK, Folder, UnsafeFolder, folder_path
+from tests.kernels.tree_copy import TreeCopy
+
+WORKFLOW = """\
+workflow: path
+stages:
+  edges: {stage: ingest, file: edges.txt}
+  graph: {stage: symmetrize, input: edges}
+  bfs:   {stage: traverse, input: graph, sources: [0], strategy: top_down, placement: auto}
+"""
+
+SMALL = """\
+import json, time, numpy
+from kernels.jit import serial
+from kernels.compiled import cache
+from kernels.{module} import outer
+values = numpy.arange(4)
+spent, key = [], cache.CompiledCache._key
+def timed(*arguments):
+    began = time.process_time()
+    found = key(*arguments)
+    spent.append(time.process_time() - began)
+    return found
+cache.CompiledCache._key = timed
+answer = int(outer(values))
+print(json.dumps([answer, list(outer.stats.cache_hits.values()), sum(spent)]))
+"""
+
+OUTER = """\
+from typing import Any
+
+import numpy
+
+from kernels import constants
+from kernels.inner import inner, options
+from kernels.jit import serial
+
+OWN = 1
+
+
+@serial
+def outer(values: Any) -> Any:
+    return inner(values) + OWN + constants.SHARED + options.extra
+"""
+
+INNER = """\
+from typing import Any, NamedTuple
+
+from numba.extending import overload
+
+from kernels.jit import serial
+from kernels.leaf import leaf
+
+
+class Options(NamedTuple):
+    extra: int
+
+
+options = Options(0)
+
+
+def generated(values: Any) -> Any:
+    raise NotImplementedError
+
+
+@overload(generated)
+def _generated(values):
+    return lambda values: values[1] * 10
+
+
+@serial
+def inner(values: Any) -> Any:
+    return leaf(values) + generated(values)
+"""
+
+LEAF = """\
+from kernels.jit import serial
+
+
+@serial
+def leaf(values):
+    return values.sum() * 100
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> TreeCopy:
+    """Three kernels that call each other over three files."""
+    tree = TreeCopy(tmp_path, ["kernels"])
+    for name, text in (("outer", OUTER), ("inner", INNER), ("leaf", LEAF), ("constants", "SHARED = 2\n")):
+        (tree.folder / "kernels" / f"{name}.py").write_text(text)
+    return tree
+
+
+def answer(tree: TreeCopy, **variables: str) -> tuple[int, bool]:
+    """Run the small kernels; the answer, and whether it came from compiled code."""
+    value, hits, _ = json.loads(tree.python("-c", SMALL.format(module="outer"), **variables))
+    return value, bool(hits)
+
+
+def test_a_search_follows_an_edit_of_a_function_that_it_calls(tmp_path: Path):
+    tree = TreeCopy(tmp_path)
+    (tree.folder / "path.yaml").write_text(WORKFLOW)
+    (tree.folder / "edges.txt").write_text("0 1\n1 2\n2 3\n")
+
+    def distances(cache: str) -> list[int]:
+        words = ["path.yaml", "--cache", str(tmp_path / cache), "--cluster", "inline", "--backend", "cpu"]
+        program = ["-c", "from pipeline.cli import main; main()"]
+        tree.python(*program, "run", *words, "--quiet")
+        tree.python(*program, "export", words[0], "bfs", "--to", "bfs.csv", *words[1:])
+        with (tree.folder / "bfs.csv").open() as file:
+            return [int(row["distance"]) for row in csv.DictReader(file)]
+
+    assert distances("before") == [0, 1, 2, 3]
+    assert distances("again") == [0, 1, 2, 3]
+    tree.replace("kernels/bfs/cpu/push.py", "distance[v] = depth\n", "distance[v] = depth + 5\n")
+    assert distances("after") == [5, 6, 7, 8]
+
+
+def test_whatever_was_compiled_in_counts(small: TreeCopy):
+    assert answer(small) == (613, False)
+    assert answer(small) == (613, True)
+    for name, old, new, expected in (
+        ("leaf", "* 100", "* 200", 1213),
+        ("inner", "* 10", "* 20", 1223),
+        ("inner", "Options(0)", "Options(4)", 1227),
+        ("constants", "= 2", "= 5", 1230),
+        ("outer", "OWN = 1", "OWN = 3", 1232),
+    ):
+        small.replace(f"kernels/{name}.py", old, new)
+        assert answer(small) == (expected, False), name
+        assert answer(small) == (expected, True), name
+    small.replace("kernels/leaf.py", "* 200", "* 100")
+    small.replace("kernels/inner.py", "* 20", "* 10")
+    assert answer(small) == (622, False)
+
+
+def test_an_edit_leaves_what_does_not_depend_on_it(small: TreeCopy):
+    leaf = SMALL.replace("import outer", "import leaf as outer")
+    assert json.loads(small.python("-c", leaf.format(module="leaf")))[1] == []
+    small.replace("kernels/inner.py", "* 10", "* 20")
+    small.replace("kernels/constants.py", "2", "3")
+    assert json.loads(small.python("-c", leaf.format(module="leaf")))[:2] == [600, [1]]
+
+
+def test_settings_of_the_compiler_count(small: TreeCopy):
+    assert answer(small) == (613, False)
+    assert answer(small, NUMBA_OPT="1") == (613, False)
+    assert answer(small, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="") == (613, False)
+    assert answer(small, NUMBA_NUM_THREADS="1") == (613, True)
+
+
+def test_a_file_that_changed_after_it_was_loaded_spoils_nothing(small: TreeCopy):
+    """The process compiles what it loaded, under a name that no other process asks for."""
+    edit = (
+        "import pathlib, kernels.outer\n"
+        "path = pathlib.Path('kernels/leaf.py')\n"
+        "path.write_text(path.read_text().replace('* 100', '* 300'))\n"
+    )
+    assert json.loads(small.python("-c", edit + SMALL.format(module="outer")))[0] == 613
+    assert answer(small) == (1813, False)
+    small.replace("kernels/leaf.py", "* 300", "* 100")
+    assert answer(small)[0] == 613
+
+
+def test_bytecode_older_than_its_file_spoils_nothing(small: TreeCopy):
+    """Python trusts bytecode of a file of the same size and second."""
+    assert answer(small) == (613, False)
+    path = small.folder / "kernels" / "leaf.py"
+    before = path.stat()
+    small.replace("kernels/leaf.py", "* 100", "* 400")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert answer(small)[0] == 613, "Python runs the old bytecode"
+    for cached in small.folder.rglob("__pycache__/leaf.*.pyc"):
+        cached.unlink()
+    assert answer(small) == (2413, False)
+
+
+def test_a_constant_that_was_set_while_the_program_runs_counts(small: TreeCopy):
+    text = SMALL.format(module="outer").replace(
+        "answer = ", "import kernels.outer\nkernels.outer.OWN = 7\nanswer = "
+    )
+    assert answer(small) == (613, False)
+    assert json.loads(small.python("-c", text))[:2] == [619, []]
+    assert answer(small) == (613, True)
+
+
+def test_data_beside_a_kernel_costs_nothing(small: TreeCopy):
+    """Arrays beyond a megabyte are never compiled in; what holds too much is compiled in each process."""
+    path = small.folder / "kernels" / "leaf.py"
+    text = path.read_text()
+    path.write_text(text + "import numpy\nDATA = numpy.ones(100_000_000)\n")
+    assert answer(small) == (613, False)
+    value, hits, seconds = json.loads(small.python("-c", SMALL.format(module="outer")))
+    assert (value, hits) == (613, [1])
+    assert seconds < 0.5
+    path.write_text(text + "DATA = list(range(1_000_000))\n")
+    assert answer(small) == (613, False)
+    assert answer(small) == (613, False)
+
+
+def test_the_check_takes_less_than_10_ms(small: TreeCopy):
+    """Of a whole search with some 60 functions in a dozen modules, in the best of five processes."""
+    text = (
+        SMALL.format(module="bfs")
+        .replace("import outer", "import bfs as search")
+        .replace(
+            "answer = int(outer(values))",
+            "offsets, columns = numpy.array([0, 1, 3, 4]), numpy.array([1, 0, 2, 1], numpy.uint32)\n"
+            "for strategy in ('serial', 'top_down', 'direction_optimizing'):\n"
+            "    search(offsets, columns, 0, symmetric=True, strategy=strategy)\n"
+            "answer = 0",
+        )
+        .replace("list(outer.stats.cache_hits.values())", "len(spent)")
+    )
+    cold = json.loads(small.python("-c", text))
+    warm = [json.loads(small.python("-c", text)) for _ in range(5)]
+    assert cold[1] > warm[0][1], "compiled at first, then loaded"
+    assert min(seconds for _, _, seconds in warm) <= 0.010
+
+
+def test_processes_that_compile_at_once_agree(small: TreeCopy):
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: answer(small), range(4)))
+    assert [value for value, _ in found] == [613] * 4
+    assert answer(small) == (613, True)
+    assert not [name for name in small.entries() if name.startswith(".")]
+
+
+def test_a_damaged_entry_is_compiled_again(small: TreeCopy):
+    answer(small)
+    for name, content in small.entries().items():
+        (small.compiled / name).write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    assert answer(small) == (613, False)
+    assert answer(small) == (613, True)
+    for name, content in small.entries().items():
+        (small.compiled / name).write_bytes(content[: len(content) // 2])
+    assert answer(small) == (613, False)
+    for name in small.entries():
+        (small.compiled / name).unlink()
+        (small.compiled / name).mkdir()
+    assert answer(small) == (613, False)
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o777, 0o2770])
+def test_a_folder_that_others_may_write_is_not_used(small: TreeCopy, mode: int):
+    assert answer(small) == (613, False)
+    assert stat.S_IMODE(small.compiled.stat().st_mode) == 0o700
+    small.compiled.chmod(mode)
+    assert answer(small) == (613, False)
+    with pytest.raises(UnsafeFolder, match="may be written by others"):
+        Folder(small.compiled)
+    small.compiled.chmod(0o700)
+    assert answer(small) == (613, True)
+
+
+def test_a_folder_or_file_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = Folder(tmp_path / "compiled")
+    assert folder.write("a", b"content")
+    assert folder.read("a") == b"content"
+    (tmp_path / "compiled" / "a").chmod(0o620)
+    assert folder.read("a") is None
+    (tmp_path / "compiled" / "a").chmod(0o600)
+    (tmp_path / "compiled" / "b").symlink_to("a")
+    assert folder.read("b") is None
+    os.mkfifo(tmp_path / "compiled" / "c", 0o600)
+    assert folder.read("c") is None
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert folder.read("a") is None
+    with pytest.raises(UnsafeFolder, match="belongs to user"):
+        Folder(tmp_path / "compiled")
+
+
+@pytest.mark.parametrize("place", ["file", "below a file", "nowhere"])
+def test_without_a_folder_kernels_are_compiled(small: TreeCopy, place: str):
+    (small.folder / "file").write_text("")
+    named = {"file": "file", "below a file": "file/compiled", "nowhere": "/proc/self/compiled"}[place]
+    for _ in range(2):
+        assert answer(small, GRAVEL_COMPILED=named) == (613, False)
+
+
+def test_an_entry_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = Folder(tmp_path)
+
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert not folder.write("a", b"content")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_compiled_kernels_are(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", "/home/a")
+    monkeypatch.delenv("GRAVEL_COMPILED", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert folder_path() == Path("/home/a/.cache/gravel/compiled")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert folder_path() == Path("/x/gravel/compiled")
+    monkeypatch.setenv("GRAVEL_COMPILED", "~/y")
+    assert folder_path() == Path("/home/a/y")
+
+
+def test_old_entries_are_collected(tmp_path: Path):
+    folder = Folder(tmp_path)
+    for name, days in (("new", 0), ("used", 20), ("old", 40), (".old.1.ab", 1), (".new.1.ab", 0)):
+        (tmp_path / name).write_bytes(MARK)
+        then = time.time() - 86400 * days - 60
+        os.utime(tmp_path / name, (then, then))
+    found = folder.collect(delete=False)
+    assert (found.entries, found.bytes, found.kept) == (2, 2 * len(MARK), 3)
+    assert len(list(tmp_path.iterdir())) == 5
+    assert folder.collect(delete=True) == found
+    assert {path.name for path in tmp_path.iterdir()} == {"new", "used", ".new.1.ab"}
+    assert folder.collect(delete=True, unused=10 * 86400).entries == 1
+
+
+def test_an_entry_that_is_used_stays(tmp_path: Path):
+    folder = Folder(tmp_path)
+    folder.write("a", b"content")
+    then = time.time() - 29.9 * 86400
+    os.utime(tmp_path / "a", (then, then))
+    assert folder.read("a") == b"content"
+    assert time.time() - (tmp_path / "a").stat().st_mtime < 60
