@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.report.links import counts_of
 from pipeline.report.page import page_text, report_artifacts
+from pipeline.report.policy import served_headers
 from pipeline.runs.reading import read_run, run_folders
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def report_server(cache: Cache, port: int = 0) -> ThreadingHTTPServer:
                 self.send_header("Content-Type", form)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("Cache-Control", "no-store")
-                self.send_header("X-Content-Type-Options", "nosniff")
+                for header, value in served_headers().items():
+                    self.send_header(header, value)
                 self.end_headers()
                 write(body)
             except (BrokenPipeError, ConnectionResetError):
