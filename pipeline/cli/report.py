@@ -63,10 +63,10 @@ def command(
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
         return _serve(Cache(root), folder.name, port or 0, show)
-    page = folder / "report.html"
-    if rebuild or not page.exists():
-        from pipeline.report import write_run_report
+    from pipeline.report import find_page, write_run_report
 
+    page = None if rebuild else find_page(folder)
+    if page is None:
         page = write_run_report(folder, record, Cache(root))
     click.echo(str(page))
     if show:

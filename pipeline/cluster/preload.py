@@ -23,7 +23,7 @@ def dask_setup(worker: Any) -> None:
     threading.Thread(target=_load, daemon=True, name="gravel-load").start()
     path = os.environ.get(LOG)
     if path:
-        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipeline.cluster import is_address
 from pipeline.cluster.protocol import Cluster, Place, Progress
 from pipeline.errors import GravelError
 from pipeline.executor.machine import Setting
@@ -70,7 +71,8 @@ def start_cluster(
     log = folder / "logs" / "dask.log"
     handler = log_to_file(log)
     scratch = cache_root / "scratch" / run
-    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Workers of somebody else's cluster may be another user's, who shares the cache.
+    scratch.mkdir(mode=0o777 if is_address(setting.cluster) else 0o700, parents=True, exist_ok=True)
     chosen = dask_settings(log, setting.cores)
     # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
     settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})

@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.report.links import counts_of
 from pipeline.report.page import page_text, report_artifacts
+from pipeline.report.policy import served_headers
 from pipeline.runs.reading import read_run, run_folders
 
 if TYPE_CHECKING:
@@ -170,8 +171,8 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
                 self.send_header("Content-Type", form)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("Cache-Control", "no-store")
-                self.send_header("X-Content-Type-Options", "nosniff")
-                self.send_header("Referrer-Policy", "no-referrer")  # the address holds the token
+                for header, value in served_headers().items():
+                    self.send_header(header, value)
                 self.end_headers()
                 write(body)
             except (BrokenPipeError, ConnectionResetError):
