@@ -178,9 +178,7 @@ def test_an_empty_cache(tmp_path):
 
 
 def test_gc_collects_compiled_kernels_that_are_long_unused(cache, tmp_path, monkeypatch):
-    folder = tmp_path.with_name(
-        "compiled-kernels"
-    )  # beside the cache, which may hold nothing that others write
+    folder = tmp_path.with_name("compiled-kernels")  # a cache may hold nothing that others write
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("GRAVEL_COMPILED", str(folder))
     for name, days in (("new", 2), ("old", 31)):
