@@ -87,4 +87,6 @@ def forecast(
     maker = RecipeMaker(plan, cache, FileDigests(root), setting.hardware_of)
     with copies(lambda url: local_copy(root, url)):
         statuses = plan_status(plan, maker, cache, machine=setting.machine)
+    for message in cache.acceptance.messages():
+        cache.say(message)
     return Forecast({status.key: status for status in statuses}, root, setting)

@@ -85,6 +85,7 @@ def carry_through(
             )
             try:
                 state = work.run()
+                _tell_trust(cache, record, telling)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 telling.end("failed")
@@ -103,6 +104,13 @@ def carry_through(
             telling.emit("run_finished", **_summary(record))
         reporter.close()
     return RunOutcome(record.run, record.state, record.folder, record.to_json(), record.report)
+
+
+def _tell_trust(cache: Cache, record: RunRecord, telling: Telling) -> None:
+    """Say which recipes of others did not count, or did because the run was told to trust them."""
+    record.trust = cache.acceptance.to_json()
+    for message in cache.acceptance.messages():
+        telling.emit("note", message=message)
 
 
 def machine_told(facts: Mapping[str, Json], setting: Setting) -> dict[str, Json]:

@@ -108,7 +108,8 @@ class Settler:
         record = self._cache.recall(node.recipe.digest)
         if record is None:
             if node.state == WAITING:
-                self._report.wanted(node, self._report.explain(node))
+                refused = self._cache.acceptance.why_refused(node.recipe.digest)
+                self._report.wanted(node, refused or self._report.explain(node))
             return False
         for name in record.outputs:
             problem = self._cache.check(name)

@@ -38,7 +38,7 @@ def run_frozen(asked: Mapping[str, object], options: RunOptions) -> RunOutcome |
 
     Nothing was shown or recorded then. `asked` are the arguments of `load_plan`.
     """
-    if surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
+    if options.trust_remote or surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
         return None
     try:
         setting = decide(options)
@@ -112,7 +112,13 @@ def keep_run(
     quiet = all(
         (each["state"] in ("cached", "not needed") and not each["why"]) or _not_run(each) for each in records
     )
-    if outcome.state != "done" or not quiet or not is_own(plan) or surroundings.began() is None:
+    if (
+        options.trust_remote
+        or outcome.state != "done"
+        or not quiet
+        or not is_own(plan)
+        or surroundings.began() is None
+    ):
         return False
     stages = [
         {name: each[name] for name in (*HEAD, "recipe", "outputs")}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import GravelError, RequestError
 from pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
+from pipeline.plan.graphs import graph_id
 from pipeline.plan.model import Plan, StageRun
 from pipeline.recipe import Recipe, digest, make_recipe
 from stages.addresses import shown
@@ -62,10 +63,14 @@ class RecipeMaker:
         self._open_ids = open_ids
 
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
-        """Return the parameters with given source ids replaced by internal indices.
+        """Return the parameters with given source ids replaced by internal indices, and with ids of graphs.
 
         Raises StageError for an id that is not in the graph, and NeedsResult where that cannot be known.
         """
+        if "graphs" in run.stage.parameters.model_fields:
+            refs = [ref for slot in run.inputs.values() for ref in slot]
+            graphs = tuple(graph_id(self._plan, ref, upstream) for ref in refs)
+            return run.parameters.model_copy(update={"graphs": graphs})
         ids = run.stage.source_ids(run.parameters)
         if not ids:
             return run.parameters

@@ -92,6 +92,9 @@ def _status(
     if run.forced:
         return RunStatus(run.key, WILL_RUN, (run.because,), (), recipe.digest)
     record = cache.recall(recipe.digest)
+    refused = cache.acceptance.why_refused(recipe.digest)
+    if record is None and refused is not None:
+        return RunStatus(run.key, WILL_RUN, tuple(refused), (), recipe.digest)
     if record is None:
         reasons, only_hardware = history.explain(run, recipe)
         return RunStatus(run.key, WILL_RUN, reasons, (), recipe.digest, only_hardware=only_hardware)

@@ -3,8 +3,10 @@
 `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
 and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
 matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
-(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), and for gc the
-lists `recipes` and `artifacts` of everything that the run made or relied on.
+(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), `trust`
+(`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
+fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of everything that the run
+made or relied on.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.store.obstacles import make_folder
+from pipeline.store.sharing import keep_own
 from stages.addresses import hidden, hidden_in_text
 
 if TYPE_CHECKING:
@@ -126,6 +129,7 @@ class RunRecord:
     ) -> None:
         self.workflow = dict(outline.workflow)
         self.run = new_run_id(self.workflow["name"])
+        self._root = root
         self.folder = root / "runs" / self.run
         self.state = "running"
         self.cluster: str | None = None
@@ -135,6 +139,7 @@ class RunRecord:
         """Whether `write` writes: a run served from a cache that cannot be written leaves no record."""
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
+        self.trust: dict[str, Json] = {}
         self.stages = {
             stage["key"]: StageRecord(**stage, log=f"logs/{log_name(stage['key'])}")
             for stage in outline.stages
@@ -183,6 +188,7 @@ class RunRecord:
             "problem": self.problem,
             "datasets": self.datasets,
             "gone": self.gone,
+            "trust": self.trust,
             "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
             "artifacts": list(artifacts),
         }
@@ -220,6 +226,7 @@ class RunRecord:
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
+                keep_own(self._root, unfinished)
                 file.write(self._text())
             unfinished.replace(self.folder / "run.json")
         except OSError:

@@ -1,11 +1,11 @@
 """The cache: what recipes led to, where artifacts lie, and whether they are whole.
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
-`data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `downloads/`
-(`pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`, `frozen/`
-(`pipeline.frozen`). A record is created atomically and
-after everything that it points to, so whatever dies, a record never leads to half an artifact. With
-`remote.json` the folder is the local tier of a store elsewhere (`pipeline.store.remote`).
+`data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
+`pipeline.store.acceptance`), `downloads/` (`pipeline.datasets.downloads`), and memos that are safe to delete:
+`digests/`, `resolved/`, `frozen/` (`pipeline.frozen`). A record is created atomically and after everything
+that it points to, so whatever dies, a record never leads to half an artifact. With `remote.json` the folder
+is the local tier of a store elsewhere (`pipeline.store.remote`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import DamagedArtifact
+from pipeline.errors import DamagedArtifact, GravelError
+from pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from pipeline.store.failures import ReadOnly
 from pipeline.store.files import LocalFiles
 from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+from pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
     from pipeline.recipe import Recipe
@@ -51,13 +53,17 @@ class Cache:
     ----------
     root : the folder; it is created when something is first written.
     say : is told, in a sentence, of damage that was met and what follows from it.
+    trust_remote : recipes of others count whoever signed them.
 
     """
 
-    def __init__(self, root: Path, say: Callable[[str], None] = say_on_stderr) -> None:
+    def __init__(
+        self, root: Path, say: Callable[[str], None] = say_on_stderr, *, trust_remote: bool = False
+    ) -> None:
         self.root = Path(root)
         self.say = say
         self.files = LocalFiles(self.root, lambda message: self.say(message), self._obstructed)
+        self.acceptance = Acceptance(trust_remote=trust_remote)
 
     def __reduce__(self) -> tuple[type[Cache], tuple[Path]]:
         return (Cache, (self.root,))
@@ -66,7 +72,8 @@ class Cache:
     def remote(self) -> Remote | None:
         """The store that this folder is the local tier of, or None."""
         found = self.files.read("remote.json")
-        if found is None:
+        # A member of a group could have the others' results sent somewhere else.
+        if found is None or is_shared(self.root):
             return None
         from pipeline.store.remote import Remote, tied_to
 
@@ -79,19 +86,69 @@ class Cache:
         return here if self.remote is None else self.remote.complete(recipe_digest, here)
 
     def recall_here(self, recipe_digest: str) -> RecipeRecord | None:
-        """Return what a recipe led to, or None. A damaged record is set aside, said and forgotten."""
-        name = f"recipes/{recipe_digest}.json"
+        """Return what a recipe led to, or None. A damaged record is set aside, said and forgotten.
+
+        A recipe that came from elsewhere counts only if a trusted key signed it; see `acceptance`.
+        """
+        for folder, counts in ((RECIPES, self.acceptance.still_counts), (UNTRUSTED, self._counts_by_now)):
+            found = self._recipe(folder, recipe_digest)
+            try:
+                if found is not None and counts(recipe_digest, found[1]):
+                    return found[0]
+            except BrokenRecord as error:
+                self._set_aside(f"{folder}/{recipe_digest}.json", _broken("recipe", recipe_digest, error))
+        return None
+
+    def _counts_by_now(self, digest: str, body: dict[str, Any]) -> bool:
+        """Say whether a record in `untrusted/` counts; move it to the others if its key is trusted by now."""
+        if not self.acceptance.trusts(body):
+            return self.acceptance.counts_anyway(digest, body)
+        self.acceptance.refused.pop(digest, None)
+        with suppress(GravelError, OSError):  # a cache that cannot be written
+            self.adopt(digest, seal(body), trusted=True)
+        return True
+
+    def _recipe(self, folder: str, digest: str) -> tuple[RecipeRecord, dict[str, Any]] | None:
+        """Read a recipe's record, and its body with the signature; a damaged one is set aside."""
+        name = f"{folder}/{digest}.json"
         found = self.files.read(name)
         if found is None:
             return None
         try:
-            record = RecipeRecord.from_json(unseal(found[0]))
-            if record.digest != recipe_digest:
+            body = unseal(found[0])
+            record = RecipeRecord.from_json(body)
+            if record.digest != digest:
                 raise BrokenRecord("it is the record of another recipe")
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
-            self._set_aside(name, f"the record of recipe {recipe_digest[:12]} is damaged ({error})")
+            self._set_aside(name, _broken("recipe", digest, error))
             return None
-        return record
+        return record, body
+
+    def recipe_records(self, folder: str) -> list[RecipeRecord]:
+        """Return the recipes of `recipes/` or `untrusted/`, whoever signed them, the oldest first."""
+        names = self.files.names(folder, ".json")
+        found = [self._recipe(folder, name.removesuffix(".json")) for name in names]
+        return sorted((each[0] for each in found if each is not None), key=lambda record: record.created)
+
+    def check_recipe(self, folder: str, digest: str) -> str | None:
+        """Say what is wrong with a recipe's record or its signature, after setting it aside, or None."""
+        from pipeline.trust.signatures import check_signature
+
+        found = self._recipe(folder, digest)
+        if found is None:
+            return "the recipe's record cannot be read"
+        try:
+            check_signature(found[1])
+        except BrokenRecord as error:
+            self._set_aside(f"{folder}/{digest}.json", _broken("recipe", digest, error))
+            return str(error)
+        return None
+
+    def adopt(self, digest: str, text: bytes, *, trusted: bool) -> None:
+        """Keep a recipe's record, in place of an older one; what it leads to has to be here or behind."""
+        self.files.replace(f"{RECIPES if trusted else UNTRUSTED}/{digest}.json", text)
+        if trusted:
+            self.files.remove(f"{UNTRUSTED}/{digest}.json")
 
     def check(self, artifact_id: str) -> str | None:
         """Say why an artifact cannot be relied on, or None if each of its files is there in full size.
@@ -133,7 +190,7 @@ class Cache:
             if record.id != artifact_id:
                 raise BrokenRecord("it is the record of another artifact")
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
-            self._set_aside(name, f"the record of artifact {artifact_id[:12]} is damaged ({error})")
+            self._set_aside(name, _broken("artifact", artifact_id, error))
             return None
         return record
 
@@ -156,7 +213,7 @@ class Cache:
         record = RecipeRecord(recipe.digest, tuple(outputs), dict(provenance), recipe.parts, time.time())
         if self.remote is not None:
             self.remote.mark(recipe.digest)
-        self.files.replace(f"recipes/{recipe.digest}.json", seal(record.to_json()))
+        self.adopt(recipe.digest, seal(record.to_json()), trusted=True)
         if self.remote is not None:
             self.remote.offer(recipe.digest)
         return record
@@ -238,7 +295,7 @@ class Cache:
             return 0
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verified:
-        """Digest every file of every artifact and quarantine what is damaged.
+        """Digest every file of every artifact, recompute its id, and quarantine what is damaged.
 
         `progress` is called with bytes done and bytes in all.
         """
@@ -261,3 +318,7 @@ class Cache:
         from pipeline.store.listing import entries
 
         return entries(self)
+
+
+def _broken(what: str, identity: str, error: Exception) -> str:
+    return f"the record of {what} {identity[:12]} is damaged ({error})"

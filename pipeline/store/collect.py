@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipeline.store.acceptance import RECIPE_FOLDERS
 from pipeline.store.damage import retire
 from pipeline.store.leases import holder
 from pipeline.store.leavings import Leaving, leavings
@@ -188,7 +189,8 @@ def _remove(cache: Cache, outcome: Collection, rest: list[Leaving]) -> None:
     # A run's folder goes last of what names others, and a recipe before what it leads to, so that a killed gc
     # leaves nothing that leads nowhere.
     for digest in outcome.recipes:
-        cache.files.remove(f"recipes/{digest}.json")
+        for folder in RECIPE_FOLDERS:
+            cache.files.remove(f"{folder}/{digest}.json")
     for record in outcome.records:
         with retire(cache, record.path):
             cache.files.remove(f"artifacts/{record.id}.json")

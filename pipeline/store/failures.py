@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import resource
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +70,8 @@ def explain_write(
             hint=f"free space with `gravel cache gc`, or {otherwise}; what was computed is kept",
         )
     if number == errno.EFBIG:
+        import resource
+
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         told = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
         return GravelError(
@@ -105,6 +105,8 @@ def _number(error: OSError) -> int:
 
 
 def _free(place: Path) -> int:
+    import shutil
+
     existing = next(folder for folder in (place, *place.parents) if folder.exists())
     return shutil.disk_usage(existing).free
 

@@ -28,12 +28,12 @@ _CODECS: dict[str, list[dict[str, Any]]] = {
     ZSTD_FRAME: [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
 }
 _LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
-_ITEMSIZE = {
+ITEMSIZE = {
     "bool": 1,
     **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{f"float{bits}": bits // 8 for bits in (16, 32, 64)},
 }
-DTYPES = frozenset(_ITEMSIZE)
+DTYPES = frozenset(ITEMSIZE)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Layout:
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return _ITEMSIZE[self.dtype]
+        return ITEMSIZE[self.dtype]
 
     @property
     def chunk_bytes(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from pipeline.errors import RequestError
+from pipeline.store.record_types import is_artifact, is_recipe
 from stages.sizes import Extent
 
 Json: TypeAlias = Any
@@ -83,7 +84,9 @@ class RecipeRecord:
 
     @staticmethod
     def from_json(body: dict[str, Json]) -> RecipeRecord:
-        """Read the body back."""
+        """Read the body back; raises `BrokenRecord` where a value has another type."""
+        if not is_recipe(body):
+            raise BrokenRecord("its values are not those of a recipe's record")
         return RecipeRecord(
             digest=body["recipe"],
             outputs=tuple(body["outputs"]),
@@ -107,10 +110,10 @@ class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
 
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
-    shape; `absent` lists the array fields that are None. `bytes` counts the arrays uncompressed,
-    `bytes_on_disk` the files. `path` is the Zarr group's folder. `used` is when a run last relied on it.
-    `checksums` has those of each array's chunks (`pipeline.store.codecs`), in C order and base64; None in a
-    record of format 1.
+    shape, `roots` to the root of its digest (empty in records that older versions wrote); `absent` lists the
+    array fields that are None. `bytes` counts the arrays uncompressed, `bytes_on_disk` the files. `path` is
+    the Zarr group's folder. `used` is when a run last relied on it. `checksums` has those of each array's
+    chunks (`pipeline.store.codecs`), in C order and base64; None in a record of format 1.
     """
 
     id: str
@@ -125,6 +128,7 @@ class ArtifactRecord:
     files: tuple[StoredFile, ...] = field(repr=False)
     used: float = field(default=0.0, compare=False)
     checksums: Mapping[str, str] | None = field(default=None, repr=False)
+    roots: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def attributes(self) -> dict[str, Json]:
@@ -144,6 +148,7 @@ class ArtifactRecord:
             "bytes": self.bytes,
             "extent": vars(self.extent),
             "arrays": {name: [dtype, list(shape)] for name, (dtype, shape) in self.arrays.items()},
+            "roots": self.roots,
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
         }
@@ -153,7 +158,9 @@ class ArtifactRecord:
 
     @staticmethod
     def from_json(body: dict[str, Json], data: Path, used: float) -> ArtifactRecord:
-        """Read the body back; `data` is the folder of all artifacts."""
+        """Read the body back; `data` is the folder of all artifacts. Raises `BrokenRecord` as above."""
+        if not is_artifact(body):
+            raise BrokenRecord("its values are not those of an artifact's record")
         files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
             id=body["id"],
@@ -168,4 +175,5 @@ class ArtifactRecord:
             files=files,
             used=used,
             checksums=body["checksums"] if body["format"] >= ARTIFACT_FORMAT else None,
+            roots=dict(body.get("roots", {})),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.store.acceptance import RECIPE_FOLDERS
 from pipeline.store.leases import holder
 from pipeline.store.listing import artifacts
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 TEMPORARY_AGE = 3600.0
 """Seconds after which a small file that is still temporary has no living writer."""
 
-TEMPORARY = ("recipes", "artifacts", "data", "leases", "digests", "frozen", "resolved")
+TEMPORARY = (*RECIPE_FOLDERS, "artifacts", "data", "leases", "digests", "frozen", "resolved")
 """Folders in which files are written beside their name."""
 
 

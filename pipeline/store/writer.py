@@ -131,6 +131,7 @@ class ArtifactWriter:
             files=tuple(files),
             used=time.time(),
             checksums={name: base64.b64encode(sink.checksums).decode() for name, sink in sinks.items()},
+            roots={name: content.root for name, content in contents.items()},
         )
         return self._record(record, sinks)
 

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from kernels.relabel import distances_back, invert, predecessors_back, row_offsets_back
+from kernels.relabel import components_back, distances_back, invert, predecessors_back, row_offsets_back
 
 
 def labels(vertices, tree, dtype):
@@ -76,3 +76,19 @@ def test_cuda_brings_back_what_the_cpu_does(vertices, tree, dtype, block):
     assert none is None
     with pytest.raises(ValueError, match="labels are int32; found int64"):
         one.run(pairs[:, 0].astype(cupy.int64), None)
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.uint64])
+def test_components_are_named_by_their_smallest_old_vertex(dtype) -> None:
+    rng = numpy.random.default_rng(5)
+    component_of_old = rng.integers(0, 7, 50)
+    permutation = rng.permutation(50)
+    by_new = numpy.empty(50, dtype)
+    # Each label is a new vertex of the component, as searches have it.
+    for label in range(7):
+        members = numpy.flatnonzero(component_of_old == label)
+        by_new[permutation[members]] = permutation[members].min(initial=49)
+    found, workspace = numpy.empty(50, dtype), numpy.empty(50, dtype)
+    components_back(permutation.astype(dtype), by_new, workspace, found)
+    smallest = [numpy.flatnonzero(component_of_old == label)[0] for label in component_of_old]
+    numpy.testing.assert_array_equal(found, smallest)

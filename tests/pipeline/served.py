@@ -6,18 +6,19 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from pipeline.report.serving import ReportServer
+
 
 @contextmanager
-def running(server: ThreadingHTTPServer) -> Iterator[str]:
+def running(server: ReportServer) -> Iterator[str]:
     """Serve in a thread; yields the address."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield server.address
     finally:
         server.shutdown()
         thread.join()
