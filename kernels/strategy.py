@@ -1,17 +1,30 @@
 """Named ways of doing one job (searching, finding components), each on the CPU, on CUDA or on both.
 
 A package of strategies holds one thin module per strategy that defines `STRATEGY`. Such a module imports
-nothing heavy: the implementations are named as `module:function` and loaded when they are asked for.
+nothing heavy: the implementations are named as `module:function` and loaded when they are asked for. On a
+backend a strategy has a function of its own or none: no two names stand for the same code.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+GIVEN = ("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics")
+"""Parameters of an implementation that are no constants of the strategy."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What was executed: a function as `module:name`, and its constants in force, defaults included."""
+
+    function: str
+    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -27,14 +40,26 @@ class Strategy:
     outputs: Sequence[str] = ("distance", "predecessor", "both")
     counts: Sequence[str] = ()  # backends where `statistics=True` counts the arcs that a search gathers
 
+    def target(self, backend: str) -> str | None:
+        """Name the implementation for `cpu` or `cuda`, as `module:function`."""
+        return self.cuda if backend == "cuda" else self.cpu
+
     def load(self, backend: str) -> Callable[..., Any]:
         """Import the implementation for `cpu` or `cuda`; raises ValueError where there is none."""
-        target = self.cuda if backend == "cuda" else self.cpu
+        target = self.target(backend)
         if target is None:
-            raise ValueError(f"strategy {self.name!r} has no {backend} implementation")
+            where, there = ("a GPU", "CPU") if backend == "cuda" else ("the CPU", "GPU")
+            raise ValueError(f"strategy {self.name!r} does not run on {where}; it has {there} code alone")
         module, function = target.split(":")
         loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
         return loaded
+
+    def ran(self, backend: str, given: Mapping[str, Any], without: Collection[str] = GIVEN) -> Ran:
+        """Return what a call with these constants executes: the function, and all constants in force."""
+        parameters = inspect.signature(self.load(backend)).parameters
+        defaults = {name: each.default for name, each in parameters.items() if name not in without}
+        options = {name: given.get(name, default) for name, default in defaults.items()}
+        return Ran(self.target(backend) or "", options)
 
 
 @cache

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from stages.addresses import hidden_in_text
 from stages.context import MemorySink, Sink
 from stages.stage import Machine
 
@@ -61,7 +62,7 @@ class StageLog:
         if self.path is None:
             return
         stamp = time.strftime("%H:%M:%S")
-        text = "".join(f"{stamp} {line}\n" for line in message.splitlines() or [""])
+        text = "".join(f"{stamp} {line}\n" for line in hidden_in_text(message).splitlines() or [""])
         # What a full disk loses of a log must not fail a stage, or hide why it failed.
         with self._lock, suppress(OSError), self.path.open("a", encoding="utf-8") as file:
             file.write(text)
@@ -87,6 +88,7 @@ class WorkerContext:
         self._services = services
         self._log = log
         self._last_progress = 0.0
+        self.remarks: list[str] = []
         self.reserved = services.reserved
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
@@ -113,3 +115,8 @@ class WorkerContext:
     def log(self, message: str) -> None:
         """Add a line to the stage's log."""
         self._log.write(message)
+
+    def remark(self, message: str) -> None:
+        """Tell of something about the result, each time that it is used."""
+        self._log.write(message)
+        self.remarks.append(hidden_in_text(message))

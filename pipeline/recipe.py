@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blake3 import blake3
+
+from stages.addresses import hidden, shown
 
 if TYPE_CHECKING:
     from stages.stage import Parameters, Stage
@@ -27,11 +29,13 @@ class Recipe:
 
     `parts` has `stage`, `version`, `parameters`, `inputs` (slot -> artifact ids), `files` (location ->
     content digest), `hardware` (None unless the stage measures) and, for a stage that is not gravel's own,
-    `code` (the digest of its code); from the second repetition of a measurement on also `repetition`.
+    `code` (the digest of its code); from the second repetition of a measurement on also `repetition`. URLs
+    stand there as they are shown. `contents` leads from locations as they are to the same digests.
     """
 
     digest: str
     parts: dict[str, Json]
+    contents: Mapping[str, str] = field(default_factory=dict)
 
 
 def _encode(value: Json, into: bytearray) -> None:
@@ -95,14 +99,20 @@ def make_recipe(
 
     Parameters
     ----------
-    stage, parameters : the stage and its validated parameters; those in `stage.hidden` are left out.
+    stage, parameters : the stage and its validated parameters; those in `stage.hidden` are left out, and
+        those in `stage.added` while they have their defaults.
     inputs : slot -> artifact ids, in declared order.
-    files : location -> content digest. Where a file lies is not hashed, only what it holds.
+    files : location -> content digest. Where a file lies is not hashed, only what it holds; a parameter that
+        names a URL of these is hashed without the URL's secrets.
     hardware : the machine's description for a stage that measures time, else None.
     repetition : of a measurement, from 1; the first has the recipe of one that is not repeated.
 
     """
     plain = parameters.model_dump(mode="json", exclude=set(stage.hidden))
+    for name in stage.added:
+        if getattr(parameters, name) == type(parameters).model_fields[name].default:
+            plain.pop(name, None)
+    plain = _without_secrets(plain, files)
     parts: dict[str, Json] = {
         "stage": stage.name,
         "version": stage.version,
@@ -116,4 +126,21 @@ def make_recipe(
     if repetition > 1:
         parts["repetition"] = repetition
     hashed = {**parts, "files": list(files.values()), "format": RECIPE_FORMAT}
-    return Recipe(digest(hashed), parts)
+    named: dict[str, str] = {}
+    for location, content in files.items():
+        name, count = shown(location), 1
+        while name in named:  # two URLs that differ in what is not shown
+            count += 1
+            name = f"{shown(location)} ({count})"
+        named[name] = content
+    told = {**parts, "parameters": hidden(plain), "files": named}
+    return Recipe(digest(hashed), told, dict(files))
+
+
+def _without_secrets(value: Json, files: Mapping[str, str]) -> Json:
+    """Replace the URLs of files by what is shown of them."""
+    if isinstance(value, dict):
+        return {key: _without_secrets(item, files) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_secrets(item, files) for item in value]
+    return shown(value) if isinstance(value, str) and value in files else value

@@ -34,10 +34,17 @@ PACKAGES = {
 STRATEGIES = """\
 What the parameter `strategy` of [traverse](stages/traverse.md) may be. `auto` chooses by the graph, the
 backend and the output, and the result says what it chose and why. All strategies of one job give equal
-results. Where a strategy has no way of its own on the CPU, an equivalent one runs there.
+results. No strategy stands for another: one that runs on CUDA alone is refused on a CPU, or, as one value of
+a matrix, shown as not run.
 
 Constants are set with `tuning: {name: value}`; their defaults suit the graphs that they were tuned on. A
 constant of the other backend is left out, so that one workflow serves both."""
+
+PAPERS = """\
+`paper: NAME` of a stage takes what a paper states of its own settings. Of several that stand in one row the
+first is taken, and the others may be asked for. What is given beside and contradicts the paper is refused,
+but for sources, placement and threshold, which may be chosen. What is not stated is gravel's. A report lists
+each setting with whose it is."""
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
@@ -171,6 +178,22 @@ def _strategies() -> Iterator[str]:
         yield from (f"## {title}", "")
         for strategy in strategies_in(package).values():
             yield from _strategy(strategy)
+    yield from _presets()
+
+
+def _presets() -> Iterator[str]:
+    from stages.presets import PRESETS, setting_text
+
+    yield from ("## Settings of papers", "", *PAPERS.splitlines(), "")
+    for preset in PRESETS:
+        yield from (f"### {preset.name}, for {preset.stage}", "", f"{preset.paper}.", "")
+        yield from ("| setting | the paper's | where |", "|---|---|---|")
+        for setting in preset.settings:
+            stated = " or ".join(f"`{setting_text(value)}`" for value in setting.values)
+            meant = "; ".join(f"{name} {' or '.join(values)}" for name, values in setting.when.items())
+            where = "; ".join(part for part in (setting.where, f"with {meant}" if meant else "") if part)
+            yield f"| `{setting.name}` | {stated or 'not stated'} | {_cell(where)} |"
+        yield ""
 
 
 def _strategy(strategy: Strategy) -> Iterator[str]:

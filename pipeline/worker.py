@@ -5,20 +5,22 @@ A failure is an answer too: a task that raises would make Dask print a traceback
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import socket
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.context import Services, StageLog, WorkerContext
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.held import HELD, PREFIX, extent_in_memory, hold
+from pipeline.store.failures import explain
+from pipeline.store.obstacles import make_folder
+from stages.addresses import is_url
 from stages.copies import copies
 from stages.errors import StageError
 from stages.gang import GangBroken
@@ -38,6 +40,7 @@ class StageTask:
     `inputs` holds artifact ids by slot; those that start with `recipe:` are results held in the memory of
     the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.gang`.
     `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
+    `contents` has the digests of the files that the recipe names, by location.
     """
 
     key: str
@@ -54,6 +57,7 @@ class StageTask:
     held: Mapping[str, str | None]
     gang: tuple[str, ...] = ()
     time_limit: float | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class StageOutcome:
 
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
-    seconds; peaks are bytes above the idle worker.
+    seconds; peaks are bytes above the idle worker. `remarks` are what the stage has to say of its result.
     """
 
     key: str
@@ -91,6 +95,7 @@ class StageOutcome:
     failure: Failure | None = None
     host: str = ""
     process: int = 0
+    remarks: tuple[str, ...] = ()
 
 
 def run_stage(
@@ -110,7 +115,7 @@ def run_stage(
     peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
-        task.scratch.mkdir(parents=True, exist_ok=True)
+        make_folder(task.scratch.parents[2], task.scratch.relative_to(task.scratch.parents[2]).as_posix())
         with peak:
             outcome = _compute(task, services, fetch, log)
     except Exception as error:
@@ -152,7 +157,8 @@ def _compute(
     if not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
-            return _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+            held = _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
+            return replace(held, remarks=tuple(context.remarks))
     with task.cache.writer() as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
@@ -164,12 +170,13 @@ def _compute(
         extents=tuple(record.extent for record in records),
         bytes=sum(record.bytes for record in records),
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
+        remarks=tuple(context.remarks),
     )
 
 
 def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:
     """Bring the files from the web that a stage reads under the cache; returns the paths by URL."""
-    wanted = [file for file in task.stage.files(task.parameters) if "://" in file.location]
+    wanted = [file for file in task.stage.files(task.parameters) if is_url(file.location)]
     if not wanted:
         return {}
     from pipeline.datasets.downloads import Downloads, is_fetched
@@ -181,6 +188,7 @@ def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, s
             downloads.fetch(
                 file.location,
                 file.sha256,
+                wanted=task.contents.get(file.location) if file.sha256 is None else None,
                 progress=lambda done, total: context.progress(done, total, "B"),
                 log=log.write,
             ).path
@@ -209,6 +217,11 @@ def _hold(task: StageTask, artifacts: tuple[Artifact, ...]) -> StageOutcome:
     )
 
 
+def _is_of_cache(error: OSError, root: Path) -> bool:
+    """Say whether a failure of the system is one of the cache or of scratch files, which lie there, too."""
+    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
+
+
 def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
     def failed(state: str, failure: Failure, artifact: str | None = None) -> StageOutcome:
         log.write(failure.message)
@@ -228,10 +241,11 @@ def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
         where = "GPU" if type(error).__module__.startswith("cupy") else "host"
         hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
         return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = f"nothing done is lost; free some space or use another --cache; see {PAGE}#full-disk"
-        return failed("failed", Failure("disk", f"the disk is full: {error}", hint))
     if isinstance(error, OSError):
+        root = task.cache.root
+        told = explain(error, root) if _is_of_cache(error, root) else None
+        if told is not None:
+            return failed("failed", Failure("disk", str(told), told.problems[0].hint))
         return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
     details = f"the details are in: gravel logs {task.run} '{task.key}'"
     hint = f"this looks like a defect of gravel; {details}"

@@ -205,7 +205,9 @@ class Measurement(Artifact):
     entry per level, and `pulled`, the levels that were expanded bottom-up. With statistics there are also
     `expanded` (arcs gathered in all), `redundant_expansion` (that over the arcs of the reached vertices),
     `levels["expanded"]`, and in the first search `levels["distinct"]` (the vertices of each level's edge
-    frontier without duplicates). Where rows lie in host memory and a GPU searches there is `link_bytes`, what
+    frontier without duplicates). Where the host starts kernels for levels there are `launches`, their number,
+    and `launch_threads`, the `least` and `most` threads of one and the `sum` of all. Where rows lie in host
+    memory and a GPU searches there is `link_bytes`, what
     came over the link.
 
     Of a partition each has `ranks`, as `stages.searching.partitioned.told_by_ranks` makes it, or of stripes
@@ -215,7 +217,9 @@ class Measurement(Artifact):
     shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and
     statistics) and `partition` (its `ranks`, `threshold` and statistics), where it was reordered, compressed
     or split; `asked` the parameters that distinguish one way of searching it from another, and on a GPU, or
-    where rows were streamed, the `placement` that was used.
+    where rows were streamed, the `placement` that was used. `ran` is what was executed: `function`
+    (`module:name`), `backend` and `options`, all constants in force with those that were left to a default.
+    Measurements of equal `ran` on one graph ran the same code.
     """
 
     algorithm: str
@@ -230,6 +234,7 @@ class Measurement(Artifact):
     asked: Json = field(default_factory=dict)  # strategy, tuning, backend, threads, output
     order_milliseconds: float | None = None  # of the graph's order, found and applied in memory; statistics
     order_find_milliseconds: float | None = None  # finding it alone
+    ran: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

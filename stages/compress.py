@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from stages.advice import SAMPLE_BYTES, AdviceParameters, is_measured, recorded, told
 from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from stages.presets import filled
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from stages.trials import trial_bytes, try_choices
 
@@ -37,12 +38,19 @@ CHUNKS = 20 << 20
 class CompressParameters(Parameters):
     """How rows are written."""
 
+    paper: str | None = None
+    """A paper whose own settings are taken: moschou2024. What is given beside must not contradict it."""
     codec: Literal["csr", "varint", "blocks", "elias_fano", "auto"] = "varint"
     """`varint` packs gaps between sorted neighbours into 7-bit groups; `blocks` packs 256 neighbours at a
     time as short gaps or as high and low parts, for GPUs; `elias_fano` has a size that no order of vertices
     changes; `csr` leaves the columns alone; `auto` chooses from samples and says why."""
     advice: AdviceParameters | None = Field(default=None, validate_default=True)
     """What `auto` chooses for; the other codecs leave it out."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_paper(cls, given: Any) -> Any:
+        return filled("compress", given)
 
     @field_validator("advice")
     @classmethod
@@ -417,4 +425,5 @@ STAGE = Stage(
     estimate=_estimate,
     cuda=True,
     times=is_measured,
+    hidden=frozenset({"paper"}),
 )

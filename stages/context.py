@@ -61,6 +61,10 @@ class Context(Protocol):
         """Add a line to the stage's log."""
         ...
 
+    def remark(self, message: str) -> None:
+        """Tell whoever runs the workflow of something about the result: on the console and in the report."""
+        ...
+
 
 class MemorySink:
     """A sink that keeps its rows in memory, and copies them once where it knows how many come at most."""
@@ -140,6 +144,13 @@ class PlainContext:
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Ignore it."""
+
+    def remark(self, message: str) -> None:
+        """Warn, as libraries do."""
+        import warnings
+
+        self.log(message)
+        warnings.warn(message, stacklevel=2)
 
     def log(self, message: str) -> None:
         """Keep the line in `messages`."""

@@ -29,6 +29,10 @@ class StageError(Exception):
         vertices: Sequence[int] = (),
     ) -> None:
         super().__init__(message)
+        if file is not None and "://" in file:
+            from stages.addresses import shown
+
+            file = shown(file)  # a URL's secrets are not told
         self.message = message
         self.hint = hint
         self.file = file

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
+from stages.addresses import shown
 from stages.artifacts import EdgeList, VertexIds
 from stages.errors import StageError
 from stages.generators import GeneratorSource, generated_parts
@@ -66,6 +67,8 @@ class IngestParameters(Parameters):
     """What the file, as stored, must hash to."""
     weights: bool = True
     """Whether to keep weights where the file has them."""
+    allow_short: bool = False
+    """Whether to take a file that has fewer edges than it states (a METIS file is refused all the same)."""
     expect: Expected | None = None
     """Counts to check the graph against."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
@@ -94,8 +97,8 @@ def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, Ve
 def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
     """Read a file or URL in this process, into arrays in memory.
 
-    `options` are the parameters of the stage: format, sha256, weights, memory. Raises StageError for
-    whatever is wrong with the file, and pydantic's ValidationError for a wrong option.
+    `options` are the parameters of the stage: format, sha256, weights, allow_short, memory. Raises
+    StageError for whatever is wrong with the file, and pydantic's ValidationError for a wrong option.
     """
     from stages.context import PlainContext
 
@@ -131,8 +134,17 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             head = Head(data, whole=len(data) < HEAD_BYTES)
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
-            context.log(f"reading {location} as {choice.reader.title}{packed}: {choice.reason}")
-            reading = Reading(stream, context.scratch, threads, piece, parameters.weights, context.log)
+            context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
+            reading = Reading(
+                stream,
+                context.scratch,
+                threads,
+                piece,
+                parameters.weights,
+                context.log,
+                context.remark,
+                parameters.allow_short,
+            )
             header, chunks = choice.reader.read(reading)
             edges = _numbered(context, header, _watched(context, stream, chunks, file_size(location)), memory)
             stream.finish()
@@ -248,4 +260,5 @@ STAGE = Stage(
     files=_files,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "memory"}),
+    added=frozenset({"allow_short"}),
 )

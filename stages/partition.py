@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from stages.artifacts import Graph, Ordering, Partition
 from stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
+from stages.presets import filled
 from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ SINK_BYTES = 1 << 20
 class PartitionParameters(Parameters):
     """Over how many ranks, and which vertices every rank knows."""
 
+    paper: str | None = None
+    """A paper whose own settings are taken: pan2018. What is given beside must not contradict it."""
     ranks: int = Field(default=1, ge=1, le=65536)
     """Ranks (one GPU or worker each) that share the graph."""
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
@@ -42,6 +45,11 @@ class PartitionParameters(Parameters):
     scheme: Literal["delegates", "striped"] = "delegates"
     """`delegates` makes the busiest vertices known to every rank (Pan, Pearce, Owens 2018, section III);
     `striped` gives vertex v with its row to rank v mod ranks (Merrill, Garland, Grimshaw 2012, section 6)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_paper(cls, given: Any) -> Any:
+        return filled("partition", given)
 
     @model_validator(mode="after")
     def _fit_together(self) -> PartitionParameters:
@@ -216,4 +224,5 @@ STAGE = Stage(
     outputs=("Partition",),
     run=partition,
     estimate=_estimate,
+    hidden=frozenset({"paper"}),
 )

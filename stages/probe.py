@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from kernels.probes import COUPLED, GATHERS, LOOKUPS
 from stages.artifacts import Graph
 from stages.searching.need import COMPILED_BFS
-from stages.searching.strategy import checked_strategy
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from stages.searching.strategy import checked_strategy, without_cpu_code
+from stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
 from stages.traverse import RandomSources
 
 if TYPE_CHECKING:
@@ -106,6 +106,10 @@ def _estimate(
     return Need(COMPILED_BFS + COMPILED_PROBES + csr + search + levels + frontiers, 0, outputs)
 
 
+def _cannot_run(parameters: ProbeParameters, backend: str) -> CannotRun | None:
+    return without_cpu_code("bfs", parameters.strategy) if backend == "cpu" else None
+
+
 STAGE = Stage(
     name="probe",
     version=1,
@@ -117,5 +121,6 @@ STAGE = Stage(
     estimate=_estimate,
     measures=True,
     cuda=True,
+    cannot_run=_cannot_run,
     hidden=frozenset({"strategy"}),
 )

@@ -62,6 +62,18 @@ class Origin:
     code: str
 
 
+@dataclass(frozen=True)
+class CannotRun:
+    """Why a stage cannot run on a backend, and what would let it."""
+
+    reason: str
+    hint: str
+
+
+def _can_always(parameters: Any, backend: str) -> CannotRun | None:
+    return None
+
+
 def _no_files(parameters: Any) -> tuple[FileInput, ...]:
     return ()
 
@@ -97,11 +109,13 @@ class Stage:
     measures: bool = False  # result contains timings: the hardware is part of the recipe
     times: Callable[[Any], bool] = _never  # whether results rest on timings with these parameters
     cuda: bool = False  # has a CUDA implementation
+    cannot_run: Callable[[Any, str], CannotRun | None] = _can_always  # with these parameters, on this backend
     ranks: Callable[[Any], int] | None = None  # workers that `context.gang` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
     source_ids: Callable[[Any], tuple[int, ...]] = _no_ids  # file ids named by the parameters
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
+    added: frozenset[str] = field(default_factory=frozenset)  # since left out of recipes while at the default
     origin: Origin | None = None  # set where it is loaded; None for gravel's own
 
     def is_timed(self, parameters: Any) -> bool:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ByteSize, Discriminator, Field, Tag, model_validator
 
 from stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
+from stages.presets import filled
 from stages.searching.need import estimate
 from stages.searching.placing import check_placement
 from stages.searching.prepared import prepared
 from stages.searching.spreading import batched
-from stages.searching.strategy import checked_strategy
+from stages.searching.strategy import cannot_run, checked_strategy
 from stages.stage import Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ class TraverseParameters(Parameters):
     """`bfs` finds distances and predecessors from each source, `components` the component of every vertex."""
     strategy: str = "auto"
     """How: a name that `gravel stages` lists, or `auto`, which chooses by graph and backend and says why."""
+    paper: str | None = None
+    """A paper whose own settings are taken: merrill2012, topc2015, flexbfs, pan2018 or
+    moschou2024. What is given beside must not contradict it."""
     sources: Sources = RandomSources(random=16)
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, or `{vertices: [...]}`."""
     output: Literal["both", "distance", "predecessor", "checks"] = "both"
@@ -98,6 +102,11 @@ class TraverseParameters(Parameters):
     statistics: bool = False
     """Search once more, off the clock, and count the arcs that each level gathers; time the graph's order."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_paper(cls, given: Any) -> Any:
+        return filled("traverse", given)
+
     @model_validator(mode="after")
     def _fit_together(self) -> TraverseParameters:
         checked_strategy(self.algorithm, self.strategy)
@@ -121,6 +130,8 @@ class TraverseParameters(Parameters):
         limits = self.model_fields_set & {"device_memory", "host_memory", "sources_over"}
         if self.transport != "auto":
             named.add("transport")
+        if self.paper is not None:
+            named |= {"paper"} | ({"sources"} if self.algorithm == "bfs" else set())
         return self.model_dump(include=named | limits)
 
 
@@ -198,7 +209,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=5,
+    version=6,
     about="Searches breadth-first from several sources, or finds connected components, and measures it.",
     parameters=TraverseParameters,
     inputs={
@@ -212,6 +223,7 @@ STAGE = Stage(
     estimate=estimate,
     measures=True,
     cuda=True,
+    cannot_run=cannot_run,
     source_ids=_source_ids,
     with_vertices=_with_vertices,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.bfs.choice import Choice, choose
-from kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
+from kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search, ran_with
 from kernels.strategy import backend_of, strategies_in
 
 __all__ = ["BFSResult", "BatchResult", "BatchSearch", "Choice", "Search", "bfs", "choose", "prepare"]
@@ -56,6 +56,7 @@ def prepare(
         row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
     )
     search.strategy, search.reason = choice.strategy, choice.reason
+    search.ran = ran_with(search, chosen.ran(backend, tuning))
     search.prepare_milliseconds += choice.milliseconds
     return search
 

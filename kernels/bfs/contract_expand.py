@@ -1,4 +1,4 @@
-"""Contraction and expansion fused, with a queue of arcs; on the CPU the twin is the top-down search."""
+"""Contraction and expansion fused, with a queue of arcs; CUDA alone."""
 
 from kernels.strategy import Strategy
 
@@ -6,7 +6,6 @@ STRATEGY = Strategy(
     name="contract_expand",
     about="Filters the gathered arcs and gathers the neighbours of what is left, in one step a level.",
     source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.2",
-    cpu="kernels.bfs.cpu.top_down:prepare",
     cuda="kernels.bfs.cuda.contract_expand:prepare",
     counts=("cuda",),
 )

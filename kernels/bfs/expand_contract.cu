@@ -13,6 +13,7 @@
 //
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
+// variants RUNS: 0 1
 
 #include "kernels/bfs/frontier_queues.cuh"
 

@@ -1,4 +1,4 @@
-"""Expansion and contraction fused, with a queue of vertices; on the CPU the twin is the top-down search."""
+"""Expansion and contraction fused, with a queue of vertices; CUDA alone."""
 
 from kernels.strategy import Strategy
 
@@ -6,7 +6,6 @@ STRATEGY = Strategy(
     name="expand_contract",
     about="Gathers the neighbours of the frontier and filters them as they come, in one step a level.",
     source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.1",
-    cpu="kernels.bfs.cpu.top_down:prepare",
     cuda="kernels.bfs.cuda.expand_contract:prepare",
     counts=("cuda",),
 )

@@ -8,7 +8,10 @@
 // made anew from the labels, which hold every vertex found, once (`refill`).
 //
 // Work is dealt in tiles, at most one row or WIDE arcs per thread. Even shares: tile t goes to block t mod
-// grid, and there are as many for each. Stealing: a block takes its next tile from a counter (section 4.1).
+// grid, and there are as many for each. Stealing: a block takes its next tile from a counter (section 4.1). With
+// RUNS a block has full tiles that follow one another, at least RUN of them, as in the paper's implementation: what
+// lies together in the queue is then looked up by one block, a tile after the other, so that its history and the
+// labels show duplicates that blocks side by side would all find unvisited.
 // Frontiers smaller than the grid is wide are cut finer, since any row may be long. Vertices, and arcs if they
 // are few, are dealt like cards, since hubs lie together in the queue. Where claims race neither is done, since
 // duplicates lie together too, and only a block that gets both can cull one.
@@ -19,6 +22,7 @@
 
 constexpr u32 WIDE = 4;        // arcs that a thread of a contraction looks up at a time
 constexpr u32 STOLEN = 4;      // tiles per block, at least, where tiles are stolen
+constexpr u64 RUN = 4;         // tiles of a block, at least, with RUNS
 constexpr u64 DIRECT = 8192;   // arcs of a level that is searched in one step with claims alone
 constexpr u64 NOWHERE = ~0ull;
 constexpr u32 MOST_THREADS = 512;  // of a block
@@ -90,7 +94,7 @@ __device__ __forceinline__ void begin_labels(const Search& s, u64 source) {
     }
     for (u64 word = global_thread(); word * 32 < s.count; word += global_threads())
         s.status.bitmask[word] = word == source >> 5 ? 1u << (source & 31) : 0;
-    if (global_thread() < CONTROL_WORDS) s.control[global_thread()] = 0;
+    for (u64 word = global_thread(); word < CONTROL_WORDS; word += global_threads()) s.control[word] = 0;
 }
 
 __device__ __forceinline__ void begin_step(Search& s) {
@@ -115,6 +119,13 @@ __device__ __forceinline__ void each_tile(Search& s, Shared& shared, u64 items, 
     u64 share = (items + grid * rounds - 1) / (grid * rounds);
     if (share < s.least) share = s.least;
     if (share > width) share = width;
+    if (RUNS) {
+        u64 run = (items + grid * width - 1) / (grid * width);
+        if (run < RUN) run = RUN;
+        u64 tiles = (items + width - 1) / width, first = blockIdx.x * run;
+        for (u64 tile = first; tile < first + run && tile < tiles; ++tile) body(tile, width, tiles);
+        return;
+    }
     u64 tiles = (items + share - 1) / share;
     for (u64 tile = blockIdx.x; tile < tiles;) {
         u64 next = tile + grid;

@@ -1,4 +1,4 @@
-"""Queues of warps and blocks, merged into one of the grid; on the CPU its twin is the top-down search."""
+"""Queues of warps and blocks, merged into one of the grid; CUDA alone."""
 
 from kernels.strategy import Strategy
 
@@ -6,7 +6,6 @@ STRATEGY = Strategy(
     name="hierarchical_queue",
     about="Fills queues in shared memory, merged into one in global memory; one block for small levels.",
     source="Luo, Wong, Hwu, DAC 2010",
-    cpu="kernels.bfs.cpu.top_down:prepare",
     cuda="kernels.bfs.cuda.hierarchical_queue:prepare",
     counts=("cuda",),
 )

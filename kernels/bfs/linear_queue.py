@@ -1,4 +1,4 @@
-"""A queue of vertices that single threads expand; on the CPU its twin is the top-down search."""
+"""A queue of vertices that single threads expand; CUDA alone."""
 
 from kernels.strategy import Strategy
 
@@ -6,7 +6,6 @@ STRATEGY = Strategy(
     name="linear_queue",
     about="Expands a queue of vertices, one thread each, and adds every new one by an atomic.",
     source="Merrill, Garland, Grimshaw, TOPC 2015, algorithm 3",
-    cpu="kernels.bfs.cpu.top_down:prepare",
     cuda="kernels.bfs.cuda.linear_queue:prepare",
     counts=("cuda",),
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
+
+from kernels.strategy import Ran
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,8 @@ class BFSResult:
     counts the arcs that each level gathered, those of vertices that were enqueued more than once included.
     `batch` says how many searches ran together; beyond 1, `milliseconds` is this one's share of their time.
     `link_bytes`, where rows lie in host memory and a GPU searches, are the bytes of rows that came over the
-    link to it: distinct lines of each level, each whole.
+    link to it: distinct lines of each level, each whole. `launches`, where the host starts kernels for the
+    levels, are the threads of each, in order.
     """
 
     source: int
@@ -29,6 +32,7 @@ class BFSResult:
     expanded: tuple[int, ...] | None = None
     batch: int = 1
     link_bytes: int | None = None
+    launches: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,15 +67,26 @@ class BatchResult:
 
 
 class Search(Protocol):
-    """A graph made ready for many searches: every allocation is done, `run` only traverses."""
+    """A graph made ready for many searches: every allocation is done, `run` only traverses.
+
+    `ran` names the function that made it and the constants in force; a search that decides some of them by
+    the graph or the device tells these in `decided`.
+    """
 
     strategy: str
     reason: str
     prepare_milliseconds: float
+    ran: Ran
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time covers per-source initialisation and the traversal."""
         ...
+
+
+def ran_with(search: Search, ran: Ran) -> Ran:
+    """Put what a search decided itself in the place of constants that were left to it."""
+    decided = getattr(search, "decided", {})
+    return replace(ran, options={**ran.options, **decided})
 
 
 @runtime_checkable

@@ -37,6 +37,8 @@ class SearchOptions:
     """BR waits for the delegates before it visits normal vertices; IR does so after they are exchanged."""
     changed_only: bool = True
     """Send only those words of a mask that changed, and nothing where none did."""
+    nn_directed: bool = True
+    """Whether nn has a direction too, on GPUs that read each other's memory; in the paper it has none."""
     predecessors: Literal["any", "smallest"] = "any"
     """Any that there is, or the smallest delegate, the same for all ranks and options. GPUs that read each
     other's memory are faster with any; all else takes the smallest in any case."""

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.errors import echo
 from pipeline.cli.moving import pull, push
 from pipeline.cli.options import cache_option
+from pipeline.cli.sharing import init, trust
 
 if TYPE_CHECKING:
     from pipeline.store import Cache
@@ -64,11 +66,13 @@ def _when(seconds: float) -> str:
 
 @click.group()
 def command() -> None:
-    """List, verify, collect or move what is cached."""
+    """List, verify, collect, move or share what is cached."""
 
 
 command.add_command(push)
 command.add_command(pull)
+command.add_command(init)
+command.add_command(trust)
 
 
 SORTS: dict[str, Callable[[Entry], Any]] = {
@@ -165,10 +169,16 @@ def verify(cache_path: str | None, as_json: bool) -> int:
         f"read {format_bytes(outcome.bytes)}: {outcome.artifacts} artifacts and {outcome.recipes} recipes, "
         f"{len(outcome.damaged) or 'none'} damaged"
     )
+    if outcome.bound:
+        click.echo(
+            f"{outcome.bound} artifacts of an older gravel had no checksums of chunks on record, and have now"
+        )
     for identity, reason in outcome.damaged.items():
         click.echo(f"  {identity[:12]}  {reason}")
     if outcome.damaged:
-        click.echo("what is damaged was set aside and is computed again when it is needed")
+        click.echo(
+            "what is damaged was set aside, where it could be, and is computed again when it is needed"
+        )
     return 1 if outcome.damaged else 0
 
 
@@ -191,23 +201,53 @@ def _show_progress(done: int, total: int) -> None:
     "--older-than",
     callback=_read_with(parse_age),
     metavar="AGE",
-    help="Runs older than this (30d, 12h) keep nothing; what was used since stays.",
+    help="Runs older than this (30d, 12h) keep nothing and their folders go; what was used since stays.",
+)
+@click.option(
+    "--quarantine-older-than",
+    "quarantine",
+    callback=_read_with(parse_age),
+    default="7d",
+    show_default=True,
+    metavar="AGE",
+    help="What was set aside as damaged goes after this.",
+)
+@click.option(
+    "--ignore-unreadable-runs",
+    "unreadable",
+    is_flag=True,
+    help="Also remove what only a run used whose record cannot be read.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def collect(
-    cache_path: str | None, delete: bool, max_size: int | None, older_than: float | None, as_json: bool
+    cache_path: str | None,
+    delete: bool,
+    max_size: int | None,
+    older_than: float | None,
+    quarantine: float,
+    unreadable: bool,
+    as_json: bool,
 ) -> None:
     """Remove what no kept run reaches, what dead runs left, and what was set aside as damaged.
 
     The kept runs are those whose records lie in the cache (see `gravel runs`). What a live run uses is
-    spared. Compiled kernels of this user go when they were unused for 30 days, or for --older-than. Without
-    --yes nothing is removed.
+    spared. Locks that nobody holds, cached plans that no longer hold, and what is remembered of files and
+    artifacts that are gone go too. Compiled kernels of this user go when they were unused for 30 days, or for
+    --older-than. Without --yes nothing is removed.
     """
     from pipeline.memory import format_bytes
     from pipeline.store.collect_compiled import collect_compiled
 
     cache = _open(cache_path)
-    outcome = cache.gc(delete=delete, max_size=max_size, older_than=older_than)
+    outcome = cache.gc(
+        delete=delete, max_size=max_size, older_than=older_than, quarantine=quarantine, unreadable=unreadable
+    )
+    for run, problem in outcome.unreadable.items():
+        echo(
+            f"the record of {run} cannot be read ({problem}), so what it used is unknown and nothing goes "
+            f"for being unused; remove {cache.root / 'runs' / run}, or add --ignore-unreadable-runs",
+            err=True,
+        )
     compiled = collect_compiled(delete=delete, older_than=older_than)
     if as_json:
         body = {key: value for key, value in vars(outcome).items() if key != "records"}
@@ -222,13 +262,15 @@ def collect(
         _print_table(("id", "kind", "size", "why"), rows)
     did = "removed" if delete else "would remove"
     click.echo(
-        f"{did} {len(rows)} artifacts ({format_bytes(outcome.bytes)}), {len(outcome.recipes)} recipes and "
-        f"{format_bytes(outcome.leavings)} of leavings; {outcome.kept} artifacts "
+        f"{did} {len(rows)} artifacts ({format_bytes(outcome.bytes)}), {len(outcome.recipes)} recipes, "
+        f"{len(outcome.runs)} runs and {len(outcome.files)} other files "
+        f"({format_bytes(outcome.leavings)} in all of what is left over); {outcome.kept} artifacts "
         f"({format_bytes(outcome.kept_bytes)}) stay"
     )
     if compiled.entries:
         click.echo(f"{did} {compiled.entries} compiled kernels ({format_bytes(compiled.bytes)}) long unused")
     if outcome.spared:
         click.echo(f"spared {outcome.spared} that a live run may use")
-    if not delete and (rows or outcome.recipes or outcome.leavings or compiled.entries):
+    left = (rows, outcome.recipes, outcome.runs, outcome.files, outcome.leavings, compiled.entries)
+    if not delete and any(left):
         click.echo("nothing was removed; `gravel cache gc --yes` does it")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.options import cache_option, set_option
+from stages.addresses import hidden, shown
 
 if TYPE_CHECKING:
     from pipeline.datasets.downloads import Downloads
@@ -73,8 +74,6 @@ def _state(each: DataSet, downloads: Downloads) -> str:
         return "generated"
     if is_fetched(each.location):
         return "here" if downloads.find(each.location, each.sha256) is not None else "not here"
-    if "://" in each.location:
-        return "read in place"
     return "a file" if Path(each.location).is_file() else "missing"
 
 
@@ -93,7 +92,7 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
     rows: list[tuple[str, ...]] = [("DATA SET", "STATE", "VERTICES", "EDGES", "LICENCE", "WHERE")]
     for name, each in known.items():
         counts = ["" if count is None else f"{count:,}" for count in (each.vertices, each.edges)]
-        rows.append((name, _state(each, downloads), *counts, each.licence[:24], each.location))
+        rows.append((name, _state(each, downloads), *counts, each.licence[:24], shown(each.location)))
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:
         cells = [
@@ -105,7 +104,7 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
 
 def _facts(name: str, each: DataSet, downloads: Downloads) -> dict[str, Any]:
     found = {key: value for key, value in vars(each).items() if key not in ("place", "name")}
-    return {"name": name, "state": _state(each, downloads), **found}
+    return {"name": name, "state": _state(each, downloads), **hidden(found)}
 
 
 @command.command("fetch")
@@ -138,9 +137,8 @@ def fetch_them(
     failed = 0
     for name, each in (_chosen(known, names) if names else known).items():
         if not is_fetched(each.location):
-            click.echo(
-                f"{name}: {each.location} is read where it lies" if each.location else _unfetched(name, each)
-            )
+            where = f"{name}: {shown(each.location)} is read where it lies"
+            click.echo(where if each.location else _unfetched(name, each))
             continue
         try:
             found = downloads.fetch(each.location, each.sha256, log=lambda message: echo(message, err=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from pipeline.errors import GravelError, Location, Problem, RequestError
+from stages.addresses import hidden_in_text
 from stages.errors import StageError
 
 __all__ = ["echo", "exit_code", "render", "run_command"]
@@ -25,7 +27,7 @@ def echo(text: str, *, err: bool = False) -> None:
     That nobody reads standard error does not change how a command ends.
     """
     with suppress(OSError) if err else nullcontext():
-        click.echo(text, err=err, color=False if os.environ.get("NO_COLOR") else None)
+        click.echo(hidden_in_text(text), err=err, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def exit_code(error: BaseException) -> int:
@@ -67,10 +69,19 @@ def _snippet_lines(place: Location) -> Iterator[str]:
     if not text.strip():
         return
     column = min(place.column, len(text) + 1)
+    if "://" in text:
+        # What is hidden before the caret moves it; in what is hidden it stands at the end.
+        before, text = hidden_in_text(text[: column - 1]), hidden_in_text(_cut_query(text))
+        column = min(len(before), len(text)) + 1
     start = max(0, column - WIDTH // 2) if len(text) > WIDTH else 0
     margin = f"{place.line:>5} | "
     yield margin + text[start : start + WIDTH]
     yield " " * (len(margin) - 2) + "| " + " " * (column - 1 - start) + click.style("^", fg="red", bold=True)
+
+
+def _cut_query(text: str) -> str:
+    """Drop what may be the rest of a query with blanks in it: to the end of the quotes, or of the line."""
+    return re.sub(r"(://[^\"'?]*\?[^\"'\s]*)( [^\"'}\],]*)", r"\1", text)
 
 
 def run_command(command: Callable[[], Any]) -> NoReturn:
@@ -150,11 +161,11 @@ def _save_traceback(error: BaseException) -> Path | None:
     import tempfile
     import traceback
 
-    text = "".join(traceback.format_exception(error))
+    text = hidden_in_text("".join(traceback.format_exception(error)))
     try:
         handle, name = tempfile.mkstemp(prefix="gravel-traceback-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(" ".join(sys.argv) + "\n\n" + text)
+            file.write(hidden_in_text(" ".join(sys.argv)) + "\n\n" + text)
     except OSError:
         return None
     return Path(name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import click
 
-from pipeline.cli.options import cache_option, load_plan, set_option, where_option
+from pipeline.cli.options import cache_option, load_plan, set_option, trust_option, where_option
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
 @set_option
 @where_option
 @cache_option
+@trust_option
 def command(
     file: str,
     stage: str,
@@ -44,6 +45,7 @@ def command(
     settings: Sequence[str],
     where: Sequence[str],
     cache_path: str | None,
+    trust_remote: bool,
 ) -> None:
     """Write the result of STAGE of the workflow FILE, computing whatever is missing first.
 
@@ -63,7 +65,11 @@ def command(
     source = _source(plan, run)
     root = find_cache(cache_path)
     options = RunOptions(
-        cache_root=root, cluster=cluster, backend=backend, reporter=make_reporter(quiet=True)
+        cache_root=root,
+        cluster=cluster,
+        backend=backend,
+        reporter=make_reporter(quiet=True),
+        trust_remote=trust_remote,
     )
     rows = _export(plan, source, path, options, Cache(root))
     click.echo(f"{rows:,} rows -> {path}")

@@ -21,6 +21,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "will run": {"fg": "yellow"},
     "waits": {"fg": "cyan"},
     "not needed": {"dim": True},
+    "not run": {"dim": True},
     "cannot run": {"fg": "red", "bold": True},
 }
 
@@ -67,6 +68,7 @@ def forecast(
     from pipeline.executor.options import RunOptions
     from pipeline.file_digest import FileDigests
     from pipeline.plan import RecipeMaker, plan_status
+    from pipeline.plan.unable import without_unable
     from pipeline.store import Cache, find_cache
     from stages.copies import copies
 
@@ -81,7 +83,10 @@ def forecast(
             device_memory=device_memory,
         )
     )
+    plan = without_unable(plan, setting.backend_of)
     maker = RecipeMaker(plan, cache, FileDigests(root), setting.hardware_of)
     with copies(lambda url: local_copy(root, url)):
         statuses = plan_status(plan, maker, cache, machine=setting.machine)
+    for message in cache.acceptance.messages():
+        cache.say(message)
     return Forecast({status.key: status for status in statuses}, root, setting)

@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -52,7 +52,8 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, **selection:
 
     Without --run, --workflow or --recipe everything goes, the records of ended runs included. Each option
     may be given several times. Without REMOTE it goes to the store that --cache names. Cut short, it goes
-    on where it was. Exit code 1: something here is damaged and was not copied.
+    on where it was. Recipes are signed with this user's key (see `gravel trust key`). Exit code 1: something
+    here is damaged and was not copied.
     """
     from pipeline.store import transfer
 
@@ -65,8 +66,9 @@ def pull(remote: str | None, cache_path: str | None, as_json: bool, **selection:
     """Copy what is missing here from REMOTE, a folder or s3://bucket/prefix, and check all that arrives.
 
     Without --run, --workflow or --recipe everything comes, the records of ended runs included. Each option
-    may be given several times. Without REMOTE it comes from the store that --cache names. Exit code 1:
-    something there is damaged and was not copied.
+    may be given several times. Without REMOTE it comes from the store that --cache names. Recipes count if
+    a key signed them that is trusted (see `gravel trust`). Exit code 1: something there is damaged and was
+    not copied.
     """
     from pipeline.store import transfer
 
@@ -138,6 +140,18 @@ def _tell(moved: Moved, did: str, way: str) -> None:
         click.echo(f"  {name[:12]}  {reason}")
     if moved.damaged:
         click.echo("what is damaged was not copied; `gravel cache verify` tells more")
+    for line in _told_of_trust(moved):
+        click.echo(line)
+
+
+def _told_of_trust(moved: Moved) -> Iterator[str]:
+    """Say which recipes came that do not count, and what makes them count."""
+    from pipeline.store.acceptance import advice, signed
+    from pipeline.trust.keys import parse_key
+
+    counts = [(None, moved.unsigned)] if moved.unsigned else []
+    for key, count in [*counts, *((parse_key(text), count) for text, count in moved.untrusted.items())]:
+        yield (f"{_count(count, 'recipe')} came {signed(key)}, and will be computed again: {advice(key)}")
 
 
 def _count(number: int, what: str) -> str:

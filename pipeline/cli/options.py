@@ -27,6 +27,15 @@ def cache_option(function: Function) -> Function:
     )(function)
 
 
+def trust_option(function: Function) -> Function:
+    """Add `--trust-remote`, passed as `trust_remote`."""
+    return click.option(
+        "--trust-remote",
+        is_flag=True,
+        help="This once, use results whose recipes no trusted key signed (see gravel trust).",
+    )(function)
+
+
 def set_option(function: Function) -> Function:
     """Add `--set NAME=VALUE`, passed as `settings`."""
     return click.option(

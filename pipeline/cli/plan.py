@@ -112,7 +112,7 @@ def _lines(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
         sizes = ["unknown" if host is None else format_bytes(host)]
         if gpu:
             sizes.append(format_bytes(device) if device else "-")
-        shown = ["" if state in ("cached", "not needed") else size for size in sizes]
+        shown = ["" if state in ("cached", "not needed", "not run") else size for size in sizes]
         why = [*stage["reasons"]] or [""]
         if state == "waits":
             waits = [f"waits on {_names(stage['waits_on'])}"] if stage["waits_on"] else []

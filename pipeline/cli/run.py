@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.options import cache_option, selection_options
+from pipeline.cli.options import cache_option, selection_options, trust_option
 
 if TYPE_CHECKING:
     from pipeline.executor import RunOptions, RunOutcome
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path())
 @selection_options
 @cache_option
+@trust_option
 @click.option(
     "--cluster",
     default="auto",
@@ -60,6 +61,7 @@ def command(
     start: tuple[str, ...],
     repeat: int | None,
     cache_path: str | None,
+    trust_remote: bool,
     cluster: str,
     scheduler_file: str | None,
     tls_ca: str | None,
@@ -123,6 +125,7 @@ def command(
         workers=workers,
         fail_fast=fail_fast,
         retries=retries,
+        trust_remote=trust_remote,
         reporter=make_reporter(json=as_json, quiet=quiet),
     )
     outcome = run_frozen(asked, options) or _run(asked, options, failures)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["local_copy"]
+__all__ = ["fetched_copy", "local_copy"]
 
 
 def local_copy(cache_root: Path, url: str) -> str | None:
@@ -18,3 +18,14 @@ def local_copy(cache_root: Path, url: str) -> str | None:
 
     found = Downloads(cache_root).find(url)
     return None if found is None else str(found.path)
+
+
+def fetched_copy(cache_root: Path, url: str) -> str:
+    """Return the same; raises StageError where nothing was, so that sizes are not asked of the network."""
+    from stages.addresses import shown
+    from stages.errors import StageError
+
+    found = local_copy(cache_root, url)
+    if found is None:
+        raise StageError(f"{shown(url)} is not fetched yet")
+    return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stages.addresses import shown
 from stages.artifacts import Json
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def new_and_gone(past: Past | None, workflow: Workflow) -> list[str]:
 
 def _now(workflow: Workflow) -> dict[tuple[str, str], None]:
     return {
-        (axis, each.location): None for axis, found in workflow.datasets.items() for each in found.values()
+        (axis, shown(each.location)): None
+        for axis, found in workflow.datasets.items()
+        for each in found.values()
     }
 
 

@@ -1,65 +1,59 @@
 """Files from the web, kept under the cache by what they hold.
 
-Below `downloads/` of the cache: `files/<sha256>/<name>`, `urls/<blake3 of the URL>.json` (which file a URL
-led to, and what its server said of it), `parts/` (downloads under way) and `by-hand/`, where files are put
-that were fetched otherwise. A file is complete before it has its name, and a URL leads to files only.
+Below `downloads/` of the cache: `files/<sha256>/<name>`, `addresses/` (what URLs led to, see
+`pipeline.datasets.records`), `parts/` (downloads under way) and `by-hand/`, where files are put that were
+fetched otherwise. A file is complete before it has its name, and a URL leads to files only.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from blake3 import blake3
 
 from pipeline.datasets.fetching import PAUSE, Facts, FetchError, fetch, remote_facts
+from pipeline.datasets.object_stores import fetch_object, object_facts
+from pipeline.datasets.records import UrlRecord, UrlRecords
 from pipeline.errors import GravelError
+from pipeline.file_state import state_of
 from pipeline.store.files import LocalFiles, storage_errors
+from stages.addresses import Address, address_of, is_url, shown
 from stages.errors import StageError
 
-__all__ = ["Download", "Downloads", "is_fetched", "name_of", "sha256_of"]
+__all__ = ["Download", "Downloads", "digests_of", "is_fetched", "name_of", "server_facts"]
 
 READ_BYTES = 8 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_fetched(location: str) -> bool:
-    """Say whether a location is of the kind that is downloaded before it is read."""
-    return location.lower().startswith(("http://", "https://"))
+    """Say whether a location is of the kind that is downloaded before it is read: every URL but file://."""
+    return is_url(location) and not location.lower().startswith("file:")
+
+
+def server_facts(url: str) -> Facts:
+    """Ask what the server has at a URL, without fetching it; raises FetchError and StageError."""
+    address = address_of(url)
+    return remote_facts(address) if _is_http(address) else object_facts(address)
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file that a URL led to; `facts` are those of its server when it was fetched."""
+    """A file that a URL led to, under its digests; `fetched` is in seconds since the epoch."""
 
-    url: str
     path: Path
     sha256: str
-    facts: Facts
     fetched: float
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether it was put there by hand, so that no server said anything of it."""
-        return self.facts.etag is None and self.facts.modified is None
-
-    @property
-    def key(self) -> str:
-        """What stands for the content in a recipe, as `FileDigests` writes it for the server's answer."""
-        if self.facts.etag:
-            return f"etag:{self.facts.etag}"
-        if self.facts.modified and self.facts.size is not None:
-            return f"modified:{self.facts.modified}:{self.facts.size}"
-        return f"sha256:{self.sha256}"
+    blake3: str | None = None  # unknown of a file that was found by its sha256 alone
 
 
 class Downloads:
@@ -67,55 +61,99 @@ class Downloads:
 
     def __init__(self, cache_root: Path) -> None:
         self.root = Path(cache_root) / "downloads"
+        self.records = UrlRecords(self.root)
         self._files = LocalFiles(self.root)
 
     def find(self, url: str, sha256: str | None = None) -> Download | None:
         """Return what a URL led to last, or any file with the checksum; None if there is none."""
-        known = self._recall(url)
+        known = self._present(self.records.read(url))
         if sha256 is None:
             return known
         wanted = sha256.lower()
         if known is not None and known.sha256 == wanted:
             return known
         path = self._file(wanted)
-        return None if path is None else Download(url, path, wanted, Facts(), path.stat().st_mtime)
+        return None if path is None else Download(path, wanted, path.stat().st_mtime)
 
     def by_hand(self, url: str) -> Path:
         """Return where a file may be put that is fetched otherwise."""
-        return self.root / "by-hand" / f"{_key(url)[:8]}-{name_of(url)}"
+        return self.root / "by-hand" / f"{self.records.name(url)[:8]}-{name_of(url)}"
 
     def fetch(
         self,
         url: str,
         sha256: str | None = None,
         *,
+        wanted: str | None = None,
         progress: Callable[[int, int | None], None] = lambda done, total: None,
         log: Callable[[str], None] = lambda message: None,
         pause: float = PAUSE,
     ) -> Download:
-        """Return the file of a URL, which is downloaded unless it is here and still the same.
+        """Return the file of a URL, which is downloaded unless it is here and nothing speaks against it.
 
-        With a checksum the file that has it is the right one, and the network is not asked. Raises StageError
-        for a URL that cannot be had, and for content that has another checksum.
+        With a checksum, or the BLAKE3 that is `wanted`, the file that has it is the right one, and the
+        network is not asked. Raises StageError for a URL that cannot be had, and for another digest.
         """
-        found = self.find(url, sha256)
-        if found is not None and (sha256 is not None or self._is_current(found, log)):
+        began = time.time()
+        found = self._good(url, sha256, wanted) or (
+            self._current(url, log) if not (sha256 or wanted) else None
+        )
+        if found is not None:
             return found
+        name = self.records.name(url)
         with storage_errors(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             (self.root / "parts").mkdir(exist_ok=True)
+        self.records.remove_old()
         from filelock import FileLock
 
-        with FileLock(self.root / "parts" / f"{_key(url)}.lock"):
-            found = self.find(url, sha256)  # another process may have been faster
-            if found is not None and (sha256 is not None or self._is_current(found, log)):
+        with FileLock(self.root / "parts" / f"{name}.lock"):
+            found = self._good(url, sha256, wanted) or self._fetched_since(url, began, sha256 or wanted)
+            if found is not None:
                 return found
-            placed = self._take_by_hand(url, sha256, log)
-            if placed is not None:
-                return placed
-            part = self.root / "parts" / _key(url)
-            with storage_errors(self.root):
-                return self._download(url, sha256, part, progress, log, pause)
+            made = self._take_by_hand(url, sha256, log)
+            if made is None:
+                part = self.root / "parts" / name
+                with storage_errors(self.root):
+                    made = self._download(url, sha256, part, progress, log, pause)
+        if wanted is not None and made.blake3 != wanted:
+            raise StageError(
+                f"{shown(url)} has changed since this run asked for it",
+                hint="run again; what it holds now is then what counts",
+            )
+        return made
+
+    def current(self, url: str, facts: Facts) -> UrlRecord | None:
+        """Return what is on record of a URL if the server's strong ETag, date and size are still those."""
+        record = self.records.read(url)
+        return record if record is not None and record.facts.same_as(facts) else None
+
+    def _good(self, url: str, sha256: str | None, wanted: str | None) -> Download | None:
+        """Find the file with a digest."""
+        if sha256 is not None:
+            return self.find(url, sha256)
+        found = self.find(url) if wanted is not None else None
+        return found if found is not None and found.blake3 == wanted else None
+
+    def _fetched_since(self, url: str, began: float, digest: str | None) -> Download | None:
+        """Return what another process fetched while this one waited for it."""
+        found = self.find(url) if digest is None else None
+        return found if found is not None and found.fetched >= began else None
+
+    def _current(self, url: str, log: Callable[[str], None]) -> Download | None:
+        """Return what was downloaded if the server still has it; without a network it counts as the same."""
+        record = self.records.read(url)
+        found = self._present(record)
+        if record is None or found is None:
+            return None
+        try:
+            return found if self.current(url, server_facts(url)) is not None else None
+        except FetchError as error:
+            if not error.offline:
+                return found if record.by_hand else None
+            day = time.strftime("%Y-%m-%d", time.localtime(found.fetched))
+            log(f"{shown(url)}: {error}; its copy of {day} is used")
+            return found
 
     def _download(
         self,
@@ -126,66 +164,67 @@ class Downloads:
         log: Callable[[str], None],
         pause: float,
     ) -> Download:
-        log(f"downloading {url}")
+        log(f"downloading {shown(url)}")
+        address = address_of(url)
         try:
-            facts = fetch(
-                url,
-                part,
-                checked=sha256 is not None,
-                progress=progress,
-                room=self._room,
-                log=log,
-                pause=pause,
-            )
+            if _is_http(address):
+                facts = fetch(
+                    address,
+                    part,
+                    checked=sha256 is not None,
+                    progress=progress,
+                    room=self._room,
+                    log=log,
+                    pause=pause,
+                )
+            else:
+                facts = fetch_object(address, part, progress=progress, room=self._room)
         except FetchError as error:
             raise self._no_file(url, sha256, error) from None
-        found = sha256_of(part)
+        found, content = digests_of(part)
         if sha256 is not None and found != sha256.lower():
             _remove_part(part)
             raise StageError(
-                f"what {url} gives has the sha256 {found}, and {sha256.lower()} is expected",
+                f"what {shown(url)} gives has the sha256 {found}, and {sha256.lower()} is expected",
                 hint="the file changed there, or something between gave another one; correct the checksum if "
                 f"this one is right, or put the right file at {self.by_hand(url)}",
             )
         log(f"{facts.size or 0:,} bytes, sha256 {found}")
-        kept = self._keep(part, url, found, facts)
+        kept = self._keep(part, url, (found, content), facts)
         _remove_part(part)
         return kept
 
-    def _keep(self, part: Path, url: str, sha256: str, facts: Facts) -> Download:
+    def _keep(
+        self, part: Path, url: str, digests: tuple[str, str], facts: Facts, *, by_hand: bool = False
+    ) -> Download:
         """Move a complete file to its place, then let its URL lead there."""
+        sha256, content = digests
         path = self._file(sha256)
+        if path is not None and digests_of(path)[0] != sha256:
+            path.unlink()  # damaged
+            path = None
         if path is None:
             path = self.root / "files" / sha256 / name_of(url)
             path.parent.mkdir(parents=True, exist_ok=True)
             with part.open("rb+") as file:
                 os.fsync(file.fileno())
             part.replace(path)
-        made = Download(url, path, sha256, facts, time.time())
-        record = {
-            "url": url,
-            "sha256": sha256,
-            "size": facts.size,
-            "etag": facts.etag,
-            "modified": facts.modified,
-            "fetched": made.fetched,
-        }
-        self._files.replace(f"urls/{_key(url)}.json", json.dumps(record).encode())
-        return made
+        now, state = time.time(), state_of(path.stat())
+        words = (facts.size, facts.etag, facts.modified)
+        self.records.write(url, UrlRecord(url, sha256, content, *words, now, state, by_hand=by_hand))
+        return Download(path, sha256, now, content)
 
-    def _recall(self, url: str) -> Download | None:
-        found = self._files.read(f"urls/{_key(url)}.json")
-        if found is None:
+    def _present(self, record: UrlRecord | None) -> Download | None:
+        """Return the file of a record if it is here and as it was."""
+        path = self._file(record.sha256) if record is not None else None
+        if record is None or path is None:
             return None
         try:
-            record = json.loads(found[0])
-            facts = Facts(record["size"], record["etag"], record["modified"])
-            path = self._file(record["sha256"])
-            if path is None or (facts.size is not None and path.stat().st_size != facts.size):
+            if state_of(path.stat()) != record.state and digests_of(path) != (record.sha256, record.blake3):
                 return None
-            return Download(url, path, record["sha256"], facts, float(record["fetched"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError:
             return None
+        return Download(path, record.sha256, record.fetched, record.blake3)
 
     def _file(self, sha256: str) -> Path | None:
         if not _SHA256.fullmatch(sha256):
@@ -195,28 +234,18 @@ class Downloads:
         except OSError:
             return None
 
-    def _is_current(self, found: Download, log: Callable[[str], None]) -> bool:
-        """Say whether the server still has what was downloaded; without a network it counts as the same."""
-        try:
-            return found.facts.same_as(remote_facts(found.url))
-        except FetchError as error:
-            if error.offline:
-                day = time.strftime("%Y-%m-%d", time.localtime(found.fetched))
-                log(f"{found.url}: {error}; its copy of {day} is used")
-            return error.offline or found.by_hand
-
     def _take_by_hand(self, url: str, sha256: str | None, log: Callable[[str], None]) -> Download | None:
         path = self.by_hand(url)
         if not path.is_file():
             return None
-        found = sha256_of(path)
+        found, content = digests_of(path)
         if sha256 is not None and found != sha256.lower():
             raise StageError(
-                f"{path} has the sha256 {found}, and {sha256.lower()} is expected of {url}",
+                f"{path} has the sha256 {found}, and {sha256.lower()} is expected of {shown(url)}",
                 hint="put the right file there, or remove it",
             )
-        log(f"{path} is taken for {url}")
-        return self._keep(path, url, found, Facts(path.stat().st_size))
+        log(f"{path} is taken for {shown(url)}")
+        return self._keep(path, url, (found, content), Facts(path.stat().st_size), by_hand=True)
 
     def _no_file(self, url: str, sha256: str | None, error: FetchError) -> StageError:
         where = self.by_hand(url)
@@ -226,8 +255,9 @@ class Downloads:
         elif error.status is not None:
             hint = f"check the URL; or put the file at {where}{checked}, and run again"
         else:
-            hint = "run again: what came so far is kept, and the rest is fetched"
-        return StageError(f"{url} cannot be downloaded: {error}", hint=hint)
+            hint = "run again: what came so far is kept, and the rest is fetched if the server has a strong "
+            hint += "ETag or the `sha256` is stated"
+        return StageError(f"{shown(url)} cannot be downloaded: {error}", hint=hint)
 
     def _room(self, wanted: int) -> None:
         free = shutil.disk_usage(self.root).free
@@ -238,47 +268,46 @@ class Downloads:
             )
 
     def drop(self, url: str) -> int:
-        """Forget what a URL led to; returns the bytes of files that nothing leads to any more."""
-        found = self._recall(url)
-        self._files.remove(f"urls/{_key(url)}.json")
-        _remove_part(self.root / "parts" / _key(url))
-        if found is None or found.sha256 in {each.sha256 for each in self.all()}:
-            return 0
-        size = found.path.stat().st_size
-        self._files.remove(f"files/{found.sha256}")
-        return size
+        """Remove the file that a URL led to; returns the bytes of files that nothing leads to any more.
 
-    def all(self) -> list[Download]:
-        """Return every download that a URL leads to."""
-        found = []
-        with suppress(OSError):
-            for path in sorted((self.root / "urls").glob("*.json")):
-                with suppress(OSError, ValueError, KeyError, TypeError):
-                    each = self._recall(json.loads(path.read_text(encoding="utf-8"))["url"])
-                    if each is not None:
-                        found.append(each)
-        return found
+        What its content was stays on record, so that results made from it are still found.
+        """
+        record = self.records.read(url)
+        _remove_part(self.root / "parts" / self.records.name(url))
+        if record is None or record.dropped:
+            return 0
+        self.records.write(url, replace(record, dropped=True))
+        path = self._file(record.sha256)
+        if path is None or any(
+            each.sha256 == record.sha256 and not each.dropped for each in self.records.all()
+        ):
+            return 0
+        size = path.stat().st_size
+        self._files.remove(f"files/{record.sha256}")
+        return size
 
 
 def name_of(url: str) -> str:
     """Return a URL's last part as the name of a file; formats are detected from it."""
-    name = PurePosixPath(unquote(urlsplit(url).path)).name
+    name = PurePosixPath(unquote(urlsplit(shown(url).rpartition("::")[2] or url).path)).name
     return re.sub(r"[^A-Za-z0-9._+=-]", "_", name)[-120:].lstrip(".") or "file"
 
 
-def _key(url: str) -> str:
-    return blake3(url.encode()).hexdigest()
+def _is_http(address: Address) -> bool:
+    return address.url.lower().startswith(("http://", "https://"))
 
 
-def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file."""
-    digest = hashlib.sha256()
+def digests_of(path: Path) -> tuple[str, str]:
+    """Return the sha256 and the BLAKE3 of a file."""
+    sha256, content = hashlib.sha256(), blake3()
     with path.open("rb", buffering=0) as file:
         while block := file.read(READ_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+            sha256.update(block)
+            content.update(block)
+    return sha256.hexdigest(), content.hexdigest()
 
 
 def _remove_part(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+    with suppress(OSError):
+        part.unlink(missing_ok=True)
+        part.with_name(f"{part.name}.json").unlink(missing_ok=True)

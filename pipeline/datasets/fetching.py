@@ -1,7 +1,8 @@
 """One file over HTTP into a file on disk, in as many pieces as the line allows.
 
 A download that breaks off goes on where it stopped (RFC 9110, section 14: `Range`), if the server can and
-still has the same file (`If-Range`, section 13.1.5); else it begins anew.
+a strong ETag (`If-Range`, section 13.1.5) or a checksum vouches for the whole; else it begins anew, since
+pieces of two versions of a file may have one date and one size.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from pipeline.datasets.etags import strong_etag
+from stages.addresses import Address
 
 __all__ = ["Facts", "FetchError", "fetch", "remote_facts"]
 
@@ -53,31 +57,25 @@ class Facts:
 
     @property
     def validator(self) -> str | None:
-        """Return what `If-Range` takes: a strong ETag, else when the file changed."""
-        if self.etag is not None and not self.etag.startswith("W/"):
-            return self.etag
-        return self.modified
+        """Return the ETag that `If-Range` takes, if it vouches for the content."""
+        return strong_etag(self)
 
     def same_as(self, other: Facts) -> bool:
-        """Say whether both are of one version of a file, as far as they tell."""
-        if self.etag is not None and other.etag is not None:
-            return self.etag == other.etag
-        if self.modified is None or other.modified is None:
-            return False
-        return self.modified == other.modified and self.size == other.size
+        """Say whether a server's word makes both one version of a file."""
+        return self.validator is not None and self == other
 
 
-def remote_facts(url: str, timeout: float = TIMEOUT) -> Facts:
+def remote_facts(address: Address, timeout: float = TIMEOUT) -> Facts:
     """Ask with HEAD; raises FetchError."""
     try:
-        with _open(url, {}, timeout, method="HEAD") as answer:
+        with _open(address, {}, timeout, method="HEAD") as answer:
             return _facts(answer.headers, _number(answer.headers.get("Content-Length")))
     except (OSError, ValueError, http.client.HTTPException) as error:
-        raise _failed(error) from None
+        raise _failed(error, address) from None
 
 
 def fetch(
-    url: str,
+    address: Address,
     part: Path,
     *,
     checked: bool = False,
@@ -104,11 +102,11 @@ def fetch(
     while True:
         there = part.stat().st_size if part.exists() else 0
         try:
-            facts = _attempt(url, part, there, checked, timeout, progress, room, log)
+            facts = _attempt(address, part, there, checked, timeout, progress, room, log)
         except (OSError, ValueError, http.client.HTTPException, _Cut) as error:
             if isinstance(error, OSError) and not _of_the_line(error):
                 raise
-            failure = _failed(error)
+            failure = _failed(error, address)
             if failure.status is not None and failure.status not in _PASSING:
                 raise failure from None
             now = part.stat().st_size if part.exists() else 0
@@ -126,7 +124,7 @@ class _Cut(Exception):
 
 
 def _attempt(
-    url: str,
+    address: Address,
     part: Path,
     there: int,
     checked: bool,
@@ -142,7 +140,7 @@ def _attempt(
         if known.validator is not None:
             headers["If-Range"] = known.validator
     try:
-        answer = _open(url, headers, timeout)
+        answer = _open(address, headers, timeout)
     except urllib.error.HTTPError as error:
         if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
@@ -156,6 +154,9 @@ def _attempt(
         start, facts = _begin(answer, there)
         if there and start == 0:
             log("the server sends the file from its beginning")
+        if start and not checked and not (known is not None and known.validator == facts.validator):
+            part.unlink(missing_ok=True)
+            raise _Cut("the file is no longer the one that was begun")
         if start not in (0, there):
             raise _Cut(f"the server sent bytes from {start:,} on, and those from {there:,} on were asked for")
         if facts.size is not None:
@@ -185,10 +186,14 @@ def _begin(answer: Any, there: int) -> tuple[int, Facts]:
     return int(match[1]), _facts(answer.headers, whole)
 
 
-def _open(url: str, headers: Mapping[str, str], timeout: float, method: str = "GET") -> Any:
+def _open(address: Address, headers: Mapping[str, str], timeout: float, method: str = "GET") -> Any:
     # Without this a server may compress on the way, and lengths and ranges would be of something else.
     every = {"User-Agent": "gravel", "Accept-Encoding": "identity", **headers}
-    return urllib.request.urlopen(urllib.request.Request(url, headers=every, method=method), timeout=timeout)
+    request = urllib.request.Request(address.url, headers=every, method=method)
+    if address.authorization is not None:
+        # Whoever this server points to does not get the password.
+        request.add_unredirected_header("Authorization", address.authorization)
+    return urllib.request.urlopen(request, timeout=timeout)
 
 
 def _facts(headers: Any, size: int | None) -> Facts:
@@ -232,16 +237,18 @@ def _never(error: Exception) -> bool:
     return isinstance(error, urllib.error.URLError) and not isinstance(reason, passing)
 
 
-def _failed(error: Exception) -> FetchError:
+def _failed(error: Exception, address: Address) -> FetchError:
     if isinstance(error, urllib.error.HTTPError):
         error.close()
-        return FetchError(f"the server answers {error.code} {error.reason}", status=error.code)
+        told = address.without_secrets(f"the server answers {error.code} {error.reason}")
+        return FetchError(told, status=error.code)
     if isinstance(error, urllib.error.URLError):
         reason = error.reason
         told = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-        return FetchError(f"its server cannot be reached: {told}", offline=True)
+        return FetchError(f"its server cannot be reached: {address.without_secrets(told)}", offline=True)
     if isinstance(error, TimeoutError):
         return FetchError("its server does not answer", offline=True)
     if isinstance(error, http.client.IncompleteRead):
         return FetchError("the line was cut")
-    return FetchError(str(error) or type(error).__name__, offline=isinstance(error, ConnectionError))
+    told = address.without_secrets(str(error) or type(error).__name__)
+    return FetchError(told, offline=isinstance(error, ConnectionError))

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.progress.rates import format_seconds
+from stages.addresses import shown
 from stages.artifacts import Json
 
 if TYPE_CHECKING:
@@ -67,8 +68,9 @@ def data_set_rows(
         for name, data_set in data_sets.items():
             keys = mine.get((axis, name), [])
             content = _content([nodes[key] for key in keys], data_set.location)
-            before = past.content.get((axis, data_set.location)) if past is not None else None
-            new = past is not None and (axis, data_set.location) not in past.content
+            place = (axis, shown(data_set.location))
+            before = past.content.get(place) if past is not None else None
+            new = past is not None and place not in past.content
             changed = content is not None and before is not None and content != before
             vertices, edges = _counts([nodes[key] for key in keys])
             states = Counter(stages[key].state for key in keys)
@@ -77,7 +79,7 @@ def data_set_rows(
                 Row(
                     axis,
                     name,
-                    data_set.location,
+                    place[1],
                     _state(states),
                     "new" if new else "changed" if changed else "",
                     {state: states[state] for state in COUNTED if states[state]},
@@ -101,7 +103,7 @@ def _state(states: Mapping[str, int]) -> str:
 
 def _content(nodes: Sequence[Node], location: str) -> str | None:
     for node in nodes:
-        files = node.recipe.parts["files"] if node.recipe is not None else {}
+        files = node.recipe.contents if node.recipe is not None else {}
         if location in files:
             return str(files[location])
     return None

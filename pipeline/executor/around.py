@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from pipeline.executor.interrupt import on_interrupt
 from pipeline.executor.options import RunOptions, RunOutcome
 from pipeline.runs.reading import last_report, list_runs, still_runs
-from pipeline.store.files import storage_errors
+from pipeline.store.failures import ReadOnly, storage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from stages.artifacts import Json
 
 
+COUNTED = ("computed", "cached", "failed", "skipped", "interrupted")
+"""States that a run's last line counts."""
+
+
 class Work(Protocol):
     """What a run does under its lease."""
 
@@ -31,6 +35,10 @@ class Work(Protocol):
 
     def interrupt(self) -> None:
         """Stop as soon as possible; called from a signal handler."""
+        ...
+
+    def only_serve(self, why: ReadOnly) -> None:
+        """Compute nothing: raise `why` if something is not cached."""
         ...
 
     @property
@@ -50,12 +58,24 @@ def carry_through(
 ) -> RunOutcome:
     """Do a run's work from its first record to its report; `lease` is held meanwhile.
 
-    Raises what `work` raises, after the record says so, and RequestError for a cache that cannot be written.
+    Raises what `work` raises, after the record says so. From a cache that cannot be written what is cached is
+    served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
     """
     try:
-        with lease, on_interrupt(work.interrupt):
-            with storage_errors(cache.root):
-                record.write()
+        with ExitStack() as held:
+            held.enter_context(on_interrupt(work.interrupt))
+            try:
+                held.enter_context(lease)
+                with storage_errors(cache.root):
+                    record.write()
+            except ReadOnly as error:
+                record.kept = False
+                work.only_serve(error)
+                telling.emit(
+                    "note",
+                    message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
+                    "run leaves no record",
+                )
             telling.emit(
                 "run_started",
                 run=record.run,
@@ -65,6 +85,7 @@ def carry_through(
             )
             try:
                 state = work.run()
+                _tell_trust(cache, record, telling)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 telling.end("failed")
@@ -72,7 +93,8 @@ def carry_through(
             telling.end(state)
             record.report = _report(record, work, cache, telling)
             telling.write()
-        cache.settle(record.run, wait=state != "interrupted")
+        if record.kept:
+            cache.settle(record.run, wait=state != "interrupted")
     finally:
         _remove(cache.root / "scratch" / record.run)
         reporter_end = None if record.state == "running" else record.state
@@ -82,6 +104,13 @@ def carry_through(
             telling.emit("run_finished", **_summary(record))
         reporter.close()
     return RunOutcome(record.run, record.state, record.folder, record.to_json(), record.report)
+
+
+def _tell_trust(cache: Cache, record: RunRecord, telling: Telling) -> None:
+    """Say which recipes of others did not count, or did because the run was told to trust them."""
+    record.trust = cache.acceptance.to_json()
+    for message in cache.acceptance.messages():
+        telling.emit("note", message=message)
 
 
 def machine_told(facts: Mapping[str, Json], setting: Setting) -> dict[str, Json]:
@@ -113,7 +142,8 @@ def _summary(record: RunRecord) -> dict[str, Json]:
         "run": record.run,
         "state": record.state,
         "seconds": round(record.seconds, 3),
-        **{name: record.count(name) for name in ("computed", "cached", "failed", "skipped", "interrupted")},
+        **{name: record.count(name) for name in COUNTED},
+        "not_run": record.count("not run"),
         "report": record.report,
     }
 
@@ -126,8 +156,8 @@ def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> st
     last = last_report(cache.root, str(record.workflow["path"]))
     if last is not None and not work.computed and not telling.failures:
         return last
-    if record.state == "interrupted":
-        return None
+    if record.state == "interrupted" or not record.kept:
+        return last
     from pipeline.errors import DamagedArtifact, GravelError
     from pipeline.report import write_run_report
 

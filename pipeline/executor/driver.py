@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipeline.cluster.protocol import Assignment, Back, Began, Cluster, Finished, Lost, Progress
 from pipeline.errors import GravelError, RequestError
 from pipeline.executor.failures import log_tail
-from pipeline.executor.limits import overdue_runs, refuse_without
+from pipeline.executor.limits import not_served, overdue_runs, refuse_without
 from pipeline.executor.locks import Locked, RecipeLock
 from pipeline.executor.machine import Setting
 from pipeline.executor.nodes import (
@@ -17,6 +17,7 @@ from pipeline.executor.nodes import (
     ENDED,
     KNOWN,
     LOCKING,
+    NOT_RUN,
     REPLACING,
     RUNNING,
     SETTLED,
@@ -39,6 +40,7 @@ from pipeline.memory import format_bytes, refuse_what_cannot_fit
 from pipeline.plan import Plan, RecipeMaker, held_inputs, plan_extents, stated_need
 from pipeline.plan.recipes import NeedsResult
 from pipeline.worker import Failure, StageOutcome
+from stages.addresses import shown
 from stages.artifacts import Artifact, Json
 from stages.errors import StageError
 from stages.stage import Need
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from pipeline.datasets.changes import Past
     from pipeline.file_digest import FileDigests
     from pipeline.store import Cache
+    from pipeline.store.failures import ReadOnly
 
 TICK = 0.25
 """Seconds between two looks at the screen when nothing happens."""
@@ -72,6 +75,7 @@ class Driver:
         self._setting = setting
         self._options = options
         self._report = report
+        self._digests = digests
         self._nodes = Nodes(plan)
         maker = RecipeMaker(plan, cache, digests, setting.hardware_of, open_ids=self._open_ids)
         self._settler = Settler(self._nodes, maker, cache, report)
@@ -82,6 +86,7 @@ class Driver:
         self._inside = False
         self._stopping = False
         self._facts = facts
+        self._read_only: ReadOnly | None = None
 
     def _open_ids(self, name: str) -> Artifact:
         """Open an artifact for resolving source ids, also one that only a worker's memory holds."""
@@ -91,6 +96,10 @@ class Driver:
         if owner.held_at is None or self._started is None:
             raise NeedsResult(owner.key)
         return self._started.cluster.fetch(owner.held_at, name)
+
+    def only_serve(self, why: ReadOnly) -> None:
+        """Refuse the run with this if something has to be computed."""
+        self._read_only = why
 
     def interrupt(self) -> None:
         """Stop as soon as possible; called from a signal handler."""
@@ -103,8 +112,12 @@ class Driver:
     def run(self) -> str:
         """Carry the plan out; raises RequestError for what is refused before anything starts."""
         try:
+            for node in self._nodes.in_state(NOT_RUN):
+                self._report.not_run(node.key)
             self._settler.settle()
             if self._nodes.in_state(WANTED, WAITING):
+                if self._read_only is not None:
+                    raise not_served(self._read_only, self._nodes.in_state(WANTED, WAITING))
                 self._refuse()
                 self._settler.strict = False
                 self._loop()
@@ -166,13 +179,28 @@ class Driver:
     def _loop(self) -> None:
         while not self._interrupted and any(node.state not in ENDED for node in self._nodes):
             before = [node.state for node in self._nodes]
+            ended = self._digests.fetches.ended if self._digests.fetches is not None else 0
             self._settler.settle()
             self._after_failures()
             self._admit()
             if self._started is not None and (self._nodes.in_state(*BUSY) or self._placer.waits):
                 self._wait_for_event(self._started.cluster)
+            elif not self._interrupted and self._waits_for_fetches(ended):
+                self._report.tick()
             elif not self._interrupted and before == [node.state for node in self._nodes]:
                 self._unblock()
+
+    def _waits_for_fetches(self, ended: int) -> bool:
+        """Wait a moment for what is fetched; say whether there is anything to wait for."""
+        fetches = self._digests.fetches
+        if fetches is None or not fetches.wait(ended, TICK):
+            return False
+        self._tell_of_fetches()
+        return True
+
+    def _tell_of_fetches(self) -> None:
+        for message in self._digests.fetches.messages() if self._digests.fetches is not None else ():
+            self._report.emit("note", message=message)
 
     def _unblock(self) -> None:
         """Nothing runs and nothing can start: drop results in memory that only others read."""
@@ -210,6 +238,7 @@ class Driver:
         if not self._interrupted:
             refuse_without(cluster, self._nodes, self._report)
             self._stop_overdue(cluster)
+        self._tell_of_fetches()
         self._report.tick()
 
     def _stop_overdue(self, cluster: Cluster) -> None:
@@ -291,6 +320,8 @@ class Driver:
         self._placer.set_places(cluster.places)
         self._report.record.cluster = cluster.describe()
         self._report.emit("cluster_started", cluster=cluster.describe(), seconds=time.monotonic() - began)
+        if cluster.warning is not None:
+            self._report.emit("note", message=cluster.warning)
 
     def _lock(self, node: Node) -> None:
         assert self._started is not None
@@ -385,7 +416,7 @@ class Driver:
         if self._settler.reads_what_was_digested(node):
             return None
         assert node.parameters is not None
-        names = ", ".join(file.location for file in node.run.stage.files(node.parameters))
+        names = ", ".join(shown(file.location) for file in node.run.stage.files(node.parameters))
         return Failure("stage", f"{names} changed while it was read", "run again when nothing writes to it")
 
     def _remember(self, node: Node, outcome: StageOutcome) -> Failure | None:
@@ -490,6 +521,9 @@ class Driver:
                 self._settler.fail(node, Failure("bug", told, "see logs/dask.log of the run"))
 
     def _close(self) -> None:
+        if self._digests.fetches is not None:
+            self._tell_of_fetches()
+            self._digests.fetches.stop()
         hurry = self._interrupted or self._stopping or bool(self._nodes.in_state(*BUSY))
         for lock in self._locks.values():
             lock.release()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.datasets import local_copy
+from pipeline.datasets import fetched_copy
 from pipeline.datasets.changes import gone, last_data_sets, new_and_gone
 from pipeline.executor.around import carry_through, machine_told, sweep
 from pipeline.executor.driver import Driver
@@ -13,10 +13,13 @@ from pipeline.executor.options import RunOptions, RunOutcome
 from pipeline.executor.reporting import RunReport
 from pipeline.file_digest import FileDigests
 from pipeline.hardware import machine_facts
+from pipeline.modes import make_root
 from pipeline.plan import Plan
+from pipeline.plan.unable import without_unable
 from pipeline.progress import QuietReporter
 from pipeline.runs import Outline, RunRecord
 from pipeline.store import Cache
+from pipeline.store.files import storage_errors
 from stages.copies import copies
 
 if TYPE_CHECKING:
@@ -30,14 +33,17 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     is missing). Stage failures are part of the outcome, not raised.
     """
     setting = decide(options)
+    plan = without_unable(plan, setting.backend_of)
     reporter = options.reporter or QuietReporter()
-    cache = Cache(options.cache_root)
+    cache = Cache(options.cache_root, trust_remote=options.trust_remote)
     facts = machine_facts(setting.backend)
     record = RunRecord(options.cache_root, Outline.of(plan), machine_told(facts, setting), options.to_json())
     report = RunReport(plan, record, reporter, cache)
     cache.say = lambda message: report.emit("note", message=message)
+    with storage_errors(cache.root):
+        make_root(cache.root)
     sweep(cache)
-    driver = Driver(plan, FileDigests(cache.root), cache, setting, options, report, facts)
+    driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, setting, options, report, facts)
     work = _Planned(plan, driver, report, cache.root)
     return carry_through(work, record, report, cache, options, reporter, cache.lease(record.run))
 
@@ -51,6 +57,7 @@ class _Planned:
         self._report = report
         self._root = root
         self.interrupt = driver.interrupt
+        self.only_serve = driver.only_serve
 
     @property
     def computed(self) -> int:
@@ -62,7 +69,7 @@ class _Planned:
         record.gone = gone(past, workflow)
         for message in new_and_gone(past, workflow):
             self._report.emit("note", message=message)
-        with copies(lambda url: local_copy(self._root, url)):
+        with copies(lambda url: fetched_copy(self._root, url)):
             state = self._driver.run()
         record.datasets = self._driver.data_sets(past)
         return state

@@ -1,15 +1,16 @@
-"""When a stage run, or the whole run, cannot go on: its time is up, or its cluster is gone."""
+"""When a stage run, or the whole run, cannot go on: its time is up, its cluster gone, its cache read-only."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pipeline.cluster.alarm import overdue
 from pipeline.cluster.protocol import Cluster
 from pipeline.errors import GravelError
 from pipeline.executor.nodes import ENDED, LOCKING, RUNNING, Node, Nodes
 from pipeline.executor.reporting import RunReport
+from pipeline.store.failures import ReadOnly
 from pipeline.worker import Failure
 
 
@@ -31,6 +32,13 @@ def overdue_runs(
         progress = report.record.stages[node.key].progress
         done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""
         yield node, node.places | (cluster.helpers(node.key) - taken), overdue(limit, done)
+
+
+def not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:
+    """Return the refusal of a run that has something to compute and a cache that cannot be written."""
+    named = ", ".join(node.key for node in missing[:3]) + (", ..." if len(missing) > 3 else "")
+    problem = why.problems[0]
+    return ReadOnly(f"{problem.message}, and {named} would have to be computed", hint=problem.hint)
 
 
 def refuse_without(cluster: Cluster, nodes: Nodes, report: RunReport, cause: Exception | None = None) -> None:

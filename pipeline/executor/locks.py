@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from pipeline.errors import GravelError
+
 if TYPE_CHECKING:
     from pipeline.store import Cache
 
@@ -56,7 +58,8 @@ class RecipeLock:
                 self._events.put(Locked(*self._event, waited))
                 self._let_go.wait()
         except Exception as error:
-            self._events.put(Locked(*self._event, waited, f"{type(error).__name__}: {error}"))
+            told = str(error) if isinstance(error, GravelError) else f"{type(error).__name__}: {error}"
+            self._events.put(Locked(*self._event, waited, told))
 
     def release(self) -> None:
         """Let go, whether or not it is held yet; returns once it is free if it was held."""

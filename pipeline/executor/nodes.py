@@ -21,8 +21,9 @@ REPLACING = "replacing"  # its workers are being replaced before it is tried aga
 SETTLED = "settled"  # its result is there
 FAILED = "failed"
 SKIPPED = "skipped"
+NOT_RUN = "not run"  # this machine has not what it asks for
 
-ENDED = frozenset({SETTLED, FAILED, SKIPPED, KNOWN})
+ENDED = frozenset({SETTLED, FAILED, SKIPPED, NOT_RUN, KNOWN})
 BUSY = frozenset({LOCKING, RUNNING, REPLACING})
 
 
@@ -72,7 +73,10 @@ class Nodes:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.by_key = {key: Node(run, forced=run.forced) for key, run in plan.runs.items()}
+        self.by_key = {
+            key: Node(run, WAITING if run.not_run is None else NOT_RUN, forced=run.forced)
+            for key, run in plan.runs.items()
+        }
         self._consumers: dict[str, list[Node]] = {key: [] for key in self.by_key}
         self._depths: dict[str, int] = {}
         for node in self.by_key.values():

@@ -21,7 +21,8 @@ class RunOptions:
 
     `cluster` is auto, inline, local, cuda, a scheduler's address or a scheduler file; `backend` is auto,
     cpu or cuda; the memories are sizes such as `16GiB`; `workers` is the number of local workers;
-    `tls` the certificates for an existing cluster that asks for them.
+    `tls` the certificates for an existing cluster that asks for them; with `trust_remote` recipes of others
+    count whoever signed them.
     """
 
     cache_root: Path
@@ -34,6 +35,7 @@ class RunOptions:
     retries: int = RETRIES
     reporter: Reporter | None = None
     tls: Tls | None = None
+    trust_remote: bool = False
 
     def to_json(self) -> dict[str, Json]:
         """Return the options for the run's record."""
@@ -45,6 +47,7 @@ class RunOptions:
             "workers": self.workers,
             "fail_fast": self.fail_fast,
             "retries": self.retries,
+            "trust_remote": self.trust_remote,
         }
 
 

@@ -18,6 +18,7 @@ def provenance(
     recipe = node.recipe
     assert recipe is not None
     need = node.need
+    remarks = {"remarks": list(outcome.remarks)} if outcome.remarks else {}
     return {
         "stage": node.run.stage.name,
         "key": node.key,
@@ -34,4 +35,5 @@ def provenance(
         "peak_host_bytes": outcome.peak_host_bytes,
         "peak_device_bytes": outcome.peak_device_bytes,
         "need": None if need is None else {"host": need.host_bytes, "device": need.device_bytes},
+        **remarks,
     }

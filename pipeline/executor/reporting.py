@@ -97,6 +97,7 @@ class RunReport(Telling):
             bytes=outcome.bytes,
             peak_host_bytes=outcome.peak_host_bytes,
         )
+        self.remarked(node.key, outcome.remarks)
         self._compare_repetitions(node)
         self.write()
 

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.content import NeedsContent
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.executor.leaving_out import without
-from pipeline.executor.nodes import ENDED, FAILED, KNOWN, SETTLED, SKIPPED, WAITING, WANTED, Node, Nodes
+from pipeline.executor.nodes import (
+    ENDED,
+    FAILED,
+    KNOWN,
+    NOT_RUN,
+    SETTLED,
+    SKIPPED,
+    WAITING,
+    WANTED,
+    Node,
+    Nodes,
+)
 from pipeline.executor.reporting import RunReport
 from pipeline.held import PREFIX
+from pipeline.plan.leaving_out import without
 from pipeline.plan.recipes import NeedsResult
 from pipeline.worker import Failure
 from stages.errors import StageError
@@ -50,6 +62,8 @@ class Settler:
         except NeedsResult as need:
             self._ask_for(self._nodes[need.key], node)
             return False
+        except NeedsContent:
+            return False  # asked again when it is fetched
         except DamagedArtifact as damage:
             return self.repair(damage.artifact_id, damage.reason, node)
         except StageError as error:
@@ -94,7 +108,8 @@ class Settler:
         record = self._cache.recall(node.recipe.digest)
         if record is None:
             if node.state == WAITING:
-                self._report.wanted(node, self._report.explain(node))
+                refused = self._cache.acceptance.why_refused(node.recipe.digest)
+                self._report.wanted(node, refused or self._report.explain(node))
             return False
         for name in record.outputs:
             problem = self._cache.check(name)
@@ -178,7 +193,7 @@ class Settler:
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
         lost = {node.key}
         for other in self._nodes:
-            if other.state in (FAILED, SKIPPED, SETTLED) or lost.isdisjoint(other.run.upstream):
+            if other.state in (FAILED, SKIPPED, NOT_RUN, SETTLED) or lost.isdisjoint(other.run.upstream):
                 continue
             rest = without(other.run, lost) if axes and not other.run.is_of(axes) else None
             if rest is None:

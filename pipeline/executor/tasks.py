@@ -38,4 +38,5 @@ def make_task(node: Node, nodes: Nodes, setting: Setting, cache: Cache, record: 
             if name.startswith(PREFIX)
         },
         time_limit=node.run.time_limit,
+        contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},
     )

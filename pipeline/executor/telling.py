@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipeline.progress.events import Event, QuietReporter
+from pipeline.store.failures import explain
+from stages.addresses import hidden_in_text
 
 if TYPE_CHECKING:
     from pipeline.progress.events import Reporter
@@ -26,7 +28,11 @@ class Telling:
     def emit(self, kind: str, **data: Any) -> None:
         """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
         try:
-            self._reporter.handle(Event(kind, data))
+            told = {
+                name: hidden_in_text(value) if isinstance(value, str) else value
+                for name, value in data.items()
+            }
+            self._reporter.handle(Event(kind, told))
         except OSError:
             self._reporter = QuietReporter()
 
@@ -50,7 +56,14 @@ class Telling:
         except OSError as error:
             if not self._write_failed:
                 self._write_failed = True
-                self.emit("note", message=f"the run's record cannot be written: {error}")
+                told = explain(error, self.record.folder.parents[1]) or error
+                self.emit("note", message=f"the run's record cannot be written: {told}")
+
+    def not_run(self, key: str) -> None:
+        """Say what a stage run asks for that is not here; one that rests on such a run is counted alone."""
+        why = self.record.stages[key].why
+        if why and not why[0].startswith("it needs "):
+            self.emit("stage_not_run", stage=key, reason="; ".join(why))
 
     def identified(self, key: str, recipe: str | None, *, keep: bool) -> None:
         """A stage run's recipe is known."""
@@ -77,3 +90,10 @@ class Telling:
         stage.bytes = sum(artifact.bytes for artifact in described)
         stage.bytes_on_disk = sum(artifact.bytes_on_disk for artifact in described)
         self.emit("stage_cached", stage=key, seconds=stage.seconds, bytes=stage.bytes)
+        self.remarked(key, provenance.get("remarks") or ())
+
+    def remarked(self, key: str, remarks: Sequence[str]) -> None:
+        """A stage had something to say of its result: said each time that the result is used."""
+        self.record.stages[key].remarks = list(remarks)
+        for remark in remarks:
+            self.emit("note", message=f"{key}: {remark}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import GravelError
+from pipeline.file_state import state_of
 from pipeline.frozen import surroundings
 from pipeline.frozen.witness import Witness, digest_of
 from pipeline.store.files import LocalFiles
@@ -17,15 +19,15 @@ from pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 if TYPE_CHECKING:
     from stages.artifacts import Json
 
-__all__ = ["freeze", "thaw"]
+__all__ = ["freeze", "thaw", "why_stale"]
 
-FORMAT = 1
+FORMAT = 2
 MOST_KEPT = 64
 """Frozen plans of one cache; a person asks the same few things again and again. The oldest go first."""
 
 
 def name_of(request: dict[str, Json]) -> str:
-    """Name the file of a request."""
+    """Name the file of a request; the request itself is not kept, since its words may hold secrets."""
     return f"frozen/{digest_of(json.dumps(request, sort_keys=True).encode())}.json"
 
 
@@ -46,7 +48,7 @@ def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[
         body = {
             "format": RECORD_FORMAT,
             "frozen": FORMAT,
-            "request": request,
+            "request": name_of(request),
             "code": code,
             "packages": packages,
             **{name: getattr(witness, name) for name in ("texts", "there", "inputs")},
@@ -78,7 +80,7 @@ def thaw(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
         if found is None:
             return None
         body = unseal(found[0])
-        if body["frozen"] != FORMAT or body["request"] != json.loads(json.dumps(request)):
+        if body["frozen"] != FORMAT or body["request"] != name_of(request):
             return None
         fits = (
             surroundings.is_as(body["code"])
@@ -89,6 +91,29 @@ def thaw(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
         return answer
     except (BrokenRecord, GravelError, OSError, KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def why_stale(root: Path, name: str, gone: Collection[str]) -> str | None:
+    """Say why a cached plan will never answer again; None if it may. Recipes in `gone` are about to go."""
+    try:
+        found = LocalFiles(root).read(name)
+        if found is None:
+            return None
+        body = unseal(found[0])
+        if body["frozen"] != FORMAT:
+            return "another gravel wrote it"
+        recipes = [stage["recipe"] for stage in body["answer"]["stages"] if stage["keep"]]
+        if any(each in gone or not (root / "recipes" / f"{each}.json").is_file() for each in recipes):
+            return "a result that it stands for is gone"
+        if not surroundings.is_as(body["code"]):
+            return "gravel's code has changed since"
+        return None if _is_as_noted(root, body) else "what it was made from has changed"
+    except OSError:
+        return "what it was made from is gone"
+    except (BrokenRecord, KeyError, TypeError, ValueError, AttributeError):
+        return "it cannot be read"
+    except GravelError:
+        return None  # a newer gravel's, or not to be read by this user
 
 
 def _is_as_noted(root: Path, body: dict[str, Any]) -> bool:
@@ -111,4 +136,4 @@ def _text(path: str, known: list[str | int]) -> bool:
 
 def _input(path: str) -> list[str | int]:
     found = os.stat(path)  # noqa: PTH116 (a text is at hand)
-    return [os.path.realpath(path), found.st_size, found.st_mtime_ns, found.st_ino]
+    return [os.path.realpath(path), *state_of(found)]

@@ -63,11 +63,12 @@ def keep_plan(
     """Freeze what was told of a plan of which everything is cached; say whether it was frozen."""
     from pipeline.frozen.running import is_own
 
-    quiet = all(each["state"] in ("cached", "not needed") for each in told["stages"])
+    quiet = all(each["state"] in ("cached", "not needed", "not run") for each in told["stages"])
     if not quiet or not is_own(plan) or surroundings.began() is None:
         return False
     stages = [
-        {name: each[name] for name in ("key", "recipe", "outputs")} | {"keep": plan.runs[each["key"]].keep}
+        {name: each[name] for name in ("key", "recipe", "outputs")}
+        | {"keep": plan.runs[each["key"]].keep and each["state"] != "not run"}
         for each in told["stages"]
     ]
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from pipeline.errors import GravelError
@@ -18,6 +18,7 @@ from pipeline.hardware import machine_facts
 from pipeline.progress import QuietReporter
 from pipeline.runs import Outline, RunRecord
 from pipeline.store import Cache
+from pipeline.store.failures import ReadOnly
 
 if TYPE_CHECKING:
     from pipeline.executor import RunOptions, RunOutcome
@@ -37,7 +38,7 @@ def run_frozen(asked: Mapping[str, object], options: RunOptions) -> RunOutcome |
 
     Nothing was shown or recorded then. `asked` are the arguments of `load_plan`.
     """
-    if surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
+    if options.trust_remote or surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
         return None
     try:
         setting = decide(options)
@@ -53,14 +54,16 @@ def answer_run(answer: Mapping[str, Json], options: RunOptions, setting: Setting
     cache = Cache(options.cache_root)
     reporter = options.reporter or QuietReporter()
     told = {**machine_told(machine_facts(setting.backend, {}), setting), "versions": answer["versions"]}
-    outline = Outline(answer["workflow"], [{name: stage[name] for name in HEAD} for stage in stages])
+    outlined = [{name: stage[name] for name in (*HEAD, "state", "why") if name in stage} for stage in stages]
+    outline = Outline(answer["workflow"], outlined)
     record = RunRecord(options.cache_root, outline, told, options.to_json())
     telling = Telling(record, reporter)
     cache.say = lambda message: telling.emit("note", message=message)
     with ExitStack() as held:
         try:
             sweep(cache)
-            held.enter_context(cache.lease(record.run))
+            with suppress(ReadOnly):  # it is served all the same
+                held.enter_context(cache.lease(record.run))
             found = find_all(cache.root, stages)
         except (GravelError, OSError):
             return None
@@ -85,11 +88,17 @@ class _Known:
     def run(self) -> str:
         for stage in self._stages:
             key = stage["key"]
+            if _not_run(stage):
+                self._telling.not_run(key)
+                continue
             self._telling.identified(key, stage["recipe"], keep=stage["keep"])
             if key in self._found:
                 found = self._found[key]
                 self._telling.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
         return "done"
+
+    def only_serve(self, why: ReadOnly) -> None:
+        """Go on: everything is there."""
 
     def interrupt(self) -> None:
         """Go on: what is left takes no time."""
@@ -100,11 +109,21 @@ def keep_run(
 ) -> bool:
     """Freeze a run that found everything; say whether it was frozen."""
     records = outcome.record["stages"]
-    quiet = all(each["state"] in ("cached", "not needed") and not each["why"] for each in records)
-    if outcome.state != "done" or not quiet or not is_own(plan) or surroundings.began() is None:
+    quiet = all(
+        (each["state"] in ("cached", "not needed") and not each["why"]) or _not_run(each) for each in records
+    )
+    if (
+        options.trust_remote
+        or outcome.state != "done"
+        or not quiet
+        or not is_own(plan)
+        or surroundings.began() is None
+    ):
         return False
     stages = [
-        {name: each[name] for name in (*HEAD, "recipe", "outputs")} | {"keep": plan.runs[each["key"]].keep}
+        {name: each[name] for name in (*HEAD, "recipe", "outputs")}
+        | {"keep": plan.runs[each["key"]].keep and not _not_run(each)}
+        | ({"state": "not run", "why": each["why"]} if _not_run(each) else {})
         for each in records
     ]
     answer = {
@@ -117,6 +136,10 @@ def keep_run(
     except (GravelError, OSError):
         return False
     return freeze(options.cache_root, request, witness, answer)
+
+
+def _not_run(stage: Mapping[str, Json]) -> bool:
+    return bool(stage.get("state") == "not run")
 
 
 def is_own(plan: Plan) -> bool:

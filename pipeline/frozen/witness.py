@@ -19,8 +19,9 @@ class Witness:
     """What was looked at; paths are absolute.
 
     `texts` has the size and the BLAKE3 of each file that was read whole, `there` whether a path existed,
-    `inputs` the real path, size, mtime (ns) and inode of each input whose digest was remembered, `memos` the
-    files of the cache (relative to it) that were relied on. `doubts` say why the plan may not be kept.
+    `inputs` the real path and the state (`pipeline.file_state`) of each input whose digest was remembered,
+    `memos` the files of the cache (relative to it) that were relied on. `doubts` say why the plan may
+    not be kept.
     """
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ def note_there(path: Path, there: bool) -> None:
 
 
 def note_input(path: Path, key: Sequence[int]) -> None:
-    """Note an input whose digest was remembered under this size, mtime (ns) and inode."""
+    """Note an input whose digest was remembered for this state."""
     witness = _PRESENT.get()
     if witness is not None:
         value: list[str | int] = [os.path.realpath(path), *key]

@@ -28,7 +28,8 @@ class StageRun:
     `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for.
     `forced` says that it is computed even if it is cached, and `because` which option asks for that.
     `repetition` counts the runs of a measurement that is repeated, from 1; `repeats` is the key of the first.
-    `time_limit` (seconds) is how long an attempt may take; of equal runs the longest holds.
+    `time_limit` (seconds) is how long an attempt may take; of equal runs the longest holds. `not_run` says
+    why it does not run on this machine, if it does not.
     """
 
     key: str
@@ -46,6 +47,7 @@ class StageRun:
     repetition: int = 1
     repeats: str | None = None
     time_limit: float | None = None
+    not_run: str | None = None
 
     def is_of(self, axes: Collection[str]) -> bool:
         """Say whether one of these axes reaches the run."""
@@ -87,6 +89,7 @@ WILL_RUN = "will run"
 WAITS = "waits"
 NOT_NEEDED = "not needed"
 CANNOT_RUN = "cannot run"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ class RunStatus:
     """What will happen to one run, and why.
 
     `state` is `CACHED`, `WILL_RUN`, `WAITS` (on the runs in `waits_on`, whose results decide),
-    `NOT_NEEDED` (a result that is not kept and that only cached runs would read) or `CANNOT_RUN`.
+    `NOT_NEEDED` (a result that is not kept and that only cached runs would read), `CANNOT_RUN`, or `NOT_RUN`
+    (this machine has not what it asks for, and the others go on).
     `reasons` say why, as old value -> new value. `outputs` are the artifact ids, where they are known
     before the run.
     """

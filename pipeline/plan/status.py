@@ -6,12 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pipeline.content import NeedsContent
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.plan.extents import plan_extents
 from pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
     NOT_NEEDED,
+    NOT_RUN,
     WAITS,
     WILL_RUN,
     Plan,
@@ -62,6 +64,8 @@ def _status(
     found: dict[str, RunStatus],
     data_sets: Collection[str],
 ) -> RunStatus:
+    if run.not_run is not None:
+        return RunStatus(run.key, NOT_RUN, (run.not_run,))
     stopped = [key for key in run.upstream if found[key].state == CANNOT_RUN]
     if stopped:
         return RunStatus(run.key, CANNOT_RUN, (f"it needs {', '.join(stopped)}",))
@@ -76,6 +80,8 @@ def _status(
         return RunStatus(run.key, WAITS, (f"its sources cannot be resolved: {error}",))
     except StageError as error:
         return RunStatus(run.key, CANNOT_RUN, (str(error),))
+    except NeedsContent as error:
+        return RunStatus(run.key, WAITS, (str(error),))
     except RequestError as error:
         if not run.is_of(data_sets):
             raise
@@ -86,6 +92,9 @@ def _status(
     if run.forced:
         return RunStatus(run.key, WILL_RUN, (run.because,), (), recipe.digest)
     record = cache.recall(recipe.digest)
+    refused = cache.acceptance.why_refused(recipe.digest)
+    if record is None and refused is not None:
+        return RunStatus(run.key, WILL_RUN, tuple(refused), (), recipe.digest)
     if record is None:
         reasons, only_hardware = history.explain(run, recipe)
         return RunStatus(run.key, WILL_RUN, reasons, (), recipe.digest, only_hardware=only_hardware)
@@ -108,5 +117,5 @@ def _drop_what_nobody_needs(plan: Plan, found: dict[str, RunStatus]) -> None:
         idle = not run.keep and not run.forced and key in read and key not in needed
         if idle and state == WILL_RUN:
             found[key] = replace(found[key], state=NOT_NEEDED, reasons=("what reads it is cached",))
-        elif state != CACHED:
+        elif state not in (CACHED, NOT_RUN):
             needed.update(run.upstream)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.plan.model import StageRun
 from pipeline.workflow.scalars import to_text
+from stages.addresses import shown
 from stages.artifacts import Json
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
         else:
             yield f"inputs {slot}", ids
     for location, content in (parts.get("files") or {}).items():
-        yield f"file {location}", content
+        yield f"file {shown(location)}", content  # those of older versions hold whole URLs
     yield "hardware", parts.get("hardware")
     yield "repetition", parts.get("repetition", 1)
 

@@ -34,6 +34,8 @@ def sentence(event: Event) -> str | None:
             return f"{data['stage']}: skipped, " + (
                 "the run was stopped" if because == "stopped" else f"it depends on {because}"
             )
+        case "stage_not_run":
+            return f"{data['stage']}: not run: {data['reason']}"
         case "stage_retried":
             return f"{data['stage']}: attempt {data['attempt']} follows: {data['message']}"
         case "damaged":
@@ -53,7 +55,8 @@ def sentence(event: Event) -> str | None:
 
 def summary(data: dict[str, Any]) -> str:
     """Say in one line how a run ended."""
-    counts = [f"{data[name]} {name}" for name in ("computed", "cached", "failed", "skipped") if data[name]]
+    states = ("computed", "cached", "failed", "skipped", "not_run")
+    counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
     text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing computed'}"
     if data.get("report"):
         text += f"\nreport: {data['report']}"

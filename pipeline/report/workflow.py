@@ -17,7 +17,17 @@ MANY = 24
 SHRUNK = 0.75
 """Share of its size that the picture may shrink to: letters of 9 px."""
 
-URGENCY = ("failed", "running", "interrupted", "skipped", "waiting", "computed", "cached", "not needed")
+URGENCY = (
+    "failed",
+    "running",
+    "interrupted",
+    "skipped",
+    "waiting",
+    "computed",
+    "cached",
+    "not run",
+    "not needed",
+)
 """States of stage runs, the most pressing first: that is the state of an entry."""
 
 

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import RequestError
+from pipeline.runs.checking import is_record
 from pipeline.runs.record import log_name
+from pipeline.store.obstacles import open_regular
+from pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
     from stages.artifacts import Json
@@ -21,10 +24,11 @@ def read_run(folder: Path) -> dict[str, Json] | None:
     A record that says "running" while its process is gone is returned as "interrupted".
     """
     try:
-        record: dict[str, Json] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        with open_regular(folder / "run.json") as file:
+            record: dict[str, Json] = json.loads(file.read().decode())
+    except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(record, dict) or "run" not in record or "stages" not in record:
+    if not is_record(record):
         return None
     if record.get("state") == "running" and not still_runs(record):
         record["state"] = "interrupted"
@@ -117,9 +121,10 @@ def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
 def last_report(root: Path, workflow_path: str) -> str | None:
     """Return the newest report of a workflow file that is still there."""
     for folder in run_folders(root):
-        if not (folder / "report.html").exists():
+        page = folder / "report.html"
+        if not page.exists() or not is_own(root, folder) or not is_own(root, page):
             continue
         record = read_run(folder)
         if record is not None and record["workflow"].get("path") == workflow_path:
-            return str(folder / "report.html")
+            return str(page)
     return None

@@ -3,8 +3,10 @@
 `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
 and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
 matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
-(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), and for gc the
-lists `recipes` and `artifacts` of everything that the run made or relied on.
+(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), `trust`
+(`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
+fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of everything that the run
+made or relied on.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.store.obstacles import make_folder
+from pipeline.store.sharing import keep_own
+from stages.addresses import hidden, hidden_in_text
+
 if TYPE_CHECKING:
     from pipeline.plan import Plan
     from stages.artifacts import Json
@@ -32,8 +38,9 @@ WRITE_INTERVAL = 0.5
 class StageRecord:
     """One stage run in `run.json`.
 
-    `state` is waiting, running, cached, computed, failed, skipped, interrupted or "not needed". `outputs`
-    are artifact ids, or `recipe:` pseudo-ids of what is not kept. `need` and the peaks are in bytes.
+    `state` is waiting, running, cached, computed, failed, skipped, interrupted, "not needed" or "not run": it
+    asks for what is not here, as `why` says. `outputs` are artifact ids, or `recipe:` pseudo-ids of what is
+    not kept. `need` and the peaks are in bytes.
     """
 
     key: str
@@ -54,6 +61,7 @@ class StageRecord:
     place: str | None = None
     attempts: int = 0
     why: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # what the stage says of its result
     error: str | None = None
     hint: str | None = None
     progress: dict[str, Json] | None = None
@@ -80,7 +88,7 @@ def log_name(key: str) -> str:
 class Outline:
     """What a record says of the plan, as plain data: the workflow, and its stage runs in order.
 
-    Each of `stages` has the first five fields of `StageRecord`.
+    Each of `stages` has the first five fields of `StageRecord`, and `state` and `why` of what is not run.
     """
 
     workflow: Mapping[str, Json]
@@ -96,8 +104,8 @@ class Outline:
                 "about": workflow.about,
                 "path": str(workflow.path),
                 "file": str(workflow.path.absolute()),
-                "parameters": dict(workflow.parameters),
-                "matrix": {axis: list(values) for axis, values in workflow.matrix.items()},
+                "parameters": hidden(dict(workflow.parameters)),
+                "matrix": hidden({axis: list(values) for axis, values in workflow.matrix.items()}),
             },
             [
                 {
@@ -106,6 +114,7 @@ class Outline:
                     "stage": run.stage.name,
                     "upstream": list(run.upstream),
                     "coordinates": dict(run.coordinates),
+                    **({} if run.not_run is None else {"state": "not run", "why": [run.not_run]}),
                 }
                 for key, run in plan.runs.items()
             ],
@@ -120,13 +129,17 @@ class RunRecord:
     ) -> None:
         self.workflow = dict(outline.workflow)
         self.run = new_run_id(self.workflow["name"])
+        self._root = root
         self.folder = root / "runs" / self.run
         self.state = "running"
         self.cluster: str | None = None
         self.report: str | None = None
         self.problem: str | None = None
+        self.kept = True
+        """Whether `write` writes: a run served from a cache that cannot be written leaves no record."""
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
+        self.trust: dict[str, Json] = {}
         self.stages = {
             stage["key"]: StageRecord(**stage, log=f"logs/{log_name(stage['key'])}")
             for stage in outline.stages
@@ -175,6 +188,7 @@ class RunRecord:
             "problem": self.problem,
             "datasets": self.datasets,
             "gone": self.gone,
+            "trust": self.trust,
             "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
             "artifacts": list(artifacts),
         }
@@ -189,9 +203,9 @@ class RunRecord:
             }
             known = self._texts.get(key)
             if known is None or known[0] != now:
-                known = self._texts[key] = now, json.dumps(now, ensure_ascii=False)
+                known = self._texts[key] = now, _json(now)
             parts.append(known[1])
-        head = json.dumps(self._head(), ensure_ascii=False)
+        head = _json(self._head())
         return f'{head[:-1]}, "stages": [{", ".join(parts)}]}}'
 
     def end(self, state: str) -> None:
@@ -206,16 +220,33 @@ class RunRecord:
 
     def write(self) -> None:
         """Replace `run.json`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.kept:
+            return
+        make_folder(self.folder.parents[1], f"runs/{self.run}")
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
+                keep_own(self._root, unfinished)
                 file.write(self._text())
             unfinished.replace(self.folder / "run.json")
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise
         self._written = time.monotonic()
+
+
+def _json(value: Json) -> str:
+    """Write a part of a record, with no secret of any URL in a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(_told(value), ensure_ascii=False) if "://" in text else text
+
+
+def _told(value: Json) -> Json:
+    if isinstance(value, str):
+        return hidden_in_text(value)
+    if isinstance(value, dict):
+        return {key: _told(item) for key, item in value.items()}
+    return [_told(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _iso(seconds: float) -> str:

@@ -67,7 +67,12 @@ class State:
     def from_json(cls, data: dict[str, Any]) -> State:
         """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
         waiting = tuple(Waiting(from_iso(each["due"]), int(each["attempt"])) for each in data["waiting"])
-        return cls(**{**data, "decided": from_iso(data["decided"]), "waiting": waiting})
+        state = cls(**{**data, "decided": from_iso(data["decided"]), "waiting": waiting})
+        if not all(isinstance(each, str | None) for each in (state.open, state.last, state.results)):
+            raise TypeError("its claims are not named by texts")
+        if not isinstance(state.missed, int) or not isinstance(state.skipped, int):
+            raise TypeError("its counts are no whole numbers")
+        return state
 
 
 def next_start(job: Job, state: State, now: float) -> float | None:

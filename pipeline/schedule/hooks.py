@@ -2,7 +2,8 @@
 
 The JSON is `{"event": "failure" | "change", "schedule": NAME, "claim": {...}, "run": {...} | null}`, where
 `claim` is as in `pipeline.schedule.book` and `run` is the run's `run.json` (null if it made none). A command
-gets it on its standard input, a webhook as the body of a POST. A hook is called at least once: again, if
+gets it on its standard input, a webhook as the body of a POST; in its URL `${env:NAME}` stands for an
+environment variable. A hook is called at least once: again, if
 the keeper dies while it is called.
 """
 
@@ -16,6 +17,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from pipeline.modes import given_mask
+from stages.addresses import Address, address_of
+from stages.errors import StageError
 
 LIMIT = 60.0
 """Seconds that a command has."""
@@ -36,7 +41,10 @@ def call(
     """Call a hook; returns what went wrong, or None. A command starts in `folder` if that is there."""
     body = json.dumps(payload).encode()
     if target.startswith(("http://", "https://")):
-        return _post(target, body, pauses)
+        try:
+            return _post(address_of(target), body, pauses)
+        except StageError as error:
+            return error.message
     return _command(target, body, folder, limit)
 
 
@@ -48,6 +56,7 @@ def _command(target: str, body: bytes, folder: Path, limit: float) -> str | None
         stderr=subprocess.STDOUT,
         cwd=folder if folder.is_dir() else "/",
         start_new_session=True,
+        umask=given_mask(),
     )
     try:
         said = child.communicate(body, timeout=limit)[0]
@@ -61,23 +70,26 @@ def _command(target: str, body: bytes, folder: Path, limit: float) -> str | None
     return f"it ended with {child.returncode}" + (f": {words}" if words else "")
 
 
-def _post(url: str, body: bytes, pauses: Sequence[float]) -> str | None:
+def _post(address: Address, body: bytes, pauses: Sequence[float]) -> str | None:
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
 
     headers = {"Content-Type": "application/json", "User-Agent": "gravel"}
+    if address.authorization is not None:
+        headers["Authorization"] = address.authorization
     problem = None
     for pause in (*pauses, None):
         try:
-            with urlopen(Request(url, body, headers, method="POST"), timeout=WEB_LIMIT):
+            with urlopen(Request(address.url, body, headers, method="POST"), timeout=WEB_LIMIT):
                 return None
         except HTTPError as error:
             error.close()
-            problem = f"it answered {error.code} {error.reason}"
+            problem = address.without_secrets(f"it answered {error.code} {error.reason}")
             if error.code < 500 and error.code != 429:
                 return problem
         except (OSError, ValueError) as error:
-            problem = f"it cannot be reached: {getattr(error, 'reason', None) or error}"
+            reason = str(getattr(error, "reason", None) or error)
+            problem = f"it cannot be reached: {address.without_secrets(reason)}"
         if pause is not None:
             time.sleep(pause)
     return problem

@@ -11,9 +11,12 @@ from typing import Any
 
 from pipeline.errors import RequestError
 from pipeline.schedule.times import Times, times_of
+from stages.addresses import REFERENCE, hidden_in_text, is_url
 
 CATCH_UP = ("none", "once", "all")
 OVERLAP = ("skip", "queue")
+EVENTS = ("failure", "change")
+"""For what a job may have a hook."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -22,8 +25,10 @@ class Job:
     """A workflow and when to run it.
 
     `workflow` is an absolute path; `settings` are NAME=VALUE texts of `--set`; `arguments` are further words
-    for `gravel run`; `jitter` and `time_limit` are seconds; `on_failure` and `on_change` are a shell command
-    or an http(s) URL; `created` is seconds since 1970. `id` tells a job from a later one of the same name.
+    for `gravel run`; `jitter` and `time_limit` are seconds; `hooks` are the events (failure, change) with a
+    hook in the user's configuration (`pipeline.schedule.own_hooks`); `created` is seconds since 1970. `id`
+    tells a job from a later one of the same name. `in_cache` are the events whose hook is in the record
+    itself, as earlier versions of gravel wrote it; such a hook is not called.
     """
 
     name: str
@@ -37,9 +42,9 @@ class Job:
     catch_up: str = "once"
     overlap: str = "skip"
     time_limit: float | None = None
-    on_failure: str | None = None
-    on_change: str | None = None
+    hooks: Sequence[str] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    in_cache: Sequence[str] = field(default=(), compare=False)
 
     @property
     def times(self) -> Times:
@@ -60,15 +65,39 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as plain data."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "in_cache"}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Job:
         """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
-        job = cls(**{each.name: data[each.name] for each in fields(cls)})
+        before = [event for event in EVENTS if data.get(f"on_{event}")]
+        hooks = data.get("hooks", ())
+        if not isinstance(hooks, list | tuple) or not all(isinstance(event, str) for event in hooks):
+            raise TypeError(f"hooks is {hooks!r:.60}")
+        known = data | {"hooks": tuple(hooks), "in_cache": tuple(before)}
+        job = cls(**{each.name: known[each.name] for each in fields(cls)})
+        if not re.fullmatch("[0-9A-Za-z]{1,64}", job.id) or not set(job.hooks) <= set(EVENTS):
+            raise ValueError("its id or its hooks are not what gravel writes")
         if job.catch_up not in CATCH_UP or job.overlap not in OVERLAP:
             raise ValueError("its policies are unknown")
+        for name, kinds in _KINDS.items():
+            if not isinstance(getattr(job, name), kinds):
+                raise TypeError(f"{name} is {getattr(job, name)!r:.60}")
+        if not all(isinstance(word, str) for word in (*job.settings, *job.arguments)):
+            raise TypeError("its words are not all texts")
+        try:
+            _ = job.times
+        except RequestError as error:
+            raise ValueError(str(error)) from None
         return job
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "workflow", "cron", "zone", "id"), (str,)),
+    **dict.fromkeys(("created", "jitter"), (int, float)),
+    **dict.fromkeys(("settings", "arguments"), (list,)),
+    "time_limit": (int, float, type(None)),
+}
 
 
 def check_name(name: str) -> str:
@@ -86,15 +115,32 @@ def name_from(workflow: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", workflow).strip("-_")[:64] or "job"
 
 
+def check_secrets(text: str, option: str, *, command: bool = False) -> None:
+    """Refuse a text with a URL whose password or query is written out, since schedules are kept in files.
+
+    `command` says that a shell reads it, which has variables of its own.
+    """
+    named = re.sub(r"\$(\w+|\{\w+\})", "${env:SHELL}", text) if command else text
+    if hidden_in_text(named) != named:
+        write = "$NAME" if command else "${env:NAME}"
+        raise RequestError(
+            f"{option} has a URL with a password, a signature or other values of a query in it: "
+            f"{hidden_in_text(text)}",
+            hint=f"write {write} for each, and set that environment variable where `gravel schedule run` is "
+            "started",
+        )
+
+
 def check_hook(target: str, option: str) -> str:
     """Return a hook if it is a command or an http(s) URL; raises RequestError."""
     from urllib.parse import urlsplit
 
     if not target.strip():
         raise RequestError(f"{option} is empty", hint="give a shell command or an http(s) URL")
+    check_secrets(target, option, command=not is_url(target))
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", target):
         try:
-            parts = urlsplit(target)
+            parts = urlsplit(REFERENCE.sub("x", target))
             whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
         except ValueError:
             whole = False
@@ -111,7 +157,7 @@ def shown_hook(target: str | None) -> str | None:
     from urllib.parse import urlsplit
 
     if target is None or not target.startswith(("http://", "https://")):
-        return target
+        return target if target is None else hidden_in_text(target)
     parts = urlsplit(target)
     host = parts.hostname or ""
     return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}/..."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,17 +12,21 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
+from pipeline.errors import DamagedArtifact
+from pipeline.store.acceptance import RECIPE_FOLDERS
+from pipeline.store.failures import ReadOnly
 from pipeline.store.files import storage_errors
 from pipeline.store.leases import Lease
+from pipeline.store.obstacles import open_regular
 from pipeline.store.records import seal
 
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
+    from pipeline.store.identity import Identity
     from pipeline.store.records import ArtifactRecord, StoredFile
 
-READ_BYTES = 8 << 20
 VERIFY_THREADS = 8
-"""At most; BLAKE3 does several GB/s per thread, so more than this waits for the disk."""
+"""At most; a thread decodes and digests 0.5 to 1 GB/s, so more than this waits for the disk."""
 
 
 @dataclass
@@ -31,6 +36,9 @@ class Verified:
     artifacts: int = 0
     recipes: int = 0
     bytes: int = 0
+    bound: int = (
+        0  # artifacts of an older gravel whose records hold the checksums of their chunks from now on
+    )
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -57,20 +65,35 @@ def quarantine(cache: Cache, artifact_id: str, reason: str) -> None:
     record = cache.find(artifact_id) if found else None
     if record is None:
         return
-    with retire(cache, record.path):
-        if not cache.files.move(f"artifacts/{artifact_id}.json", f"{place}/record.json"):
-            return
-        cache.files.move(f"data/{record.path.name}", f"{place}/data")
-        body = {"format": 1, "artifact": artifact_id, "kind": record.kind, "reason": reason}
-        cache.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
+    try:
+        with retire(cache, record.path):
+            if not cache.files.move(f"artifacts/{artifact_id}.json", f"{place}/record.json"):
+                return
+            if not _is_shared(cache, record.path.name):
+                cache.files.move(f"data/{record.path.name}", f"{place}/data")
+            body = {"format": 1, "artifact": artifact_id, "kind": record.kind, "reason": reason}
+            cache.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
+    except ReadOnly:
+        cache.say(
+            f"artifact {artifact_id[:12]} ({record.kind}) is damaged: {reason}; it stays where it is, since "
+            f"the cache {cache.root} cannot be written"
+        )
+        return
     cache.say(
         f"artifact {artifact_id[:12]} ({record.kind}) is damaged: {reason}; it is set aside in "
         f"{cache.root / place} and computed again when it is needed"
     )
 
 
+def _is_shared(cache: Cache, folder: str) -> bool:
+    """Say whether another record names the same data, as the one that another's data were put under."""
+    names = cache.files.names("artifacts", ".json")
+    texts = (cache.files.read(f"artifacts/{name}") for name in names)
+    return any(found is not None and f'"{folder}"'.encode() in found[0] for found in texts)
+
+
 def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> Verified:
-    """Digest every file of every artifact; see `Cache.verify`."""
+    """Digest every file of every artifact and recompute its id; see `Cache.verify`."""
     outcome = Verified()
     records: list[ArtifactRecord] = []
     for name in cache.files.names("artifacts", ".json"):
@@ -81,24 +104,25 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
             outcome.damaged[identity] = "its record cannot be read"
         else:
             records.append(record)
-    for name in cache.files.names("recipes", ".json"):
-        outcome.recipes += 1
-        if cache.recall_here(name.removesuffix(".json")) is None:
-            outcome.damaged[name.removesuffix(".json")] = "the recipe's record cannot be read"
+    _verify_recipes(cache, outcome)
 
     total = sum(record.bytes_on_disk for record in records)
-    work = [(record, file) for record in records for file in record.files]
-    from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(VERIFY_THREADS) as pool:
-        faults = pool.map(lambda item: _fault(*item), work)
-        for (record, file), fault in zip(work, faults, strict=True):
-            outcome.bytes += file.size
-            if fault is not None and record.id not in outcome.damaged:
-                outcome.damaged[record.id] = fault
-            if progress is not None:
-                progress(outcome.bytes, total)
+    def count(size: int) -> None:
+        outcome.bytes += size
+        if progress is not None:
+            progress(outcome.bytes, total)
+
+    outcome.damaged.update(find_faults(records, count))
+    from pipeline.store.binding import bind
+
     for record in records:
+        if record.id not in outcome.damaged and record.checksums is None:
+            try:
+                bind(cache, record, digested=True)
+                outcome.bound += 1
+            except DamagedArtifact as error:
+                outcome.damaged[record.id] = error.reason
         if record.id in outcome.damaged:
             if cache.find(record.id) is None:
                 # A gc removed it while it was read.
@@ -108,25 +132,69 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
     return outcome
 
 
+def _verify_recipes(cache: Cache, outcome: Verified) -> None:
+    """Read every recipe's record, those that are not trusted included, and check its signature."""
+    for folder in RECIPE_FOLDERS:
+        for name in cache.files.names(folder, ".json"):
+            outcome.recipes += 1
+            digest = name.removesuffix(".json")
+            problem = cache.check_recipe(folder, digest)
+            if problem is not None:
+                outcome.damaged[digest] = problem
+
+
 def find_fault(record: ArtifactRecord) -> str | None:
-    """Digest every file of an artifact and return what is wrong with the first that is damaged."""
+    """Digest every file of an artifact and recompute its id; return what is wrong first, or None."""
+    return find_faults([record]).get(record.id)
+
+
+def find_faults(
+    records: Sequence[ArtifactRecord], count: Callable[[int], None] = lambda size: None
+) -> dict[str, str]:
+    """Return what is wrong with each artifact that is damaged. Each file is read once, on a few threads.
+
+    `count` is called with the size of each file that was read.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
+    from pipeline.store.identity import Identity, WrongContent, is_metadata
+
+    identities = {record.id: Identity(record) for record in records}
+    faults: dict[str, str] = {}
+    work = [(record, file) for record in records for file in record.files]
     with ThreadPoolExecutor(VERIFY_THREADS) as pool:
-        faults = list(pool.map(lambda file: _fault(record, file), record.files))
-    return next((fault for fault in faults if fault is not None), None)
+        # How an array is laid out has to be known before its shards can be decoded.
+        for metadata in (True, False):
+            some = [(record, file) for record, file in work if is_metadata(file) == metadata]
+            found = pool.map(lambda item: _fault(item[0], item[1], identities[item[0].id]), some)
+            for (record, file), fault in zip(some, found, strict=True):
+                if fault is not None:
+                    faults.setdefault(record.id, fault)
+                count(file.size)
+    for record in records:
+        if record.id not in faults:
+            try:
+                identities[record.id].finish()
+            except WrongContent as error:
+                faults[record.id] = str(error)
+    return faults
 
 
-def _fault(record: ArtifactRecord, file: StoredFile) -> str | None:
-    digest = blake3()
-    size = 0
+def _fault(record: ArtifactRecord, file: StoredFile, identity: Identity) -> str | None:
+    from pipeline.store.identity import WrongContent
+
     try:
-        with (record.path / file.path).open("rb", buffering=0) as handle:
-            while block := handle.read(READ_BYTES):
-                digest.update(block)
-                size += len(block)
+        with open_regular(record.path / file.path) as handle:
+            size = os.fstat(handle.fileno()).st_size
+            if size != file.size:
+                return f"{file.path} has {size:,} bytes and should have {file.size:,}"
+            data = handle.read()  # 64 MiB at most
     except OSError as error:
         return f"{file.path} cannot be read ({error.strerror})"
-    if size != file.size:
-        return f"{file.path} has {size:,} bytes and should have {file.size:,}"
-    return None if digest.hexdigest() == file.blake3 else f"{file.path} is not what was written"
+    if blake3(data).hexdigest() != file.blake3:
+        return f"{file.path} is not what was written"
+    try:
+        identity.add(file, data)
+    except WrongContent as error:
+        return str(error)
+    return None

@@ -10,87 +10,138 @@ import errno
 import os
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.errors import GravelError, RequestError
+from pipeline.errors import RequestError
+from pipeline.store.failures import ReadOnly, explain_read, storage_errors
+from pipeline.store.obstacles import Obstacle, make_folder, open_regular, set_aside, what_is
+from pipeline.store.sharing import OWN_FOLDERS, keep_own
 
+__all__ = ["LocalFiles", "storage_errors", "sync_file", "sync_folder"]
 
-@contextmanager
-def storage_errors(root: Path, needed: int | None = None) -> Iterator[None]:
-    """Turn a full disk or a cache that cannot be written into an error that says so.
+OWN_PREFIXES = tuple(f"{name}/" for name in OWN_FOLDERS)
 
-    Raises `GravelError` for a full disk or quota, with the path and the bytes wanted and free, and
-    `RequestError` for a folder that is read-only or no folder at all.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise GravelError(
-                _full(root, needed), hint="free space with `gravel cache gc`, or choose another with --cache"
-            ) from error
-        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
-            raise RequestError(
-                f"cannot write to the cache {root}: {error.strerror} ({error.filename or root})",
-                hint="make it writable, or choose another with --cache or GRAVEL_CACHE",
-            ) from error
-        raise
-
-
-def _full(root: Path, needed: int | None) -> str:
-    import shutil
-
-    wanted = f"{needed:,} bytes were to be written" if needed else "more was to be written"
-    existing = next(folder for folder in (root, *root.parents) if folder.exists())
-    return (
-        f"no space left for the cache {root}: {wanted}, {shutil.disk_usage(existing).free:,} bytes are free"
-    )
+Obstructed = Callable[[str, str], None]
+Say = Callable[[str], None]
 
 
 class LocalFiles:
-    """Files below a root, named by paths relative to it."""
+    """Files below a root, named by paths relative to it.
 
-    def __init__(self, root: Path) -> None:
+    What is no folder where one is needed is moved to `quarantine/`, and `say` is told. What is no file where
+    one is read is left to `obstructed`, given its name and a sentence; else it is moved, too.
+    """
+
+    def __init__(
+        self, root: Path, say: Say = lambda message: None, obstructed: Obstructed | None = None
+    ) -> None:
         self.root = root
+        self._say = say
+        self._obstructed = obstructed or self._clear
 
     def read(self, name: str) -> tuple[bytes, float] | None:
-        """Return a whole file and when it was last touched, or None if there is none."""
+        """Return a whole file and when it was last touched, or None if there is none.
+
+        Raises `GravelError` for a file that is there and cannot be read, or that another user put there.
+        """
+        path = f"{self.root}/{name}"
         try:
-            with open(self.root / name, "rb") as file:  # noqa: PTH123 (Path.open costs twice the time)
-                return file.read(), os.fstat(file.fileno()).st_mtime
+            with open_regular(path) as file:
+                found = os.fstat(file.fileno())
+                if found.st_uid not in (os.geteuid(), 0):
+                    self._check_owner(name, found)
+                return file.read(), found.st_mtime
+        except Obstacle as obstacle:
+            self._obstructed(name, f"{path} is {obstacle.found}, and a file is needed")
+            return None
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return None  # a folder on the way is no folder, and is moved when something is written
+            raise explain_read(error, Path(path)) from error
+
+    def _clear(self, name: str, problem: str) -> None:
+        try:
+            with storage_errors(self.root):
+                set_aside(self.root, name)
+        except ReadOnly:
+            return  # what stands for nothing may stay
+
+    def folder(self, name: str) -> Path:
+        """Make a folder if it is not there, moving what is in its way aside, and return its path."""
+        with storage_errors(self.root):
+            self._make_folder(name)
+        return self.root / name
+
+    def _make_folder(self, name: str) -> None:
+        for part, found in make_folder(self.root, name):
+            self._say(f"{self.root / part} was {found}; it is moved to quarantine, and a folder made there")
+
+    def _check_owner(self, name: str, found: os.stat_result) -> None:
+        """Refuse a file that is neither of whom the folder belongs to nor of the group that shares it."""
+        from pipeline.store.ownership import user_name
+        from pipeline.store.sharing import sharing_of
+        from pipeline.store.trusted import VARIABLE, is_trusted
+
+        folder = self.root.stat()
+        if found.st_uid == folder.st_uid:
+            return
+        shared = sharing_of(self.root)
+        if (shared is not None and found.st_gid == shared.group) or is_trusted(self.root):
+            return
+        raise RequestError(
+            f"{self.root / name} belongs to {user_name(found.st_uid)}, and the cache to "
+            f"{user_name(folder.st_uid)}: it is not used",
+            hint=f"remove it; or, if you trust what is there: gravel cache trust {self.root} (or {VARIABLE})",
+        )
 
     def create(self, name: str, text: bytes) -> bool:
         """Write a file whole, durably and only if it does not exist; says whether it did."""
         with storage_errors(self.root, len(text)):
             temporary = self._write_aside(name, text)
             try:
-                os.link(temporary, self.root / name)
-            except FileExistsError:
-                return False
+                while not self._link(temporary, name):
+                    found = what_is(self.root / name)
+                    if found is None:
+                        return False
+                    self._obstructed(name, f"{self.root / name} is {found}, and a file is needed")
+                    if what_is(self.root / name) is not None:
+                        set_aside(self.root, name)
             finally:
                 temporary.unlink()
             sync_folder((self.root / name).parent)
+        return True
+
+    def _link(self, temporary: Path, name: str) -> bool:
+        try:
+            os.link(temporary, self.root / name)
+        except FileExistsError:
+            return False
         return True
 
     def replace(self, name: str, text: bytes, *, durable: bool = True) -> None:
         """Write a file whole, in place of an older one if there is one."""
         with storage_errors(self.root, len(text)):
             temporary = self._write_aside(name, text, durable=durable)
-            temporary.replace(self.root / name)
+            try:
+                temporary.replace(self.root / name)
+            except IsADirectoryError:
+                set_aside(self.root, name)
+                temporary.replace(self.root / name)
             if durable:
                 sync_folder((self.root / name).parent)
 
     def _write_aside(self, name: str, text: bytes, *, durable: bool = True) -> Path:
         target = self.root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        self._make_folder(Path(name).parent.as_posix())
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         try:
             with temporary.open("wb") as file:
+                if name.startswith(OWN_PREFIXES):
+                    keep_own(self.root, temporary)
                 file.write(text)
                 if durable:
                     sync_file(file)
@@ -121,7 +172,7 @@ class LocalFiles:
         """Move a file or folder to another name; says whether there was one."""
         target = self.root / to
         with storage_errors(self.root):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            self._make_folder(Path(to).parent.as_posix())
             try:
                 (self.root / name).rename(target)
             except FileNotFoundError:
@@ -135,16 +186,21 @@ class LocalFiles:
                 old = [entry for entry in entries if entry.name.startswith(".") and entry.is_file()]
                 limit = time.time() - age
                 return [f"{folder}/{entry.name}" for entry in old if entry.stat().st_mtime < limit]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        except OSError as error:
+            return self._listless(folder, error)
 
     def names(self, folder: str, suffix: str = "") -> list[str]:
         """List the entries of a folder that end so, without temporary ones, in order; empty without it."""
         try:
             entries = os.listdir(self.root / folder)  # noqa: PTH208 (names are all that is wanted)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        except OSError as error:
+            return self._listless(folder, error)
         return sorted(name for name in entries if name.endswith(suffix) and not name.startswith("."))
+
+    def _listless(self, folder: str, error: OSError) -> list[str]:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return []
+        raise explain_read(error, self.root / folder) from error
 
 
 def sync_file(file: BinaryIO) -> None:

@@ -19,22 +19,26 @@ SHARD_BYTES = 64 << 20
 """The unit of writing: few enough files for a terabyte, many enough to copy and check them in parallel."""
 
 PLAIN, ZSTD = "plain", "zstd"
+ZSTD_FRAME = "zstd-frame"
+"""As `zstd`, with a checksum in the frame in place of a crc32c behind it; read, no longer written."""
+
 _CODECS: dict[str, list[dict[str, Any]]] = {
     PLAIN: [{"name": "crc32c"}],
-    ZSTD: [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
+    ZSTD: [{"name": "zstd", "configuration": {"level": 1, "checksum": False}}, {"name": "crc32c"}],
+    ZSTD_FRAME: [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
 }
 _LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
-_ITEMSIZE = {
+ITEMSIZE = {
     "bool": 1,
     **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{f"float{bits}": bits // 8 for bits in (16, 32, 64)},
 }
-DTYPES = frozenset(_ITEMSIZE)
+DTYPES = frozenset(ITEMSIZE)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """An array's dtype, shape, inner chunk shape, shard shape and codec (`plain` or `zstd`)."""
+    """An array's dtype, shape, inner chunk shape, shard shape and codec (see `pipeline.store.codecs`)."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -45,7 +49,7 @@ class Layout:
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return _ITEMSIZE[self.dtype]
+        return ITEMSIZE[self.dtype]
 
     @property
     def chunk_bytes(self) -> int:
@@ -56,6 +60,18 @@ class Layout:
     def per_shard(self) -> tuple[int, ...]:
         """Inner chunks of a shard along each axis."""
         return tuple(shard // chunk for shard, chunk in zip(self.shard, self.chunk, strict=True))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Inner chunks of the array along each axis."""
+        return tuple(-(-length // chunk) for length, chunk in zip(self.shape, self.chunk, strict=True))
+
+    def number(self, coordinates: tuple[int, ...]) -> int:
+        """Return a chunk's position in the array, in C order: the order in which chunks are written."""
+        number = 0
+        for coordinate, count in zip(coordinates, self.grid, strict=True):
+            number = number * count + coordinate
+        return number
 
     def place(self, coordinates: tuple[int, ...]) -> tuple[str, int]:
         """Return the file of a chunk's shard and the chunk's place in that shard's index."""

@@ -18,7 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipeline.store.files import storage_errors
+from pipeline.modes import mask_for
+from pipeline.store.failures import storage_errors
+from pipeline.store.obstacles import make_folder, set_aside, what_is
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -56,10 +58,10 @@ class Lease:
     def __init__(self, path: Path, purpose: str) -> None:
         """Take it; raises FileExistsError if the file is there, whether its holder lives or not."""
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent.parent, path.parent.name)
         # Under its name the file appears locked and written, so that nobody takes it for a dead one's.
         aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             os.pwrite(self._handle, json.dumps(_identity(purpose)).encode(), 0)
             try:
@@ -86,9 +88,11 @@ class Lease:
 
 
 def holder(path: Path) -> dict[str, Any] | None:
-    """Return who holds a lease, or None if nobody does any more."""
+    """Return who holds a lease, or None if nobody does any more, or it is no file."""
+    if what_is(path) is not None:
+        return None
     try:
-        handle = os.open(path, os.O_RDWR)
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
     except OSError:
@@ -129,8 +133,11 @@ def _living(text: bytes) -> dict[str, Any] | None:
 def hold(path: Path, purpose: str) -> Iterator[None]:
     """Hold a lease for as long as the block runs."""
     with storage_errors(path.parent.parent):
-        if path.exists() and holder(path) is None:
-            path.unlink(missing_ok=True)
+        if os.path.lexists(path) and holder(path) is None:
+            if what_is(path) is None:
+                path.unlink(missing_ok=True)
+            else:
+                set_aside(path.parent.parent, f"{path.parent.name}/{path.name}")
         lease = Lease(path, purpose)
     try:
         yield
@@ -145,8 +152,11 @@ def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | No
 
     path = root / "locks" / f"{recipe_digest}.lock"
     with storage_errors(root):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(path)
+        make_folder(root, "locks")
+        if what_is(path) is not None:
+            set_aside(root, f"locks/{path.name}")
+        # The library sets a mode of its own, so it is told which.
+        lock = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
         held = True
         try:
             try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipeline.store.acceptance import RECIPES, UNTRUSTED
+
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
     from pipeline.store.records import ArtifactRecord, RecipeRecord
@@ -19,10 +21,13 @@ class Entry:
 
 
 def recipes(cache: Cache) -> list[RecipeRecord]:
-    """Return every recipe's record, the oldest first; damaged ones are set aside."""
-    names = cache.files.names("recipes", ".json")
-    found = [cache.recall_here(name.removesuffix(".json")) for name in names]
-    return sorted((record for record in found if record is not None), key=lambda record: record.created)
+    """Return every recipe's record, the oldest first, then those of others that are not trusted.
+
+    Damaged ones are set aside.
+    """
+    trusted = cache.recipe_records(RECIPES)
+    known = {record.digest for record in trusted}
+    return trusted + [record for record in cache.recipe_records(UNTRUSTED) if record.digest not in known]
 
 
 def artifacts(cache: Cache) -> list[ArtifactRecord]:

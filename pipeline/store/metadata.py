@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from blake3 import blake3
 
 from pipeline.errors import DamagedArtifact
+from pipeline.store.obstacles import open_regular
 from stages.artifacts import Array, ArrayGroup, Artifact
 from stages.stage import Extent
 
@@ -83,7 +84,8 @@ def read_metadata(record: ArtifactRecord, name: str) -> bytes:
 def read_or_damaged(path: Path, artifact_id: str) -> bytes:
     """Read a small file of an artifact; raises `DamagedArtifact` if it cannot be read."""
     try:
-        return path.read_bytes()
+        with open_regular(path) as file:
+            return file.read()
     except OSError as error:
         raise DamagedArtifact(artifact_id, f"{path.name} cannot be read ({error.strerror})") from error
 

@@ -1,7 +1,8 @@
 """Copying results between caches and object stores: data first, the record last, the recipe after it.
 
-What arrives is digested against the manifest of its record while it is written; what leaves is digested
-before it is sent. Nothing that is there already is sent again, and a copy that was cut short goes on.
+What arrives is digested against the manifest of its record while it is written, and its id is recomputed from
+its content before the record is made here; what leaves is checked in the same way before it is sent. Nothing
+that is there already is sent again, and a copy that was cut short goes on.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from shutil import rmtree
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from blake3 import blake3
 
 from pipeline.errors import DamagedArtifact, GravelError
 from pipeline.store.files import storage_errors, sync_file, sync_folder
+from pipeline.store.identity import Identity, WrongContent, is_metadata
 from pipeline.store.leases import Lease
 from pipeline.store.records import ArtifactRecord, BrokenRecord, StoredFile, seal, unseal
 
@@ -52,7 +54,7 @@ def read_artifact_record(text: bytes, artifact_id: str, data: Path) -> ArtifactR
                 raise BrokenRecord(f"it names {file.path!r}, which is no path")
             for part in file.path.split("/"):
                 check_name(part)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise BrokenRecord(str(error)) from error
     if record.id != artifact_id:
         raise BrokenRecord("it is the record of another artifact")
@@ -87,10 +89,14 @@ def arrive(
         kept = False
         try:
             folder.mkdir()
-            each(lambda file: _take(incoming, file, folder, source, told), incoming.files)
+            content = _checked(
+                incoming,
+                lambda file, identity: _take(incoming, file, folder, source, told, identity),
+                lambda fault: FaultySource(f"{fault} (artifact {incoming.id[:12]} at {source.where})"),
+            )
             for place in {path.parent for path in folder.rglob("*")} | {folder, folder.parent}:
                 sync_folder(place)
-            record = replace(incoming, path=folder)
+            record = replace(content, path=folder)
             kept = _record(cache, record)
         finally:
             if not kept:
@@ -109,23 +115,64 @@ def _record(cache: Cache, record: ArtifactRecord) -> bool:
     return True
 
 
-def _take(record: ArtifactRecord, file: StoredFile, folder: Path, source: Source, told: Told | None) -> None:
+def _checked(
+    record: ArtifactRecord,
+    copy: Callable[[StoredFile, Identity], None],
+    error: Callable[[str], GravelError],
+) -> ArtifactRecord:
+    """Copy each file and recompute the id from them; return the record as the content has it.
+
+    Raises what `error` makes of a fault.
+    """
+    identity = Identity(record)
+    try:
+        # How an array is laid out has to be known before its shards can be decoded.
+        for metadata in (True, False):
+            some = [file for file in record.files if is_metadata(file) == metadata]
+            each(lambda file: copy(file, identity), some)
+        return identity.finish()
+    except WrongContent as fault:
+        raise error(str(fault)) from fault
+
+
+def _take(
+    record: ArtifactRecord,
+    file: StoredFile,
+    folder: Path,
+    source: Source,
+    told: Told | None,
+    identity: Identity,
+) -> None:
     name = f"data/{record.path.name}/{file.path}"
     target = folder / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    digest = blake3()
-    with _SLOTS, target.open("wb") as handle:
-        pieces = source.read(name)
-        if pieces is None:
-            raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
-        for piece in pieces:
-            digest.update(piece)
-            handle.write(piece)
-            if told is not None:
-                told(len(piece))
-        sync_file(handle)
-    if digest.hexdigest() != file.blake3:
-        raise FaultySource(f"{name} at {source.where} is not what was written (artifact {record.id[:12]})")
+    # The slot is held until the shard is decoded, so that few of them are in memory at once.
+    with _SLOTS:
+        with target.open("wb") as handle:
+            data = b"".join(_pieces(record, name, file.size, handle, source, told))
+            sync_file(handle)
+        if blake3(data).hexdigest() != file.blake3:
+            raise FaultySource(
+                f"{name} at {source.where} is not what was written (artifact {record.id[:12]})"
+            )
+        identity.add(file, data)
+
+
+def _pieces(
+    record: ArtifactRecord, name: str, size: int, handle: BinaryIO, source: Source, told: Told | None
+) -> Iterator[bytes]:
+    """Write the pieces of an object as they come, and pass them on."""
+    pieces = source.read(name)
+    if pieces is None:
+        raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
+    for piece in pieces:
+        size -= len(piece)
+        if size < 0:
+            raise FaultySource(f"{name} at {source.where} is longer than its record says")
+        handle.write(piece)
+        if told is not None:
+            told(len(piece))
+        yield piece
 
 
 def depart(
@@ -134,37 +181,42 @@ def depart(
     target: Target,
     told: Told | None = None,
     *,
-    is_bad: Callable[[str], bool] = lambda place: False,
+    is_bad: Callable[[str, str], bool] = lambda identity, place: False,
 ) -> int:
     """Copy an artifact to an object store; returns the bytes sent, 0 if it was there.
 
-    `is_bad` says of data there whether they proved damaged and have to give way. Raises
-    `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that fails.
+    `is_bad` says of an artifact and the place of its data whether they proved damaged and have to give way.
+    Raises `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that
+    fails.
     """
     name = f"artifacts/{artifact_id}.json"
     there = _whole_there(target.get(name), artifact_id, is_bad)
     if there is not None:
         return 0
-    found = cache.files.read(name)
-    if found is None:
+    if not cache.is_here(artifact_id):
         raise DamagedArtifact(artifact_id, "it has no record in the cache")
     record = cache.describe(artifact_id)
     folder = f"data/{record.path.name}"
     # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
-    held = {} if is_bad(record.path.name) else target.below(folder)
-    missing = [file for file in record.files if held.get(file.path) != file.size]
-    each(lambda file: _send(record, file, target, told), missing)
-    if not target.create(name, found[0]):
+    held = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
+    missing = {file for file in record.files if held.get(file.path) != file.size}
+    content = _checked(
+        record,
+        lambda file, identity: _send(record, file, target if file in missing else None, told, identity),
+        lambda fault: DamagedArtifact(artifact_id, fault),
+    )
+    text = seal(content.to_json())
+    if not target.create(name, text):
         other = _whole_there(target.get(name), artifact_id, is_bad)
         if other is None:
-            target.put(name, found[0])
+            target.put(name, text)
         elif other != record.path.name:
             target.remove([f"{folder}/{file.path}" for file in record.files])
             return 0
     return sum(file.size for file in missing)
 
 
-def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str], bool]) -> str | None:
+def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, str], bool]) -> str | None:
     """Return where a record of the store says that the data lie, unless it cannot be relied on."""
     if text is None:
         return None
@@ -172,10 +224,13 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str], b
         place = read_artifact_record(text, artifact_id, Path("data")).path.name
     except BrokenRecord:
         return None
-    return None if is_bad(place) else place
+    return None if is_bad(artifact_id, place) else place
 
 
-def _send(record: ArtifactRecord, file: StoredFile, target: Target, told: Told | None) -> None:
+def _send(
+    record: ArtifactRecord, file: StoredFile, target: Target | None, told: Told | None, identity: Identity
+) -> None:
+    """Check a file, and send it if there is a target: else it is there already."""
     with _SLOTS:
         try:
             data = (record.path / file.path).read_bytes()
@@ -183,6 +238,9 @@ def _send(record: ArtifactRecord, file: StoredFile, target: Target, told: Told |
             raise DamagedArtifact(record.id, f"{file.path} cannot be read ({error.strerror})") from error
         if blake3(data).hexdigest() != file.blake3:
             raise DamagedArtifact(record.id, f"{file.path} is not what was written")
+        identity.add(file, data)
+        if target is None:
+            return
         target.put(f"data/{record.path.name}/{file.path}", data)
     if told is not None:
         told(len(data))

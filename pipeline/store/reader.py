@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import math
 from typing import Any
 
 from pipeline.errors import DamagedArtifact
-from pipeline.store.layout import read_layout
+from pipeline.store.codecs import CHECKSUM_BYTES
+from pipeline.store.layout import Layout, read_layout
 from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
 from pipeline.store.records import ArtifactRecord
 from pipeline.store.stored import StoredArray
@@ -13,7 +16,7 @@ from stages.artifacts import Artifact
 
 
 def open_artifact(record: ArtifactRecord) -> Artifact:
-    """Return the artifact of a record; raises `DamagedArtifact`."""
+    """Return the artifact of a record that has checksums; raises `DamagedArtifact`."""
     if record.kind not in Artifact.kinds:
         raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
     values: dict[str, Any] = {}
@@ -44,4 +47,14 @@ def open_array(record: ArtifactRecord, name: str) -> StoredArray:
         raise DamagedArtifact(record.id, f"{name}: {error}") from error
     if (layout.dtype, layout.shape) != record.arrays.get(name):
         raise DamagedArtifact(record.id, f"{name} is {layout.dtype} {layout.shape}, unlike its record")
-    return StoredArray(record.path / name, layout, record.id)
+    return StoredArray(record.path / name, layout, record.id, _checksums(record, name, layout))
+
+
+def _checksums(record: ArtifactRecord, name: str, layout: Layout) -> bytes:
+    try:
+        found = base64.b64decode((record.checksums or {})[name], validate=True)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedArtifact(record.id, f"its record has no checksums of {name}") from error
+    if len(found) != CHECKSUM_BYTES * math.prod(layout.grid):
+        raise DamagedArtifact(record.id, f"its record has too few or too many checksums of {name}")
+    return found

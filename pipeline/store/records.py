@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +12,16 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from pipeline.errors import RequestError
+from pipeline.store.record_types import is_artifact, is_recipe
 from stages.sizes import Extent
 
 Json: TypeAlias = Any
 
 RECORD_FORMAT = 1
+ARTIFACT_FORMAT = 2
+"""Of an artifact's record. One of format 1 holds no checksums of chunks, and gets them when it is opened."""
+
+NEWEST_FORMAT = max(RECORD_FORMAT, ARTIFACT_FORMAT)
 _SEAL = ', "seal": "'
 _SEAL_LENGTH = len(_SEAL) + 64 + len('"}')
 
@@ -39,15 +45,15 @@ def unseal(text: bytes) -> dict[str, Json]:
         raise BrokenRecord("its seal does not fit its text")
     record: dict[str, Json] = json.loads(head + b"}")
     stated = record.get("format")
-    if isinstance(stated, int) and stated > RECORD_FORMAT:
+    if isinstance(stated, int) and stated > NEWEST_FORMAT:
         # It is whole, and setting it aside would lose what the newer one computed.
         raise RequestError(
             f"the cache holds records of format {stated}, which a newer gravel wrote; "
-            f"this one reads format {RECORD_FORMAT}",
+            f"this one reads up to format {NEWEST_FORMAT}",
             hint="upgrade gravel, or choose another folder with --cache or GRAVEL_CACHE",
         )
-    if stated != RECORD_FORMAT:
-        raise BrokenRecord(f"its format is {stated!r}, and {RECORD_FORMAT} is read here")
+    if not isinstance(stated, int) or not stated >= RECORD_FORMAT:
+        raise BrokenRecord(f"its format is {stated!r}, and {RECORD_FORMAT} to {NEWEST_FORMAT} are read here")
     return record
 
 
@@ -78,7 +84,9 @@ class RecipeRecord:
 
     @staticmethod
     def from_json(body: dict[str, Json]) -> RecipeRecord:
-        """Read the body back."""
+        """Read the body back; raises `BrokenRecord` where a value has another type."""
+        if not is_recipe(body):
+            raise BrokenRecord("its values are not those of a recipe's record")
         return RecipeRecord(
             digest=body["recipe"],
             outputs=tuple(body["outputs"]),
@@ -102,8 +110,10 @@ class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
 
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
-    shape; `absent` lists the array fields that are None. `bytes` counts the arrays uncompressed,
-    `bytes_on_disk` the files. `path` is the Zarr group's folder. `used` is when a run last relied on it.
+    shape, `roots` to the root of its digest (empty in records that older versions wrote); `absent` lists the
+    array fields that are None. `bytes` counts the arrays uncompressed, `bytes_on_disk` the files. `path` is
+    the Zarr group's folder. `used` is when a run last relied on it. `checksums` has those of each array's
+    chunks (`pipeline.store.codecs`), in C order and base64; None in a record of format 1.
     """
 
     id: str
@@ -117,6 +127,8 @@ class ArtifactRecord:
     created: float  # seconds since the epoch
     files: tuple[StoredFile, ...] = field(repr=False)
     used: float = field(default=0.0, compare=False)
+    checksums: Mapping[str, str] | None = field(default=None, repr=False)
+    roots: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def attributes(self) -> dict[str, Json]:
@@ -127,8 +139,8 @@ class ArtifactRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
-        return {
-            "format": RECORD_FORMAT,
+        body: dict[str, Json] = {
+            "format": RECORD_FORMAT if self.checksums is None else ARTIFACT_FORMAT,
             "id": self.id,
             "kind": self.kind,
             "data": self.path.name,
@@ -136,13 +148,19 @@ class ArtifactRecord:
             "bytes": self.bytes,
             "extent": vars(self.extent),
             "arrays": {name: [dtype, list(shape)] for name, (dtype, shape) in self.arrays.items()},
+            "roots": self.roots,
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
         }
+        if self.checksums is not None:
+            body["checksums"] = dict(self.checksums)
+        return body
 
     @staticmethod
     def from_json(body: dict[str, Json], data: Path, used: float) -> ArtifactRecord:
-        """Read the body back; `data` is the folder of all artifacts."""
+        """Read the body back; `data` is the folder of all artifacts. Raises `BrokenRecord` as above."""
+        if not is_artifact(body):
+            raise BrokenRecord("its values are not those of an artifact's record")
         files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
             id=body["id"],
@@ -156,4 +174,6 @@ class ArtifactRecord:
             created=body["created"],
             files=files,
             used=used,
+            checksums=body["checksums"] if body["format"] >= ARTIFACT_FORMAT else None,
+            roots=dict(body.get("roots", {})),
         )

@@ -1,10 +1,11 @@
 """A cache folder that is the local tier of a remote cache.
 
-`remote.json` in the folder names the store. What a run looks up is sought here first, then there: of a
-recipe found there only the records come at once (below `away/`), the data when something opens them, and
-from then on they are here. What a run makes is published here and copied there by a thread, the record after
-the data and the recipe after the records; until it is there a file in `pending/` says so, so that a run
-that was cut off leaves that to the next. A store that fails costs a run nothing but the reuse.
+`remote.json` in the folder names the store. What a run looks up is sought here first, then there: of a recipe
+found there, if a trusted key signed it, only the records come at once (below `away/`), checked against the
+ids that the recipe names; the data come when something opens them, and from then on they are here. What a run
+makes is published here and copied there by a thread, the record after the data and the recipe after the
+records; until it is there a file in `pending/` says so, so that a run that was cut off leaves that to the
+next. A store that fails costs a run nothing but the reuse.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from blake3 import blake3
+
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, unseal
+from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
@@ -83,23 +86,35 @@ class Remote:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""
         if here is not None and all(self._cache.find(output) is not None for output in here.outputs):
             return here
+        from pipeline.store.identity import WrongContent
         from pipeline.store.selecting import read_recipe
 
         try:
             target = self._reach()
-            text = None if target is None else self._recipe(digest, target)
-            if target is None or text is None:
+            if target is None:
+                return here
+            # Artifacts are known by their content, whatever the store's recipe says.
+            if here is not None and all(self._know(output, target) for output in here.outputs):
+                return here
+            text = self._recipe(digest, target)
+            if text is None:
                 return here
             found = read_recipe(text, digest)
+            body = unseal(text)
+            acceptance = self._cache.acceptance
+            trusted = acceptance.trusts(body)
+            if not trusted and (here is not None or not acceptance.counts_anyway(digest, body)):
+                return here
             if not all(self._know(output, target) for output in found.outputs):
                 return here
-        except BrokenRecord as error:
+        except (BrokenRecord, WrongContent) as error:
             self._cache.say(f"a record of recipe {digest[:12]} in {self.url} is damaged ({error})")
             return here
         except GravelError as error:
             self.failed(error)
             return here
-        self._cache.files.replace(f"recipes/{digest}.json", text, durable=False)
+        acceptance.refused.pop(digest, None)
+        self._cache.adopt(digest, text, trusted=trusted)
         return found
 
     def _recipe(self, digest: str, target: Target) -> bytes | None:
@@ -115,6 +130,7 @@ class Remote:
 
     def _know(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
+        from pipeline.store.identity import attributes_in, check_id, with_true_extent
         from pipeline.store.metadata import METADATA
         from pipeline.store.moving import read_artifact_record
 
@@ -124,20 +140,44 @@ class Remote:
         if text is None:
             return False
         record = read_artifact_record(text, artifact_id, self._away("data"))
-        if self._is_bad(record.path.name):
+        if self._is_bad(artifact_id, record.path.name):
             return False
         attributes = target.get(f"data/{record.path.name}/{METADATA}")
         if attributes is None:
             return False
+        try:
+            read = attributes_in(attributes)
+            if not any(
+                (file.path, file.blake3) == (METADATA, blake3(attributes).hexdigest())
+                for file in record.files
+            ):
+                raise ValueError(f"{METADATA} is not what was written")
+            if record.roots:
+                check_id(record, read, record.roots)
+            record = with_true_extent(record, read)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self._cache.say(f"artifact {artifact_id[:12]} in {self.url} is damaged: {error}")
+            self._set_aside(artifact_id, record.path.name)
+            return False
+        text = seal(record.to_json())
         self._cache.files.replace(f"away/data/{record.path.name}/{METADATA}", attributes, durable=False)
         self._cache.files.replace(f"away/artifacts/{artifact_id}.json", text, durable=False)
+        if not record.roots:
+            # Without roots only the data can tell whether the attributes belong to this id.
+            try:
+                self.bring(artifact_id)
+            except DamagedArtifact as error:
+                self._cache.say(str(error))
+                self.forget(artifact_id)
+                return False
         return True
 
     def _away(self, folder: str) -> Path:
         return self._cache.root / "away" / folder
 
-    def _is_bad(self, place: str) -> bool:
-        return self._cache.files.read(f"away/bad/{place}") is not None
+    def _is_bad(self, artifact_id: str, place: str) -> bool:
+        # Data that are wrong for one artifact may be right for another.
+        return self._cache.files.read(f"away/bad/{artifact_id}-{place}") is not None
 
     def record(self, artifact_id: str) -> ArtifactRecord | None:
         """Return the record of an artifact that is known to lie in the store, without asking it."""
@@ -185,7 +225,7 @@ class Remote:
 
     def _set_aside(self, artifact_id: str, place: str) -> None:
         """Take a damaged artifact's record out of everybody's way, as `quarantine` does here."""
-        self._cache.files.replace(f"away/bad/{place}", b"")
+        self._cache.files.replace(f"away/bad/{artifact_id}-{place}", b"")
         self.forget(artifact_id)
         name = f"artifacts/{artifact_id}.json"
         try:

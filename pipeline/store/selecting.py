@@ -54,7 +54,7 @@ def read_recipe(text: bytes, digest: str) -> RecipeRecord:
         record = RecipeRecord.from_json(unseal(text))
         for output in record.outputs:
             check_name(output)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise BrokenRecord(str(error)) from error
     if record.digest != digest:
         raise BrokenRecord("it is the record of another recipe")

@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy
 from blake3 import blake3
 
-from pipeline.store.codecs import MISSING, choose_codec, encode, encode_index
+from pipeline.store.codecs import MISSING, checksum_of, choose_codec, encode, encode_index
 from pipeline.store.content import ArrayContent, LeafDigest
 from pipeline.store.files import storage_errors, sync_file
 from pipeline.store.layout import CHUNK_BYTES, DTYPES, SHARD_BYTES, Layout, array_metadata, cut
@@ -68,6 +69,7 @@ class ArraySink:
         self.closed: StoredArray | None = None
         self.content: ArrayContent | None = None
         self.manifest: list[StoredFile] = []
+        self.checksums = bytearray()
         self._pool = pool
         self._cut = cut(self.dtype.itemsize, self.row_shape, chunk_bytes, shard_bytes)
         self._layout = Layout(self.dtype.name, (0, *self.row_shape), self._cut.chunk, self._cut.shard, "")
@@ -146,7 +148,10 @@ class ArraySink:
         if self._shard is None or self._shard.path != path:
             self._end_shard()
             self._shard = _Shard(self.folder, path)
-        self._shard.add(index, encoded.result())
+        stored = encoded.result()
+        self._shard.add(index, stored)
+        # Chunks come in C order, which is the order of their checksums in the record.
+        self.checksums += checksum_of(stored)
 
     def _end_shard(self) -> None:
         if self._shard is None:
@@ -173,7 +178,7 @@ class ArraySink:
                 sync_file(file)
         self.manifest.append(StoredFile(METADATA, len(text), blake3(text).hexdigest()))
         self.content = ArrayContent(self._layout.dtype, self._layout.shape, self._leaves.finish())
-        self.closed = StoredArray(self.folder, self._layout, None)
+        self.closed = StoredArray(self.folder, self._layout, None, bytes(self.checksums))
         return self.closed
 
     def _final_layout(self) -> Layout:
@@ -198,7 +203,8 @@ class ArraySink:
             encoded.cancel()
         self._waiting.clear()
         if self._shard is not None:
-            self._shard.file.close()
+            with suppress(OSError):  # what is buffered does not fit on a full disk, and is not wanted
+                self._shard.file.close()
         for synced in self._synced:
             synced.exception()
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from pipeline.errors import DamagedArtifact
-from pipeline.store.codecs import CRC_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
+from pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
 from pipeline.store.layout import Layout
+from pipeline.store.obstacles import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +35,14 @@ class StoredArray:
 
     An index may hold integers, slices, an ellipsis and integer or boolean arrays; what is read is the
     smallest box of whole chunks around it. Raises `DamagedArtifact` where a chunk is missing or fails its
-    checks. May be pickled, and read from many threads.
+    checks. May be pickled, and read from many threads. `checksums` are those of the chunks, joined in C
+    order: the artifact's record has them.
     """
 
-    def __init__(self, folder: Path, layout: Layout, artifact_id: str | None) -> None:
+    def __init__(self, folder: Path, layout: Layout, artifact_id: str | None, checksums: bytes) -> None:
         self.folder = folder
         self.layout = layout
+        self.checksums = checksums
         self.artifact_id = artifact_id
         self._indices: dict[str, list[tuple[int, int]]] = {}
 
@@ -147,7 +150,7 @@ class StoredArray:
         self, out: NDArray[Any], box: Box, path: str, places: list[tuple[int, tuple[int, ...]]]
     ) -> None:
         try:
-            with (self.folder / path).open("rb", buffering=0) as file:
+            with open_regular(self.folder / path) as file:
                 handle = file.fileno()
                 entries = self._index(path, handle)
                 for index, coordinates in places:
@@ -157,7 +160,9 @@ class StoredArray:
                     stored = os.pread(handle, length, offset)
                     if len(stored) != length:
                         raise ValueError("the file ends too early")
-                    chunk = decode(self.layout.codec, stored, self.layout.chunk_bytes)
+                    start = CHECKSUM_BYTES * self.layout.number(coordinates)
+                    checksum = self.checksums[start : start + CHECKSUM_BYTES]
+                    chunk = decode(self.layout.codec, stored, self.layout.chunk_bytes, checksum)
                     self._copy(out, box, coordinates, chunk)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -168,11 +173,12 @@ class StoredArray:
         known = self._indices.get(path)
         if known is None:
             count = math.prod(self.layout.per_shard)
-            size = count * INDEX_ENTRY.size + CRC_BYTES
-            start = os.fstat(handle).st_size - size
-            if start < 0:
+            size = count * INDEX_ENTRY.size + CHECKSUM_BYTES
+            length = os.fstat(handle).st_size
+            if length < size:
                 raise ValueError("the file ends too early")
-            known = self._indices[path] = decode_index(os.pread(handle, size, start), count)
+            index = os.pread(handle, size, length - size)
+            known = self._indices[path] = decode_index(index, count, length - size)
         return known
 
     def _copy(self, out: NDArray[Any], box: Box, coordinates: tuple[int, ...], chunk: bytes) -> None:

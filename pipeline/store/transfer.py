@@ -7,17 +7,21 @@ import os
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from pipeline.modes import write_as_in
+from pipeline.store.acceptance import RECIPES
 from pipeline.store.files import storage_errors
 from pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
 from pipeline.store.objects import Folder, Source, Target, is_url, open_remote
 from pipeline.store.selecting import Chosen, Selection, choose
+from pipeline.store.sharing import is_shared
+from pipeline.store.signing import Incoming, Signer
 
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
@@ -39,6 +43,8 @@ class Moved:
     runs: int = 0
     present: int = 0
     damaged: dict[str, str] = field(default_factory=dict)  # artifact or recipe -> what is wrong with it
+    unsigned: int = 0  # of the recipes, those that came without a signature and do not count
+    untrusted: dict[str, int] = field(default_factory=dict)  # key that is not trusted -> recipes by it
 
 
 def push(cache: Cache, remote: str, selection: Selection, told: Told | None = None) -> Moved:
@@ -52,8 +58,14 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     own = target is not None and cache.remote is not None and cache.remote.url == target.where
     if not own:
         _bring(cache, chosen)
+    signer = Signer(cache)
+    if chosen.recipes:
+        signer.prepare()
     if other is not None:
-        return _into(other, Folder(cache.root), chosen, told)
+        if is_shared(other.root):
+            write_as_in(other.root)
+        moved = _into(other, Folder(cache.root), chosen, told, signer.signed)
+        return replace(moved, where=str(other.root))
     assert target is not None
     moved = Moved(target.where, damaged=chosen.damaged)
     there = {name.removesuffix(".json") for name in target.names("artifacts")}
@@ -65,12 +77,17 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
         return depart(cache, artifact_id, target, told)
 
     def remember(recipe: RecipeRecord) -> bool:
-        text = None if recipe.digest in recipes else cache.files.read(f"recipes/{recipe.digest}.json")
-        if text is not None:
-            target.put(f"recipes/{recipe.digest}.json", text[0])
+        name = f"{RECIPES}/{recipe.digest}.json"
+        found = cache.files.read(name)
+        # What is there unsigned, or signed by a stranger, would be of no use to this user either.
+        wanted = found is not None and not (
+            recipe.digest in recipes and signer.counts(target.get(name), recipe.digest)
+        )
+        if found is not None and wanted:
+            target.put(name, signer.signed(found[0]))
         if own:
             cache.files.remove(f"pending/{recipe.digest}")
-        return text is not None
+        return wanted
 
     _go(chosen, moved, send, remember)
     there_runs = set(target.names("runs"))
@@ -89,11 +106,20 @@ def pull(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     source: Source = open_remote(remote) if is_url(remote) else Folder(_other(cache, remote).root)
     if isinstance(source, Folder) and not source.root.is_dir():
         raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
-    return _into(cache, source, choose(source, selection), told)
+    cache.acceptance.prepare()
+    return _into(cache, source, choose(source, selection), told, None)
 
 
-def _into(cache: Cache, source: Source, chosen: Chosen, told: Told | None) -> Moved:
+def _into(
+    cache: Cache,
+    source: Source,
+    chosen: Chosen,
+    told: Told | None,
+    signed: Callable[[bytes], bytes] | None,
+) -> Moved:
+    """Copy what was chosen into a cache: with `signed` this user's own, else what others offer."""
     moved = Moved(source.where, damaged=chosen.damaged)
+    incoming = Incoming(cache, moved)
 
     def take(artifact_id: str) -> int | None:
         if cache.is_here(artifact_id) and cache.check(artifact_id) is None:
@@ -106,14 +132,12 @@ def _into(cache: Cache, source: Source, chosen: Chosen, told: Told | None) -> Mo
         return arrive(cache, artifact_id, text, source, told).bytes_on_disk
 
     def remember(recipe: RecipeRecord) -> bool:
-        here = cache.recall_here(recipe.digest)
-        if here is not None and all(cache.is_here(output) for output in here.outputs):
-            return False
-        text = source.get(f"recipes/{recipe.digest}.json")
+        text = source.get(f"{RECIPES}/{recipe.digest}.json")
         if text is None:
             return False
-        cache.files.replace(f"recipes/{recipe.digest}.json", text)
-        return True
+        if signed is not None:
+            return incoming.take_own(recipe, signed(text))
+        return incoming.take(recipe, text)
 
     _go(chosen, moved, take, remember)
     for run in chosen.runs:
@@ -178,15 +202,15 @@ def _bring(cache: Cache, chosen: Chosen) -> None:
 
 def _other(cache: Cache, path: str) -> Cache:
     from pipeline.store.cache import Cache as CacheType
-    from pipeline.store.location import find_cache
+    from pipeline.store.location import locate_cache
 
-    root = find_cache(path)
+    root = locate_cache(path)
     if root.resolve() == cache.root.resolve():
         raise RequestError(f"{root} is this very cache", hint="name another, or choose this one with --cache")
     return CacheType(root, cache.say)
 
 
-def send_recipe(cache: Cache, digest: str, target: Target, is_bad: Callable[[str], bool]) -> int:
+def send_recipe(cache: Cache, digest: str, target: Target, is_bad: Callable[[str, str], bool]) -> int:
     """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
     found = cache.files.read(f"recipes/{digest}.json")
     record = cache.recall_here(digest)
@@ -197,7 +221,7 @@ def send_recipe(cache: Cache, digest: str, target: Target, is_bad: Callable[[str
         if not cache.is_here(output):
             continue  # it lies there, and only there
         sent += depart(cache, output, target, is_bad=is_bad)
-    target.put(f"recipes/{digest}.json", found[0])
+    target.put(f"{RECIPES}/{digest}.json", Signer(cache).signed(found[0]))
     return sent
 
 

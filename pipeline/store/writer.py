@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import time
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
+from pipeline.store.binding import bind
 from pipeline.store.content import artifact_id
 from pipeline.store.damage import find_fault
 from pipeline.store.files import storage_errors, sync_file, sync_folder
@@ -128,6 +130,8 @@ class ArtifactWriter:
             created=time.time(),
             files=tuple(files),
             used=time.time(),
+            checksums={name: base64.b64encode(sink.checksums).decode() for name, sink in sinks.items()},
+            roots={name: content.root for name, content in contents.items()},
         )
         return self._record(record, sinks)
 
@@ -184,6 +188,7 @@ class ArtifactWriter:
 
     def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> ArtifactRecord:
         """Let the arrays that a stage may still hold read from the published artifact."""
+        record = bind(self._cache, record)
         for name, sink in sinks.items():
             if sink.closed is not None:
                 sink.closed.become(open_array(record, name))

@@ -21,6 +21,7 @@ from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from pipeline.workflow.scalars import to_text
 from pipeline.workflow.substitution import fill, references
 from pipeline.workflow.values import Values, malformed
+from stages.addresses import shown
 from stages.artifacts import Json
 
 __all__ = ["AXIS", "MOST_DATASETS", "axis_node", "read_datasets"]
@@ -266,6 +267,7 @@ def _is_pattern(text: str) -> bool:
 
 def _short(location: str) -> str:
     """Return a file's name without its suffix and that of its compression."""
+    location = shown(location)
     name = PurePosixPath(location.split("?")[0].rstrip("/")).name or location
     path = PurePosixPath(name)
     if path.suffix.lower() in _PACKED:
@@ -308,6 +310,7 @@ def _named(found: list[_Found], faults: Faults) -> dict[str, DataSet]:
 
 def _longer(location: str) -> Iterator[str]:
     """Yield longer and longer names: the file's, then with the folders above it, then its whole place."""
+    location = shown(location)
     parts = PurePosixPath(location.split("?")[0]).parts
     for length in range(1, len(parts) + 1):
         yield "/".join(parts[-length:])

@@ -13,6 +13,7 @@ from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from pipeline.workflow.scalars import to_text
 from pipeline.workflow.substitution import Filled, fill, references
 from pipeline.workflow.values import NAME, Values, Varying, malformed
+from stages.addresses import hidden
 
 __all__ = ["SPECIAL", "named_items", "read_matrix"]
 
@@ -140,7 +141,8 @@ class _Reader:
             self.faults.add(f"the matrix axis {name!r} has no values, so nothing would run", None, place)
             return None
         found = axis.value if isinstance(axis.value, list) else list(axis.value.values())
-        called = axis.value if isinstance(axis.value, list) else list(axis.value)
+        # Coordinates are in keys, and keys are shown: a URL's secrets stay out of them.
+        called = hidden(axis.value if isinstance(axis.value, list) else list(axis.value))
         seen: set[str] = set()
         for position, value in enumerate(called):
             text = to_text(value)

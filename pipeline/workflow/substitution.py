@@ -2,6 +2,7 @@
 
 `$${` stands for a literal `${`. Values are measured as they are filled in, because references can multiply
 a small file as aliases can. `with: ${name}` in a mapping stands for the items of the mapping that it names.
+`${env:NAME}` stays as it is, and may stand in URLs only: the variable is read when the URL is asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pipeline.errors import Location, Problem, WorkflowError
 from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from pipeline.workflow.scalars import to_text
+from stages.addresses import REFERENCE, is_url
 from stages.artifacts import Json
 
 __all__ = ["Filled", "Reference", "fill", "references"]
@@ -58,7 +60,7 @@ def references(node: Node, source: Text) -> Iterator[Reference]:
         start = node.column - 1
         place = source.at(node)
         for match in _MARK.finditer(node.value):
-            if match[0] == "$${":
+            if match[0] == "$${" or REFERENCE.fullmatch(match[0]):
                 continue
             found = place.snippet.find(match[0], start)
             column = found + 1 if found >= 0 else node.column
@@ -107,16 +109,25 @@ def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -
     if not isinstance(node.value, str) or "${" not in node.value:
         return Filled(node.value)
     whole = _MARK.fullmatch(node.value)
-    if whole is not None and whole[1] is not None:
+    if whole is not None and whole[1] is not None and not REFERENCE.fullmatch(whole[0]):
         return values[whole[1].strip()]
     parts: list[str] = []
     length = end = 0
     for match in _MARK.finditer(node.value):
-        written = "${" if match[1] is None else to_text(values[match[1].strip()].value)
+        if REFERENCE.fullmatch(match[0]):
+            written = match[0]
+        else:
+            written = "${" if match[1] is None else to_text(values[match[1].strip()].value)
         parts += [node.value[end : match.start()], written]
         length += len(parts[-1]) + len(parts[-2])
         end = match.end()
         if length > MOST_TEXT:
             message = f"with its references filled in this text has more than {MOST_TEXT:,} characters"
             raise WorkflowError([Problem(message, None, source.at(node))])
-    return Filled("".join(parts) + node.value[end:])
+    text = "".join(parts) + node.value[end:]
+    named = REFERENCE.search(text)
+    if named is not None and not is_url(text):
+        message = f"{named[0]} stands for an environment variable, and may stand in URLs only"
+        hint = "write the URL itself here, and ${env:NAME} for its password or the values of its query"
+        raise WorkflowError([Problem(message, hint, source.at(node))])
+    return Filled(text)

@@ -49,15 +49,6 @@ def read_problem(lines: LineStream, words: tuple[str, ...], expected: str) -> Pr
     lines.fail(f"the file ends before its problem line; expected {expected}")
 
 
-def check_edges(lines: LineStream, found: int, problem: Problem) -> None:
-    """Raise StageError unless as many edges were found as stated."""
-    if found != problem.edges:
-        lines.fail(
-            f"the problem line says {problem.edges:,} edges; {found:,} were found",
-            hint="the file is truncated, or its problem line is wrong",
-        )
-
-
 def _problem(fields: list[bytes]) -> Problem | None:
     if len(fields) != 4 or fields[0] != b"p" or not all(map(is_integer, fields[2:])):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ def take_census(context: Context, graph: Graph) -> Census:
     file = context.scratch / "degrees.npy"
     of_degree, busier, quieter = (numpy.zeros(LARGEST + 1, numpy.int64) for _ in range(3))
     degrees = numpy.lib.format.open_memmap(file, "w+", numpy.uint16, (max(1, graph.vertex_count),))
+    with file.open("r+b") as allocated:
+        # Writing to a mapped page that the disk has no room for would end the process.
+        os.posix_fallocate(allocated.fileno(), 0, file.stat().st_size)
     for first, offsets in offset_pieces(graph):
         piece = capped(numpy.diff(offsets))
         degrees[first : first + len(piece)] = piece
@@ -63,5 +67,9 @@ def find_delegates(
     )
     files = tuple(context.scratch / f"{name}.npy" for name in index._fields)
     for file, array in zip(files, index, strict=True):
-        numpy.save(file, array)
+        with file.open("wb") as out:
+            # numpy.save would lose what the system says of a full disk.
+            header = numpy.lib.format.header_data_from_array_1_0(array)
+            numpy.lib.format.write_array_header_1_0(out, header)
+            out.write(numpy.ascontiguousarray(array).view(numpy.uint8).data)
     return numpy.concatenate([empty.astype(dtype), *vertices]), (files[0], files[1], files[2])

@@ -42,9 +42,12 @@ class RankWriter:
 
     def add(self, share: Share) -> None:
         """Append what a range adds."""
+        import numpy
+
         for name in self._arcs:
             self._sinks[name].append(share.columns[name])
-            share.lengths[name].tofile(self._files[name])
+            # NumPy's tofile would lose what the system says of a full disk.
+            self._files[name].write(numpy.ascontiguousarray(share.lengths[name]).view(numpy.uint8).data)
             self._arcs[name] += len(share.columns[name])
             self._rows[name] += len(share.lengths[name])
 

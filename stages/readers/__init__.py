@@ -54,7 +54,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Reading:
-    """Everything a reader may use: the bytes, the budget, and where to put what it must set aside."""
+    """Everything a reader may use: the bytes, the budget, and where to put what it must set aside.
+
+    `allow_short`: a file with fewer edges than it states is taken, and remarked on.
+    """
 
     stream: ByteStream
     scratch: Path
@@ -62,6 +65,8 @@ class Reading:
     block_bytes: int
     weights: bool
     log: Callable[[str], None]
+    remark: Callable[[str], None]
+    allow_short: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.pairs import PairGrammar, read_pairs
+    from stages.parsing.pairs import PairGrammar
+    from stages.parsing.stated import read_stated
     from stages.streams import LineStream
 
     lines = LineStream(reading.stream)
@@ -42,18 +43,8 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         )
     grammar = PairGrammar(form="source,target", delimiter=",", low=1, high=stated.vertices)
 
-    def chunks() -> Iterator[Chunk]:
-        found = 0
-        for chunk in read_pairs(reading, lines, grammar):
-            found += len(chunk.source)
-            yield chunk
-        if found != stated.edges:
-            lines.fail(
-                f"the header says {stated.edges:,} edges; {found:,} were found",
-                hint="the file is truncated, holds more than one graph, or its header is wrong",
-            )
-
-    return Header(vertex_count=stated.vertices, first_id=1, undirected=stated.undirected), chunks()
+    chunks = read_stated(reading, lines, grammar, stated.edges, says="the header says")
+    return Header(vertex_count=stated.vertices, first_id=1, undirected=stated.undirected), chunks
 
 
 def _counts(head: Head, location: str) -> Counts | None:

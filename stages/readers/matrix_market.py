@@ -29,7 +29,8 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.pairs import PairGrammar, read_pairs
+    from stages.parsing.pairs import PairGrammar
+    from stages.parsing.stated import read_stated
     from stages.streams import LineStream
 
     lines = LineStream(reading.stream)
@@ -53,21 +54,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         high=vertices,
     )
 
-    def chunks() -> Iterator[Chunk]:
-        found = 0
-        for chunk in read_pairs(reading, lines, grammar):
-            found += len(chunk.source)
-            if found > entries:
-                break
-            yield chunk
-        if found != entries:
-            more = "more than " if found > entries else ""
-            lines.fail(
-                f"the size line says {entries:,} entries; {more}{entries if more else found:,} were found",
-                hint="the file is truncated, or its size line is wrong",
-            )
-
-    return header, chunks()
+    return header, read_stated(reading, lines, grammar, entries, says="the size line says", noun="entries")
 
 
 def _banner(line: bytes, lines: LineStream) -> _Banner:

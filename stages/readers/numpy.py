@@ -79,7 +79,7 @@ def _layout(file: BinaryIO, location: str, what: str) -> _Layout:
         if not all(isinstance(length, int) and length >= 0 for length in shape):
             raise ValueError(f"its shape is {shape!r:.60}")
     except (*_DAMAGE, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        raise _damaged(location, f"{what}: {error}") from None
+        raise _damaged(location, f"{what}: {_reason(error)}") from None
     return _Layout(shape, dtype, bool(fortran), 8 + width + length)
 
 
@@ -88,7 +88,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     try:
         archive = zipfile.is_zipfile(path)
     except OSError as error:
-        raise _damaged(reading.stream.location, str(error)) from None
+        raise _damaged(reading.stream.location, _reason(error)) from None
     return _read_npz(reading, path) if archive else _read_npy(reading, path)
 
 
@@ -144,7 +144,7 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
                 with archive.open(names[name]) as member:
                     layouts[name] = _layout(member, location, name)  # type: ignore[arg-type]
     except _DAMAGE as error:
-        raise _damaged(location, str(error)) from None
+        raise _damaged(location, _reason(error)) from None
     edges = layouts["source"].shape[0] if layouts["source"].shape else 0
     for name, layout in layouts.items():
         if layout.shape != (edges,):
@@ -187,7 +187,7 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
                         weight,
                     )
         except _DAMAGE as error:
-            raise _damaged(location, str(error)) from None
+            raise _damaged(location, _reason(error)) from None
 
     return Header(weighted=weighted), chunks()
 
@@ -240,6 +240,11 @@ def _ids(values: NDArray[Any], name: str, row: int, location: str) -> NDArray[An
 def _some(edges: int, location: str) -> None:
     if not edges:
         raise StageError("the array has no rows: no edge was found", file=location)
+
+
+def _reason(error: Exception) -> str:
+    """Say what is wrong; a damaged archive may lead to places that no file has, and the system says so."""
+    return error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def _damaged(location: str, text: str) -> StageError:

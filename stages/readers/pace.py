@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stages.parsing.head import Head
-from stages.parsing.problem_line import check_edges, counts_in, problem_in, read_problem
+from stages.parsing.problem_line import counts_in, problem_in, read_problem
 from stages.readers import Chunk, Counts, Header, Reader, Reading
 
 PROBLEMS = ("tw", "td", "tww", "ds", "vc", "cep")
@@ -18,21 +18,16 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.pairs import PairGrammar, read_pairs
+    from stages.parsing.pairs import PairGrammar
+    from stages.parsing.stated import read_stated
     from stages.streams import LineStream
 
     lines = LineStream(reading.stream)
     problem = read_problem(lines, PROBLEMS, "p tw vertices edges")
     grammar = PairGrammar(form="u v", comments="c", low=1, high=problem.vertices)
 
-    def chunks() -> Iterator[Chunk]:
-        found = 0
-        for chunk in read_pairs(reading, lines, grammar):
-            found += len(chunk.source)
-            yield chunk
-        check_edges(lines, found, problem)
-
-    return Header(vertex_count=problem.vertices, first_id=1, undirected=True), chunks()
+    chunks = read_stated(reading, lines, grammar, problem.edges, says="the problem line says")
+    return Header(vertex_count=problem.vertices, first_id=1, undirected=True), chunks
 
 
 def _counts(head: Head, location: str) -> Counts | None:

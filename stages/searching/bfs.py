@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from stages.errors import StageError
 from stages.searching.encoded import encoded_record, prepare_encoded
+from stages.searching.executed import executed
 from stages.searching.placed import placement_record, prepare_placed
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
@@ -105,6 +106,7 @@ def described_search(
         "hardware": machine_name(machine, backend, parameters.threads),
         "prepare_milliseconds": search.prepare_milliseconds,
         "graph": graph.described(),
+        "ran": executed(search, backend),
         "asked": parameters.asked() | placement_record(graph) | encoded_record(graph) | ranks,
     }
 
@@ -179,6 +181,17 @@ def _over_link(result: BFSResult) -> dict[str, Any]:
     return {"link_bytes": result.link_bytes, "link_gigabytes_per_second": rate}
 
 
+def _launches(result: BFSResult) -> dict[str, Any]:
+    """Tell how many kernels the host started for the levels, and of how many threads."""
+    if not result.launches:
+        return {}
+    sizes = result.launches
+    return {
+        "launches": len(sizes),
+        "launch_threads": {"least": min(sizes), "most": max(sizes), "sum": sum(sizes)},
+    }
+
+
 def timed(
     context: Context,
     graph: SearchedGraph,
@@ -206,6 +219,7 @@ def timed(
                 "map_back_milliseconds": back,
                 "batch": result.batch,
                 **_over_link(result),
+                **_launches(result),
                 **reached(graph, source, result, distance, predecessor),
                 **told_by_ranks(search),
             }

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from stages.errors import StageError
 from stages.searching.encoded import encoded_record
+from stages.searching.executed import components_ran, executed, told
 from stages.searching.placed import placement_record
 from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
     from kernels.components import ComponentsResult
     from kernels.layouts import EncodedRows
+    from kernels.strategy import Ran
     from stages.artifacts import Measurement, Traversal
     from stages.context import Context
     from stages.searching.graph import SearchedGraph
@@ -36,18 +38,20 @@ def find_components(
 
     strategy, tuning = parameters.strategy, parameters.tuning
     times = []
-    told: dict[str, Any] = {}
+    exchange: dict[str, Any] = {}
     backend, reason = graph.backend, "asked for" if strategy != "auto" else "it is the default"
     if graph.partition is not None:
         from stages.searching.ranked_components import prepare_components
 
         refuse_choice(strategy, tuning)
         ranked, notes = prepare_components(context, graph, parameters)
-        found, times, told = ranked.several(1 + RUNS)
+        found, times, exchange = ranked.several(1 + RUNS)
         backend, reason, preparing = ranked.backend, ranked.reason, ranked.prepare_milliseconds
+        ran = executed(ranked, backend)
         context.progress(1 + RUNS, 1 + RUNS, "runs")
     else:
-        find, preparing, notes = _prepared(graph, strategy, tuning)
+        find, preparing, notes, code = _prepared(graph, strategy, tuning)
+        ran = told(code, backend)
         for run in range(1 + RUNS):
             if backend == "cuda":
                 # Labels may have been copied or graphs read before, and an idle GPU lowers its clocks.
@@ -69,7 +73,7 @@ def find_components(
         "edges": ends // 2 if graph.symmetric else graph.arc_count,
         "depth": 0,
         "levels": {"vertices": [], "arcs": [], "pulled": []},
-        **({"exchange": told} if told else {}),
+        **({"exchange": exchange} if exchange else {}),
     }
     traversal = Traversal(
         algorithm="components", component=sink.close(), vertex_count=graph.vertex_count, max_depth=None
@@ -84,6 +88,7 @@ def find_components(
         searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
         notes=[*graph.notes, *notes],
         graph=graph.described(),
+        ran=ran,
         asked=parameters.asked() | placement_record(graph) | encoded_record(graph),
     )
     return traversal, measurement
@@ -121,8 +126,8 @@ def _told(found: ComponentsResult) -> list[str]:
 
 def _prepared(
     graph: SearchedGraph, strategy: str, tuning: dict[str, Any]
-) -> tuple[Callable[[], ComponentsResult], float, list[str]]:
-    """Return what finds the components, the milliseconds that making it ready took, and sentences."""
+) -> tuple[Callable[[], ComponentsResult], float, list[str], Ran]:
+    """Return what finds the components, the milliseconds to make it ready, sentences, and what it runs."""
     in_parts = graph.placed is not None and graph.placement == "streamed"
     name = _default(graph, in_parts) if strategy == "auto" else strategy
     if in_parts and name != "streamed":
@@ -139,6 +144,7 @@ def _prepared(
     package = "kernels.components" if rows is None else "kernels.components.rows"
     try:
         constants, notes = checked_tuning(package, name, graph.backend, tuning)
+        ran = components_ran(package, name, graph.backend, planned | constants)
         if rows is not None:
             from kernels.components.rows import prepare
 
@@ -146,10 +152,10 @@ def _prepared(
             # What compiles while rows are made ready must not count as their preparation.
             prepare(rows, **given)
             search = prepare(rows, **given)
-            return search.run, search.prepare_milliseconds, notes + getattr(search, "notes", [])
+            return search.run, search.prepare_milliseconds, notes + getattr(search, "notes", []), ran
     except ValueError as error:
         raise StageError(str(error)) from None
-    return partial(_run, graph, name, planned | constants), 0.0, notes
+    return partial(_run, graph, name, planned | constants), 0.0, notes, ran
 
 
 def _as_rows(graph: SearchedGraph) -> EncodedRows:

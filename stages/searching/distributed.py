@@ -39,7 +39,9 @@ def search_distributed(
     """
     import numpy
 
+    from kernels.strategy import Ran
     from stages.artifacts import Measurement, Traversal
+    from stages.searching.executed import told
     from stages.searching.strategy import machine_name, refuse_choice
 
     refuse_elsewhere(parameters)
@@ -93,6 +95,7 @@ def search_distributed(
         notes=notes,
         graph=described(graph),
         asked=parameters.asked(),
+        ran=told(Ran(f"{work_as_rank.__module__}:work_as_rank", asdict(task.options)), task.backend),
     )
     return traversal, measurement
 

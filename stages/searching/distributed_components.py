@@ -32,10 +32,12 @@ def find_distributed(
     the traversal. Raises `StageError` for what a distributed graph does not have, and where GPUs cannot read
     each other's memory.
     """
+    from kernels.strategy import Ran
     from stages.artifacts import Measurement, Traversal
     from stages.searching.components import RUNS
     from stages.searching.distributed import described, refuse_elsewhere, whereabouts
     from stages.searching.distributed_rank import ready_as_rank
+    from stages.searching.executed import told
     from stages.searching.ranked_components import told_by_ranks
     from stages.searching.strategy import backend_of_search, machine_name, refuse_choice
 
@@ -57,9 +59,9 @@ def find_distributed(
 
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
-    told = sorted(run_gang(context, find_as_rank, task, graph.ranks), key=lambda answer: answer.rank)
+    answers = sorted(run_gang(context, find_as_rank, task, graph.ranks), key=lambda answer: answer.rank)
     context.progress(1 + RUNS, 1 + RUNS, "runs")
-    times = [max(each) for each in zip(*(answer.milliseconds for answer in told), strict=True)]
+    times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
     record: dict[str, Any] = {
         "source": None,
         "map_back_milliseconds": 0.0,
@@ -69,16 +71,16 @@ def find_distributed(
         "edges": graph.arc_count // 2,
         "depth": 0,
         "levels": {"vertices": [], "arcs": [], "pulled": []},
-        "exchange": told_by_ranks([answer.last for answer in told]),
+        "exchange": told_by_ranks([answer.last for answer in answers]),
     }
-    notes.append(f"{sum(answer.named for answer in told):,} components")
+    notes.append(f"{sum(answer.named for answer in answers):,} components")
     if checks:
         notes.append("no labels were kept: the last run's were checked on its ranks")
     traversal = Traversal(
         algorithm="components",
-        component=None if checks else _labels(context, told),
+        component=None if checks else _labels(context, answers),
         vertex_count=graph.vertex_count,
-        checks=[[asdict(check) for check in told[0].checks]] if checks else None,
+        checks=[[asdict(check) for check in answers[0].checks]] if checks else None,
     )
     measurement = Measurement(
         algorithm="components",
@@ -91,14 +93,15 @@ def find_distributed(
         notes=notes,
         graph=described(graph),
         asked=parameters.asked(),
+        ran=told(Ran(f"{find_as_rank.__module__}:find_as_rank", {}), backend),
     )
     return traversal, measurement
 
 
-def _labels(context: Context, told: Sequence[ComponentsAnswer]) -> Any:
+def _labels(context: Context, answers: Sequence[ComponentsAnswer]) -> Any:
     from kernels.partition.components import joined
 
-    component = joined([answer.last for answer in told], 0.0).component
+    component = joined([answer.last for answer in answers], 0.0).component
     sink = context.sink(component.dtype)
     sink.append(component)
     return sink.close()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stages.errors import StageError
 from stages.searching.encoded_ranks import encoded_ranks
+from stages.searching.executed import with_options
 from stages.searching.residents import Residents
 
 if TYPE_CHECKING:
@@ -93,12 +94,12 @@ def prepare_ranks(
         from stages.searching.gpu_ranks import prepare_on_gpus
 
         search, more = prepare_on_gpus(context, graph, parameters, options)
-        return search, notes + more
+        return with_options(search, options), notes + more
     if parameters.transport != "auto":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
     held = graph.stored is not None or graph.compressed is not None
     if ranks > 1 and context.reserved >= ranks and held:
-        return GangSearch(context, graph, parameters, options), notes
+        return with_options(GangSearch(context, graph, parameters, options), options), notes
     if ranks > 1:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
     search = prepare(
@@ -108,7 +109,7 @@ def prepare_ranks(
         symmetric=graph.symmetric,
         options=options,
     )
-    return search, notes
+    return with_options(search, options), notes
 
 
 def told_by_ranks(search: Any) -> dict[str, Any]:

@@ -56,5 +56,6 @@ def prepare_placed(
     except ValueError as error:
         raise StageError(str(error)) from None
     search.strategy = name
+    search.ran = strategy.ran(graph.backend, planned | constants)
     search.reason = plan.reason if parameters.strategy == "auto" else "asked for"
     return search, notes

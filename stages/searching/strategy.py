@@ -9,7 +9,9 @@ import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kernels.strategy import GIVEN
 from stages.errors import StageError
+from stages.stage import CannotRun
 
 if TYPE_CHECKING:
     from kernels.strategy import Strategy
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 PACKAGES = {"bfs": "kernels.bfs", "components": "kernels.components"}
 """Where each algorithm's strategies live."""
 
-_GIVEN = {"row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"}
+NEEDS_GPU = "needs a GPU"
+"""How each reason begins for which something does not run on a CPU."""
 
 
 def checked_strategy(algorithm: str, name: str) -> str:
@@ -56,17 +59,45 @@ def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
     return "cuda"
 
 
+def cannot_run(parameters: TraverseParameters, backend: str) -> CannotRun | None:
+    """Say why a traversal cannot run on `cpu` or `cuda`; None if it can. No strategy stands for another."""
+    if parameters.backend == "cuda" and backend == "cpu":
+        return CannotRun(
+            f"{NEEDS_GPU}: backend cuda is asked for, and this run is on the CPU",
+            "run it with --backend cuda on a machine that has a GPU, or leave `backend` out",
+        )
+    on_cpu = "cpu" in (parameters.backend, backend)
+    return without_cpu_code(parameters.algorithm, parameters.strategy) if on_cpu else None
+
+
+def without_cpu_code(algorithm: str, name: str) -> CannotRun | None:
+    """Say that a strategy has no function for the CPU, and which have; None if it has one."""
+    from kernels.strategy import strategies_in
+
+    known = strategies_in(PACKAGES[algorithm])
+    strategy = known.get(name)
+    if strategy is None or strategy.cpu is not None:
+        return None
+    able = ", ".join(sorted(name for name, each in known.items() if each.cpu is not None))
+    return CannotRun(
+        f"{NEEDS_GPU}: strategy {name} has no CPU code",
+        f"on the CPU there are auto, {able}; or run it with --backend cuda on a machine that has a GPU",
+    )
+
+
 def checked_tuning(
     package: str, name: str, backend: str, tuning: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the constants that the strategy takes on this backend, and a sentence for each it does not.
 
     A constant of the strategy's other backend alone is left out, so that one workflow serves both. Raises
-    ValueError for a constant that it has nowhere, and for a value of another type than the constant has.
+    ValueError for a strategy that does not run here, for a constant that it has nowhere, and for a value of
+    another type than the constant has.
     """
     from kernels.strategy import strategies_in
 
     strategy = strategies_in(package)[name]
+    strategy.load(backend)
     here = _constants(strategy, backend)
     there = _constants(strategy, "cpu" if backend == "cuda" else "cuda")
     taken, left_out = {}, []
@@ -85,14 +116,14 @@ def checked_tuning(
 
 def _constants(strategy: Strategy, backend: str) -> dict[str, Any]:
     """List a strategy's constants on a backend with their types, None where the type is not told."""
-    if (strategy.cuda if backend == "cuda" else strategy.cpu) is None:
+    if strategy.target(backend) is None:
         return {}
     function = strategy.load(backend)
     try:
         kinds = typing.get_type_hints(function)
     except NameError:  # a type that is imported for type checkers alone
         kinds = {}
-    return {name: kinds.get(name) for name in inspect.signature(function).parameters if name not in _GIVEN}
+    return {name: kinds.get(name) for name in inspect.signature(function).parameters if name not in GIVEN}
 
 
 def _checked_value(strategy: str, constant: str, value: Any, kind: Any) -> Any:

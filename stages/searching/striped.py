@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stages.searching.executed import with_options
 from stages.searching.partitioned import LABEL_BYTES, read_options
 from stages.searching.residents import Residents
 
@@ -37,15 +38,16 @@ def prepare_stripes(
     if parameters.backend == "cuda" and context.machine.backend == "cuda":
         from stages.searching.gpu_stripes import prepare_on_gpus
 
-        return prepare_on_gpus(context, graph, parameters, options)
+        search, more = prepare_on_gpus(context, graph, parameters, options)
+        return with_options(search, options), more
     if ranks > 1 and context.reserved >= ranks:
-        return StripedGang(context, graph, parameters, options), []
+        return with_options(StripedGang(context, graph, parameters, options), options), []
     notes = []
     if ranks > 1:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
     stripes = from_partition(graph.partition)
     search = prepare(stripes, output=parameters.output, max_depth=parameters.max_depth, options=options)
-    return search, notes
+    return with_options(search, options), notes
 
 
 def told_by_stripes(labels: Sequence[RankLabels]) -> dict[str, Any]:

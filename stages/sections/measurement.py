@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.batches import batches_table
+from stages.sections.culling import culling_sections
 from stages.sections.frontiers import expansion_panels, frontier_figure, frontier_panels
+from stages.sections.launches import launch_sections
 from stages.sections.preparation import preparation_table
+from stages.sections.preset import preset_table
+from stages.sections.ran import ran_table
 from stages.sections.rates import geometric_mean, harmonic_mean, rates
 from stages.sections.searches import comparison_figure, extremes_table, spread_figure
 from stages.sections.studies import is_batched, studies
@@ -31,16 +35,22 @@ MAX_CURVES = 8
 """Runs whose searches are drawn and listed one by one: as many as there are colours."""
 
 
-def measurement_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def measurement_sections(
+    members: Sequence[tuple[str, Measurement]], repeated: Mapping[str, Sequence[float]] | None = None
+) -> list[dict[str, Any]]:
     """Make the table of all measurements, then comparisons by graph and pictures of the searches.
 
     Searches that ran together stand in a table of their own, since their rates compare with each other alone.
+    `repeated` are the times of repetitions, by label.
     """
     batched = [(label, one) for label, one in members if is_batched(one)]
     single = [(label, one) for label, one in members if not is_batched(one)]
     sections = [_table(single)] if single else []
+    ran = ran_table(single)
+    preset = preset_table(members)
+    sections += [section for section in (ran, preset) if section is not None]
     sections += [batches_table(batched)] if batched else []
-    found = studies(single)
+    found = studies(single, repeated)
     several = any(len(study.members) > 1 for study in found)
     suite = len(found) > 1
     optional = [
@@ -58,6 +68,7 @@ def measurement_sections(members: Sequence[tuple[str, Measurement]]) -> list[dic
     if searched and len(searched) <= MAX_CURVES:
         sections += [spread_figure(searched), extremes_table(searched)]
     sections += [frontier_panels(found)] if suite else []
+    sections += [*culling_sections(single), *launch_sections(searched)]
     expansion = expansion_panels(found)
     sections += [expansion] if expansion is not None else []
     sections += (

@@ -8,6 +8,7 @@ from typing import Any
 from stages.sections.axes import MAX_SIDE, paint_map
 from stages.sections.cells import PLAIN, TITLES, Cell
 from stages.sections.plot import draw_panels
+from stages.sections.ranking import BEST, RULE, Entrant, standings
 
 ORIGINAL = "original"
 
@@ -178,6 +179,7 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
                 None if plain is None else plain.milliseconds / best.milliseconds,
                 len(group),
                 max(cell.milliseconds for cell in group) / best.milliseconds,
+                _standing(best, group),
                 _verified(group),
             ]
         )
@@ -187,8 +189,9 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "kind": "table",
         "title": "What is best for each algorithm",
         "about": (
-            f"Of all orders and layouts that were measured in one place. {TIMES} The speedup is over plain "
-            "rows in the original order; worst over best says how much a wrong choice costs."
+            f"Of all orders and layouts measured in one place, the one with the least time. {TIMES} "
+            "The speedup is over plain rows in the original order; worst over best says how much a wrong "
+            f"choice costs. {RULE}"
         ),
         "columns": [
             "graph",
@@ -201,10 +204,19 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
             "speedup",
             "cells",
             "worst over best",
+            "standing",
             "all verified",
         ],
         "rows": rows,
     }
+
+
+def _standing(best: Cell, group: Sequence[Cell]) -> str:
+    """Say whether the least time is best or tied, and with what."""
+    entrants = [Entrant(f"{cell.order} {cell.layout}", cell.one) for cell in group]
+    standing = standings(entrants)[group.index(best)]
+    others = (*standing.tied_with, *standing.same_code)
+    return f"tied with {', '.join(others)}" if others and standing.word != BEST else standing.text
 
 
 def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:

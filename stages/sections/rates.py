@@ -26,3 +26,10 @@ def harmonic_mean(values: Sequence[float]) -> float:
 def geometric_mean(values: Sequence[float]) -> float:
     """The mean that Pan, Pearce and Owens (IPDPS 2018, section VI) use."""
     return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def quartile(ordered: Sequence[float], number: int) -> float:
+    """Return a quartile of ascending values, between the two nearest in proportion."""
+    place = (len(ordered) - 1) * number / 4
+    low = int(place)
+    return ordered[low] + (place - low) * (ordered[min(low + 1, len(ordered) - 1)] - ordered[low])

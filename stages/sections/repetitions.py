@@ -41,7 +41,8 @@ def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> 
     groups = _grouped(members)
     chosen = typical(members)
     repeated = {label: group for label, group in groups.items() if len(group) > 1}
-    sections = measurement_sections(chosen)
+    times = {label: _times(group) for label, group in repeated.items()}
+    sections = measurement_sections(chosen, times)
     if repeated:
         sections += [_summary(repeated), _every(repeated)]
         if len(repeated) <= MAX_DRAWN:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import INK, PALETTE, draw, legend_above
-from stages.sections.rates import geometric_mean, harmonic_mean, rates
+from stages.sections.rates import geometric_mean, harmonic_mean, quartile, rates
 from stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -39,13 +39,6 @@ def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, A
         "svg": draw(paint, height=min(12.0, 0.8 + 0.22 * len(names)), alt=alt),
         "data": {"run": names, "median_milliseconds": middle},
     }
-
-
-def quartile(ordered: Sequence[float], number: int) -> float:
-    """Return a quartile of ascending values, between the two nearest in proportion."""
-    place = (len(ordered) - 1) * number / 4
-    low = int(place)
-    return ordered[low] + (place - low) * (ordered[min(low + 1, len(ordered) - 1)] - ordered[low])
 
 
 def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from stages.sections.ranking import Entrant, Standing, standings
+
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
 
@@ -29,6 +31,7 @@ class Member:
     label: str
     name: str
     one: Measurement
+    times: tuple[float, ...] = ()  # of its repetitions, if there are several
 
     @property
     def milliseconds(self) -> float:
@@ -52,6 +55,12 @@ class Study:
         """Return the one with the least median time of those that find the same labels."""
         return min(self.like(member), key=lambda other: other.milliseconds)
 
+    def standing(self, member: Member) -> Standing:
+        """Say how a member stands among those that find the same labels."""
+        like = self.like(member)
+        ranked = standings([Entrant(each.name, each.one, each.times) for each in like])
+        return next(found for each, found in zip(like, ranked, strict=True) if each is member)
+
     def baseline(self, member: Member) -> Member | None:
         """Return the sequential search for the same labels, if it is among them."""
         return next((other for other in self.like(member) if other.one.strategy == BASELINE), None)
@@ -62,18 +71,20 @@ def is_batched(one: Measurement) -> bool:
     return any(search.get("batch", 1) > 1 for search in one.searches)
 
 
-def studies(members: Sequence[tuple[str, Measurement]]) -> list[Study]:
-    """Group the measurements of single searches; those that do not say what was searched are left out."""
+def studies(
+    members: Sequence[tuple[str, Measurement]], repeated: Mapping[str, Sequence[float]] | None = None
+) -> list[Study]:
+    """Group the measurements of single searches; those that do not say what was searched are left out.
+
+    `repeated` are the times of repetitions, by label.
+    """
     groups: dict[tuple[str, bool], list[tuple[str, Measurement]]] = {}
     for label, one in members:
         if one.algorithm == "bfs" and one.searches and one.graph and not is_batched(one):
             groups.setdefault((one.graph["digest"], one.graph["symmetric"]), []).append((label, one))
     found = list(groups.values())
     names = graph_names(found)
-    return [
-        Study(name, _named([(label, one) for label, one in group]))
-        for name, group in zip(names, found, strict=True)
-    ]
+    return [Study(name, _named(group, repeated or {})) for name, group in zip(names, found, strict=True)]
 
 
 def coordinates(label: str) -> dict[str, str]:
@@ -133,7 +144,9 @@ def _common(several: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {axis: value for axis, value in first.items() if all(each.get(axis) == value for each in several)}
 
 
-def _named(group: Sequence[tuple[str, Measurement]]) -> tuple[Member, ...]:
+def _named(
+    group: Sequence[tuple[str, Measurement]], repeated: Mapping[str, Sequence[float]]
+) -> tuple[Member, ...]:
     outputs = {one.asked.get("output") for _, one in group}
     names = [_name(one, len(outputs) > 1) for _, one in group]
     places: dict[str, list[int]] = {}
@@ -149,7 +162,10 @@ def _named(group: Sequence[tuple[str, Measurement]]) -> tuple[Member, ...]:
             names[place] = ", ".join([name, *told])
     if len(set(names)) < len(names):
         names = [label for label, _ in group]
-    return tuple(Member(label, name, one) for name, (label, one) in zip(names, group, strict=True))
+    return tuple(
+        Member(label, name, one, tuple(repeated.get(label, ())))
+        for name, (label, one) in zip(names, group, strict=True)
+    )
 
 
 def _name(one: Measurement, with_output: bool) -> str:

@@ -7,7 +7,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import INK, PALETTE, draw_panels
-from stages.sections.searches import quartile
+from stages.sections.ranking import BEST, ONCE, RULE, TIED
+from stages.sections.rates import quartile
 from stages.sections.studies import COUNTING_RULE, Member, Study, counted_bytes
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
                 [
                     study.graph,
                     member.name,
-                    "best" if member is best else "",
+                    study.standing(member).text,
                     member.milliseconds,
                     member.milliseconds / best.milliseconds,
                     _redundancy(member.one),
@@ -81,7 +82,8 @@ def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
         "kind": "table",
         "title": "Every strategy on every graph",
         "about": (
-            "Times are medians over the sources; the best is that of the same labels. Redundant expansion is "
+            f"Times are medians over the sources; the best is that of the same labels. {RULE} "
+            "Redundant expansion is "
             "arcs gathered over arcs of the reached vertices, over all searches: below 1 where a bottom-up "
             "search left arcs unread, empty "
             f"where the strategy does not count. {COUNTING_RULE}"
@@ -89,9 +91,9 @@ def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
         "columns": [
             "graph",
             "strategy",
-            "",
+            "standing",
             "median ms",
-            "times the best",
+            "times the least",
             "redundant expansion",
             "counted MB a search",
             "GB/s of counted bytes",
@@ -170,7 +172,7 @@ def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
                     auto.milliseconds,
                     best.name,
                     best.milliseconds,
-                    100 * (auto.milliseconds / best.milliseconds - 1),
+                    _behind(study, auto, best),
                     auto.one.reason,
                 ]
             )
@@ -179,10 +181,20 @@ def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
     return {
         "kind": "table",
         "title": "auto against the best",
-        "about": "By median times; both were measured, so runs of one strategy differ by their spread.",
-        "columns": ["graph", "auto chose", "ms", "best", "best ms", "behind the best, %", "because"],
+        "about": f"By median times. {RULE}",
+        "columns": ["graph", "auto chose", "ms", "least", "least ms", "auto is", "because"],
         "rows": rows,
     }
+
+
+def _behind(study: Study, auto: Member, best: Member) -> str:
+    """Say how `auto` stands to the one with the least time: a tie or the same code is not behind."""
+    standing = study.standing(auto)
+    if auto is best or best.name in standing.same_code:
+        return standing.text or "the same code"
+    if standing.word in (BEST, TIED, ONCE):
+        return standing.text
+    return f"{100 * (auto.milliseconds / best.milliseconds - 1):.3g} % behind"
 
 
 def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
@@ -193,9 +205,10 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
         "kind": "figure",
         "title": "Strategies side by side",
         "about": (
-            "Speed relative to the best on the graph, by median times, which stand beside the bars; lines "
-            "reach from the slower to the faster quartile of the sources; x: over the sequential search (as "
-            "in figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
+            "Speed relative to the least time on the graph, by medians, which stand beside the bars; lines "
+            "reach from the slower to the faster quartile of the sources; what is best, or tied for it, has "
+            "the second colour; x: over the sequential search (as in"
+            "  figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
             "FlexBFS)."
         ),
         "svg": draw_panels(
@@ -216,7 +229,8 @@ def _bars(study: Study, names: Sequence[str], letters: float) -> Callable[[Any],
             best = study.best(member)
             place = names.index(member.name)
             share = best.milliseconds / member.milliseconds
-            axes.barh(place, share, color=PALETTE[1] if member is best else PALETTE[0], height=0.7)
+            leads = study.standing(member).word in (BEST, TIED)
+            axes.barh(place, share, color=PALETTE[1] if leads else PALETTE[0], height=0.7)
             times = sorted(search["milliseconds"] for search in member.one.searches)
             slow, fast = (best.milliseconds / time for time in (quartile(times, 3), quartile(times, 1)))
             fast = min(fast, WHISKER)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
@@ -25,3 +25,14 @@ def told(members: Sequence[tuple[str, Measurement]]) -> list[str]:
         if len(members) <= MAX_NAMED or not sentence.endswith("because asked for"):
             found.append(f"{named}: {sentence}.")
     return found
+
+
+def not_run_table(reasons: Mapping[str, str]) -> dict[str, Any]:
+    """List the stage runs that this machine could not run; no other section has them."""
+    return {
+        "kind": "table",
+        "title": "Not run on this machine",
+        "about": "These stage runs are in the workflow, and in no table above: nothing ran in their place.",
+        "columns": ["run", "not run"],
+        "rows": [[label, reason] for label, reason in reasons.items()],
+    }

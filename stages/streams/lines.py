@@ -17,15 +17,19 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class LineStream:
     """Lines of a `ByteStream`: a few one by one, then the rest in blocks.
 
-    `line` is the number of the line that was read last, and of the line before a block.
+    `line` is the number of the line that was read last, and of the line before a block. With `holds_back` a
+    last line without an end is not part of the blocks, and is `held_back` when they have ended.
     """
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
         self.line = 0
+        self.holds_back = False
+        self.held_back: bytes | None = None
         self._rest = b""
         self._at = 0
         self._ended = False
+        self._endless = False  # the line that was read last is the file's, and has no end
         if stream.peek(3) == BYTE_ORDER_MARK:
             self._rest = self._pull()[3:]
 
@@ -56,6 +60,7 @@ class LineStream:
             if self._at == len(self._rest):
                 return None
             cut = len(self._rest)
+            self._endless = True
         line = self._rest[self._at : cut]
         self._at = min(cut + 1, len(self._rest))
         self.line += 1
@@ -63,18 +68,24 @@ class LineStream:
 
     def unread(self, line: bytes) -> None:
         """Put back the line that was read last."""
-        self._rest, self._at = line + b"\n" + self._rest[self._at :], 0
+        end = b"" if self._endless else b"\n"
+        self._rest, self._at, self._endless = line + end + self._rest[self._at :], 0, False
         self.line -= 1
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the rest in whole lines; the last one gets a newline if it has none."""
-        return self._aligned(b"\n")
+        return self._aligned(b"\n", holds_back=self.holds_back)
+
+    def take_held_back(self) -> None:
+        """Put the line that was held back where the next blocks begin."""
+        if self.held_back is not None:
+            self._rest, self._at, self.held_back, self.holds_back = self.held_back + b"\n", 0, None, False
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the rest cut between numbers, so that a line may be of any length; it ends in a newline."""
         return self._aligned(b" \t\n\r")
 
-    def _aligned(self, ends: bytes) -> Iterator[bytes]:
+    def _aligned(self, ends: bytes, *, holds_back: bool = False) -> Iterator[bytes]:
         block, self._rest, self._at = self._rest[self._at :], b"", 0
         carry = b""
         while True:
@@ -89,7 +100,9 @@ class LineStream:
             if self._ended:
                 break
             block = self._pull()
-        if carry:
+        if holds_back and carry.strip():
+            self.held_back = carry
+        elif carry:
             yield carry + b"\n"
 
     def _too_long(self) -> NoReturn:

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import difflib
 import errno
-import re
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from stages.addresses import Address, address_of, shown
+from stages.addresses import is_url as is_url
 from stages.copies import copy_of
 from stages.errors import StageError
 
 REMOTE_BLOCK = 8 << 20
 """Bytes asked for at once from a URL: large enough that the round trip does not count."""
-
-
-_URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)
-
-
-def is_url(location: str) -> bool:
-    """Tell a URL (`scheme://...`, or fsspec's `cache::scheme://...`) from a path."""
-    return _URL.match(location) is not None
 
 
 def open_raw(location: str) -> BinaryIO:
@@ -58,7 +51,7 @@ def file_size(location: str) -> int | None:
         if is_url(location):
             import fsspec
 
-            system, path = fsspec.core.url_to_fs(location)
+            system, path = fsspec.core.url_to_fs(_with_password(address_of(location)))
             size = system.info(path).get("size")
             return int(size) if size is not None else None
         return local_path(location).stat().st_size
@@ -87,17 +80,19 @@ def explain(error: OSError, location: str) -> StageError:
 def _open_url(location: str) -> BinaryIO:
     import fsspec
 
+    address = address_of(location)
+    place = shown(location)
     try:
-        system, path = fsspec.core.url_to_fs(location)
+        system, path = fsspec.core.url_to_fs(_with_password(address))
         opened: Any = system.open(path, "rb", block_size=REMOTE_BLOCK)
     except FileNotFoundError:
-        raise StageError("there is nothing at this URL", hint="check its spelling", file=location) from None
+        raise StageError("there is nothing at this URL", hint="check its spelling", file=place) from None
     except ImportError as error:
         scheme = location.split("://")[0]
         raise StageError(
             f"URLs of the kind {scheme}:// need a package that is not installed: {error}",
             hint="install it, or download the file and name its path",
-            file=location,
+            file=place,
         ) from None
     except Exception as error:  # every file system raises its own
         raise explain_remote(error, location) from None
@@ -105,17 +100,29 @@ def _open_url(location: str) -> BinaryIO:
     return result
 
 
+def _with_password(address: Address) -> str:
+    """Return a URL with its userinfo in it, quoted as libraries take it."""
+    if address.authorization is None:
+        return address.url
+    from base64 import b64decode
+    from urllib.parse import quote
+
+    user, _, password = b64decode(address.authorization.removeprefix("Basic ")).decode().partition(":")
+    scheme, _, rest = address.url.partition("://")
+    return f"{scheme}://{quote(user, safe='')}:{quote(password, safe='')}@{rest}"
+
+
 def explain_remote(error: Exception, location: str) -> StageError:
     """Turn a failure of a file system that is not local into a StageError."""
     if isinstance(error, StageError):
         return error
     if isinstance(error, FileNotFoundError):
-        return StageError("there is nothing at this URL", hint="check its spelling", file=location)
-    text = str(error) or type(error).__name__
+        return StageError("there is nothing at this URL", hint="check its spelling", file=shown(location))
+    text = address_of(location).without_secrets(str(error) or type(error).__name__)
     return StageError(
         f"this URL cannot be read: {text}",
         hint="check the URL and the network, or download the file and name its path",
-        file=location,
+        file=shown(location),
     )
 
 

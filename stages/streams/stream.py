@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
+from stages.addresses import shown
 from stages.errors import StageError
 from stages.streams.archive import graph_of, is_archive
 from stages.streams.compression import BadCompression, compression_of, decompress, split_name
@@ -39,7 +40,7 @@ class ByteStream:
 
     def __init__(self, location: str, raw: BinaryIO, sha256: str | None, piece: int) -> None:
         self.location = location
-        full_name = PurePosixPath(urlsplit(location).path).name if is_url(location) else Path(location).name
+        full_name = PurePosixPath(urlsplit(shown(location)).path if is_url(location) else location).name
         self.name, self.name_compression = split_name(full_name)
         self.position = 0
         self._raw = raw

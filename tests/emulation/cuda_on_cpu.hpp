@@ -186,6 +186,22 @@ inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
         if (mask >> i & 1) bits |= unsigned(all[i]);
     return bits;
 }
+inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
+    const uint64_t* all = emulated::collect(mask, value);
+    unsigned most = 0;
+    for (int i = 0; i < 32; ++i)
+        if (mask >> i & 1) most = std::max(most, unsigned(all[i]));
+    return most;
+}
+inline unsigned __reduce_min_sync(unsigned mask, unsigned value) {
+    const uint64_t* all = emulated::collect(mask, value);
+    unsigned least = ~0u;
+    for (int i = 0; i < 32; ++i)
+        if (mask >> i & 1) least = std::min(least, unsigned(all[i]));
+    return least;
+}
+inline void prefetch(const void*) {}
+inline void __nanosleep(unsigned) { emulated::yield(); }
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value) {
     const uint64_t* all = emulated::collect(mask, emulated::to_bits(value));
@@ -227,9 +243,12 @@ template <class T>
 T __ldca(const T* address) {
     return __ldcv(address);
 }
+// The lanes of a warp read at once: none writes before all have read.
 template <class T>
 T __ldcg(const T* address) {
-    return __ldcv(address);
+    T value = __ldcv(address);
+    emulated::yield();
+    return value;
 }
 using std::max;
 using std::min;

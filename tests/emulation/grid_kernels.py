@@ -15,6 +15,7 @@ from tests.emulation import build
 from tests.emulation.kernel_library import _without_assembly
 
 _KERNEL = re.compile(r'extern "C" void\s+(\w+)\s*\(([^{]*?)\)\s*\{')
+_ARENA = re.compile(r"extern __shared__ (\w+) arena\[\];")
 BLOCKS, THREADS = 2, 64
 ARENA_WORDS = 1 << 15
 """64-bit words of shared memory of a block: what `SHARED_BYTES` promises."""
@@ -31,6 +32,12 @@ extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) 
 """
 
 
+def _own_arena(found: re.Match[str]) -> str:
+    """Give a block of its own what kernels have as dynamic shared memory."""
+    words = f"alignas(16) static thread_local u64 shared_words[{ARENA_WORDS}];"
+    return f"{words}\n#define arena (reinterpret_cast<{found[1]}*>(shared_words))"
+
+
 def _wrapper(name: str, parameters: str) -> str:
     kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in parameters.split(",")]
     unpacked = ", ".join(f"*static_cast<{kind}*>(arguments[{i}])" for i, kind in enumerate(kinds))
@@ -43,8 +50,7 @@ def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
     defined = [
         option for option in compiler_options(read_source(path), dict(macros)) if option.startswith("-D")
     ]
-    shared = f"alignas(16) static thread_local u64 shared_words[{ARENA_WORDS}];\n#define arena shared_words"
-    text = text.replace("extern __shared__ u64 arena[];", shared)
+    text = _ARENA.sub(_own_arena, text)
     kernels = _KERNEL.findall(build.expanded(text, defined))
     return build.library(text + "".join(_wrapper(*kernel) for kernel in kernels), defined)
 
@@ -80,6 +86,10 @@ def load(path: str, **macros: object) -> Any:
 
 class Array(numpy.ndarray):
     """A NumPy array that counts as CuPy's."""
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        return types.SimpleNamespace(ptr=self.ctypes.data)
 
     def get(self) -> numpy.ndarray:
         return numpy.array(self)

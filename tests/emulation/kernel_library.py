@@ -21,6 +21,7 @@ ASSEMBLY = (
     "load_acquire",
     "nanoseconds",
     "permute_bytes",
+    "prefetch",
 )
 """Functions that `cuda_on_cpu.hpp` has in their place."""
 

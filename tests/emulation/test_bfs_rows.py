@@ -65,3 +65,13 @@ def test_top_down_on_directed_graphs(layout) -> None:
     csr = fast_csr(rmat(8, 8), symmetric=False)
     for constants in ({}, {"team_limit": 0}, {"team_blocks": 1}):
         search(csr, layout, "both", strategy="top_down", symmetric=False, **constants)
+
+
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_one_lane_that_decodes_for_its_warp(index) -> None:
+    skewed = fast_csr(rmat(9, 8), symmetric=True, index=index)
+    for csr in [*(csr_of(name, True, index) for name in SMALL), skewed]:
+        for constants in ({}, {"team_limit": 0}):
+            search(csr, "varint", "both", strategy="top_down", decoder="one_lane", **constants)
+    with pytest.raises(ValueError, match="reads varint rows; these are blocks"):
+        search(skewed, "blocks", "both", strategy="top_down", decoder="one_lane")

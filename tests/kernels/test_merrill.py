@@ -34,6 +34,8 @@ OPTIONS = {
     "stealing": {"tiles": "stealing"},
     "stealing_few_blocks": {"tiles": "stealing", "block": 32, "blocks_per_processor": 1},
     "large_tiles": {"least": 40},
+    "runs": {"tiles": "runs"},
+    "racing_runs": {"claim": "racing", "tiles": "runs", "block": 64, "blocks": 3},
     "racing_stealing": {"claim": "racing", "tiles": "stealing", "gather": "serial", "block": 64},
 }
 CROWDS = {"never_fused": {"crowd": 0.0}, "always_fused": {"crowd": 1e9}, "fused_below": {"crowd": 0.001}}
@@ -186,7 +188,8 @@ def test_unfit_arguments_are_refused(strategy) -> None:
         ({"block": 1024}, "multiple of 32"),
         ({"gather": "all"}, "scan_warp_cta"),
         ({"claim": "none"}, "atomic or racing"),
-        ({"tiles": "odd"}, "even or stealing"),
+        ({"tiles": "odd"}, "even, stealing, runs"),
+        ({"blocks": 0}, "blocks is 0; it must be 1 or more"),
         ({"least": 0}, "at least 1"),
     ):
         with pytest.raises(ValueError, match=message):

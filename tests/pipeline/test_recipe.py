@@ -132,3 +132,24 @@ def test_a_digest_is_the_same_in_every_process():
         for seed in ("1", "2")
     }
     assert found == {digest({"a": [1, 2.5, None, "x"], "b": {"c": True}})}
+
+
+def test_recipes_of_before_a_parameter_was_added_still_hold():
+    from stages.ingest import STAGE, IngestParameters
+
+    def made(**given):
+        return make_recipe(STAGE, IngestParameters(file="a.txt", **given), {}, {"a.txt": "ab .txt"}, None)
+
+    # As it was before `allow_short` was there.
+    assert made().digest == "3b411ac7f46f186860edbe10558d299de792bff648cc3a7046cb157278b35e8a"
+    assert made(allow_short=False).digest == made().digest
+    assert made(allow_short=True).digest != made().digest
+
+
+def test_a_recipe_has_no_secret_and_keeps_urls_apart():
+    from stages.ingest import STAGE, IngestParameters
+
+    one, two = "https://me:word@host/a?k=1", "https://me:word@host/a?k=2"
+    found = make_recipe(STAGE, IngestParameters(file=one), {}, {one: "ab", two: "cd"}, None)
+    assert found.parts["files"] == {"https://host/a?k=...": "ab", "https://host/a?k=... (2)": "cd"}
+    assert found.contents == {one: "ab", two: "cd"}

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.store import Cache, find_cache
-from pipeline.store.records import RECORD_FORMAT, seal, unseal
+from pipeline.store.records import NEWEST_FORMAT, seal, unseal
 from pipeline.store.writer import ArtifactWriter
 from stages.artifacts import Graph, Partition, Traversal
 from stages.stage import Extent
@@ -341,7 +341,7 @@ def test_what_a_newer_gravel_computed_is_refused_and_left_alone(tmp_path):
     files = [*(tmp_path / "artifacts").glob("*.json"), *(tmp_path / "recipes").glob("*.json")]
     for file in files:
         body = unseal(file.read_bytes())
-        file.write_bytes(seal({**body, "format": RECORD_FORMAT + 1}))
+        file.write_bytes(seal({**body, "format": NEWEST_FORMAT + 1}))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     for look in (
         lambda: cache.recall(made.digest),

@@ -202,7 +202,7 @@ def test_what_is_best_and_whether_all_of_it_was_verified():
         for placement in ("device", "split")
         for algorithm in ("BFS", "components")
     ]
-    assert table["rows"][0][3:] == ["original", "blocks", 4.0, 8.0, 3.0, 6, 3.0, "passed"]
+    assert table["rows"][0][3:] == ["original", "blocks", 4.0, 8.0, 3.0, 6, 3.0, "best", "passed"]
     assert {tuple(row[:3]): row[-1] for row in table["rows"]}["road", "split", "BFS"] == "FAILED"
 
 

@@ -242,9 +242,31 @@ def test_tuning_takes_numbers_words_and_switches():
 
 def test_constants_of_the_other_backend_are_left_out_and_said():
     graph = plain(GRAPHS["complete_40"])
-    _, measurement = run(graph, strategy="two_phase", tuning={"block": 128})
-    assert "block is no constant of two_phase on cpu, and was left out" in measurement.notes
+    _, measurement = run(graph, strategy="direction_optimizing", tuning={"block": 128})
+    assert "block is no constant of direction_optimizing on cpu, and was left out" in measurement.notes
     assert measurement.asked["tuning"] == {"block": 128}
+
+
+def test_what_ran_is_told_with_every_constant_in_force():
+    graph = plain(GRAPHS["complete_40"])
+    _, asked = run(graph, strategy="direction_optimizing", tuning={"alpha": 3, "block": 128})
+    _, auto = run(graph)
+    function = "kernels.bfs.cpu.direction_optimizing:prepare"
+    assert asked.ran == {
+        "function": function,
+        "backend": "cpu",
+        "options": {"alpha": 3, "beta": 18, "serial_below": 4096},
+    }
+    assert auto.asked["strategy"] == "auto"
+    assert auto.ran == {**asked.ran, "options": {"alpha": 15, "beta": 18, "serial_below": 4096}}
+    _, parts = run(graph, algorithm="components")
+    assert parts.ran["function"] == "kernels.components.cpu.afforest:components"
+
+
+def test_a_strategy_without_cpu_code_is_not_replaced_by_another():
+    graph = plain(GRAPHS["complete_40"])
+    with pytest.raises(StageError, match="strategy 'hybrid' does not run on the CPU"):
+        run(graph, strategy="hybrid")
 
 
 def chosen_from(kind, value):
@@ -318,7 +340,7 @@ def test_statistics(symmetric, output, backend):
     _, measurement = run(
         renumbered(graph),
         backend=backend,
-        strategy="two_phase",
+        strategy="two_phase" if backend == "cuda" else "top_down",
         output=output,
         statistics=True,
         sources={"vertices": [0, 1]},
@@ -332,7 +354,7 @@ def test_statistics(symmetric, output, backend):
     assert first["levels"]["distinct"] == distinct
     assert "distinct" not in second["levels"]
     if backend == "cpu":
-        assert "two_phase does not count the arcs that it gathers on cpu" in measurement.notes
+        assert "top_down does not count the arcs that it gathers on cpu" in measurement.notes
         assert "expanded" not in first
     else:
         for search in (first, second):

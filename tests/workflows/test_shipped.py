@@ -12,7 +12,9 @@ from pipeline.workflow import load_workflow
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
 
-SHIPPED = sorted({*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "published.yaml"})  # figures of papers, for reports
+SHIPPED = sorted(
+    {*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "published.yaml"}
+)  # figures of papers, for reports
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

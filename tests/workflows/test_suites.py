@@ -22,14 +22,16 @@ SMALL = {
     "strategies": {"scale": 6, "sources": 2},
     "batches": {"scale": 6, "sources": 5},
     "preparation": {"scale": 6, "sources": 2},
+    "merrill_culling": {"side": 12, "cube": 5, "scale": 6, "vertices": 100, "sources": 2},
 }
 
 CHOSEN = {
     "suite": {"search": ["serial", "quadratic_warp", "auto"]},
-    "flex": {"search": ["serial", "threads", "config3"]},
+    "flex": {"search": ["serial", "threads", "config3", "fixed_256"]},
     "strategies": {"strategy": ["serial", "hybrid"]},
     "batches": {},
     "preparation": {"order": ["original", "degree"], "strategy": ["auto"]},
+    "merrill_culling": {"graph": ["grid7", "rmat"]},
 }
 
 
@@ -68,10 +70,9 @@ def test_the_suite(cache: Path, tmp_path: Path) -> None:
     graphs = rows(sections["Graphs searched"], "graph", "vertices")
     assert graphs == [["road", 4], ["grid27", 125]]
     table = rows(sections["Every strategy on every graph"], "graph", "strategy")
-    assert table == [
-        [graph, strategy]
-        for graph in ("road", "grid27")
-        for strategy in ("serial", "quadratic (warp)", "auto")
+    assert table == [[graph, strategy] for graph in ("road", "grid27") for strategy in ("serial", "auto")]
+    assert [row[0] for row in sections["Not run on this machine"]["rows"]] == [
+        f"bfs[graph={graph},search=quadratic_warp]" for graph in ("road", "grid27")
     ]
     assert [row[0] for row in sections["auto against the best"]["rows"]] == ["road", "grid27"]
     assert set(sections["Frontiers of each graph"]["data"]["grid27"]) == {"vertices", "arcs", "distinct"}
@@ -81,7 +82,8 @@ def test_the_suite(cache: Path, tmp_path: Path) -> None:
 def test_flex(cache: Path) -> None:
     sections = report("flex", cache)
     table = sections["Every strategy on every graph"]
-    assert rows(table, "strategy")[:3] == [["serial"], ["top_down (CPU, 4 threads)"], ["flex (config3)"]]
+    assert rows(table, "strategy")[:2] == [["serial"], ["top_down (CPU, 4 threads)"]]
+    assert len(sections["Not run on this machine"]["rows"]) == 4
     vertices = rows(sections["Graphs searched"], "graph", "vertices")
     assert vertices == [["regular", 144], ["irregular", 145]]
 
@@ -89,7 +91,18 @@ def test_flex(cache: Path) -> None:
 def test_the_four_strategies(cache: Path) -> None:
     sections = report("strategies", cache)
     names = [name for (name,) in rows(sections["Every strategy on every graph"], "strategy")]
-    assert names == ["serial (distance)", "serial (predecessor)", "hybrid (distance)", "hybrid (predecessor)"]
+    assert names == ["serial (distance)", "serial (predecessor)"]
+    assert (
+        rows(sections["Not run on this machine"], "not run")
+        == [["needs a GPU: strategy hybrid has no CPU code"]] * 2
+    )
+
+
+def test_culling(cache: Path) -> None:
+    sections = report("merrill_culling", cache)
+    assert len(sections["Not run on this machine"]["rows"]) == 8
+    assert "Redundant expansion by culling" not in sections
+    assert [one for (one,) in rows(sections["Traversal times and rates"], "strategy")] == ["top_down"] * 2
 
 
 def test_batches(cache: Path) -> None:

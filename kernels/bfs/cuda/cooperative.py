@@ -36,6 +36,8 @@ class CooperativeSearch:
     """
 
     reason = ""
+    decided: Mapping[str, Any] = {}
+    """Constants that were left to the strategy, as it decided them."""
 
     def __init__(
         self,
@@ -70,7 +72,8 @@ class CooperativeSearch:
             most = max(shared, self._kernel.max_dynamic_shared_size_bytes)
             self._kernel.max_dynamic_shared_size_bytes = most
         grid = resident_blocks(self._kernel, block, shared)
-        self._launch = (min(grid, blocks or grid),), (block,), shared
+        self.blocks = min(grid, blocks or grid)
+        self._launch = (self.blocks,), (block,), shared
         self._logged = LOGGED_LEVELS if statistics else 0
         self._log = cupy.zeros(1 + self._logged, cupy.uint64)
         self._arguments = (

@@ -82,11 +82,11 @@ def prepare(
 
 
 class FlexSearch:
-    """A prepared graph; `launches` counts the kernels that the latest search started for its levels."""
+    """A prepared graph; `launches` are the threads of each kernel that the latest search started."""
 
     strategy = "flex"
     reason = ""
-    launches = 0
+    launches: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -125,10 +125,11 @@ class FlexSearch:
         expand = module.get_function("expand_levels" if self._combined else "expand_level")
         self._most_blocks = resident_blocks(expand, block)
         self._all = min(resident_blocks(self._begin, block), resident_blocks(self._finish, block))
-        self._fixed_blocks = 0
+        self._fixed_blocks = self._blocks = 0
         if configuration == "fixed":
             self._fixed_blocks = blocks_for(fixed_threads or self.vertices, block)
         self._queue, self._counters = vertex_queue(self.vertices, columns.dtype)
+        self.decided = {"fixed_threads": self._fixed_blocks * block or None}
         self._logged = numpy.uint64(LOGGED_LEVELS if statistics else 0)
         self._log = cupy.zeros(1 + int(self._logged), cupy.uint64)
         self._progress = cupy.zeros(PROGRESS_WORDS, cupy.uint64)
@@ -178,7 +179,8 @@ class FlexSearch:
         if self._logged:
             expanded = tuple(int(arcs) for arcs in self._log[1 : 1 + min(levels, int(self._logged))].get())
         distance, predecessor = self._labels.results(self.output)
-        return BFSResult(source, distance, predecessor, taken, ("push",) * levels, expanded)
+        ways = ("push",) * levels
+        return BFSResult(source, distance, predecessor, taken, ways, expanded, launches=self.launches)
 
     def _search(self, source: int) -> int:
         """Start kernels until the frontier is empty; returns the number of levels."""
@@ -192,13 +194,15 @@ class FlexSearch:
             block,
             (labels.distance_argument(), labels.keys, self._queue, self._counters, self._log, *sizes),
         )
-        level, first, last, waiting, self.launches = 0, 0, 1, 0, 0
+        level, first, last, waiting = 0, 0, 1, 0
+        started: list[int] = []
         while last > first and level < self._max_depth:
             if self._combined:
                 level, first, last, waiting = self._levels(level, first, last, waiting)
             else:
                 level, first, last = self._level(level, first, last)
-            self.launches += 1
+            started.append(self._blocks * self._block)
+        self.launches = tuple(started)
         if labels.tree == 33:
             self._finish(
                 (self._all,),
@@ -210,6 +214,7 @@ class FlexSearch:
     def _level(self, level: int, first: int, last: int) -> tuple[int, int, int]:
         """One level: fixed or baseline."""
         blocks = self._fixed_blocks or blocks_for(last - first, self._block)
+        self._blocks = blocks
         self._expand.launch(blocks, self._block, (level, first, last))
         self._fetch(self._counters.data.ptr + level % ROUNDS * COUNTER_WORDS * 8, 1)
         return level + 1, last, last + int(self._host[0])
@@ -221,6 +226,7 @@ class FlexSearch:
         threads = blocks * self._block
         least = 0 if blocks == 1 else threads // self._shrink
         most, hub_arcs = (ANY, ANY) if blocks == self._most_blocks else (threads, threads * self._hub_share)
+        self._blocks = blocks
         self._expand.launch(blocks, self._block, (level, first, last, least, most, hub_arcs, waiting))
         self._fetch(self._progress.data.ptr, PROGRESS_WORDS)
         level, first, last, waiting = self._host.tolist()

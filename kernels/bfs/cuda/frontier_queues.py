@@ -7,9 +7,9 @@ from typing import Any
 
 from kernels.bfs.cuda.cooperative import CooperativeSearch
 from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.cuda.parts import culling_bytes, gather_bytes, gather_number, look_up_parts
+from kernels.bfs.cuda.parts import HISTORY, WARP, culling_bytes, gather_bytes, gather_number, look_up_parts
 
-TILES = ("even", "stealing")
+TILES = ("even", "stealing", "runs")
 MOST_THREADS = 512  # of a block, as in frontier_queues.cuh
 CONTROL_WORDS = 176  # as in frontier_queues.cuh
 
@@ -30,6 +30,7 @@ def prepare_queues(
     least: int | None,
     block: int,
     blocks_per_processor: int | None,
+    blocks: int | None = None,
     narrow: int = NARROW,
     queues: Callable[[int, int, Any, int], Sequence[Any]],
     rooms: Callable[[int, int], Sequence[Any]],
@@ -48,13 +49,16 @@ def prepare_queues(
     if block not in range(32, MOST_THREADS + 1, 32):
         raise ValueError(f"block is {block}; it can be a multiple of 32 up to {MOST_THREADS}")
     if tiles not in TILES:
-        raise ValueError(f"tiles is {tiles!r}; it can be {' or '.join(TILES)}")
+        raise ValueError(f"tiles is {tiles!r}; it can be {', '.join(TILES)}")
+    for limit, most in (("blocks_per_processor", blocks_per_processor), ("blocks", blocks)):
+        if most is not None and most < 1:
+            raise ValueError(f"{limit} is {most}; it must be 1 or more")
     if least is None:
         least = block if claim == "racing" else 1
     if least < 1:
         raise ValueError(f"least is {least}; a tile has at least 1 item")
     parts = look_up_parts(claim, warp_culling=warp_culling, history_culling=history_culling)
-    numbers = (gather_number(gather), parts, TILES.index(tiles), least)
+    numbers = (gather_number(gather), parts, int(tiles == "stealing"), least)
 
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         return (
@@ -72,7 +76,8 @@ def prepare_queues(
         + block // 32 * stage * wide
     )
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    return CooperativeSearch(
+    limits = [each for each in (blocks_per_processor and blocks_per_processor * processors, blocks) if each]
+    search = CooperativeSearch(
         name,
         f"kernels/bfs/{name}.cu",
         row_offsets,
@@ -80,12 +85,20 @@ def prepare_queues(
         output=output,
         max_depth=max_depth,
         block=block,
-        blocks=blocks_per_processor and blocks_per_processor * processors,
+        blocks=min(limits, default=None),
         shared=shared,
+        macros={"RUNS": int(tiles == "runs")},
         buffers=buffers,
         statistics=statistics,
         narrow=narrow,
     )
+    search.decided = {
+        "warp_culling": bool(parts & WARP),
+        "history_culling": bool(parts & HISTORY),
+        "least": least,
+        "blocks": search.blocks,
+    }
+    return search
 
 
 def edge_queues(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:

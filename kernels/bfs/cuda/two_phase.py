@@ -25,6 +25,7 @@ def prepare(
     least: int | None = None,
     block: int = 256,
     blocks_per_processor: int | None = None,
+    blocks: int | None = None,
     narrow: int = NARROW,
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these. `symmetric` does not matter.
@@ -39,11 +40,13 @@ def prepare(
     warp_culling, history_culling : whether duplicates among the arcs of a warp, and among the last that a
         block looked up, are dropped before the claim (section 4.2); None if claims race, since an atomic that
         fails costs less than they do (Kronecker 22 on an H200: 1.40 ms without them, 1.58 with both).
-    tiles : "even" shares of a level for all blocks, or "stealing", by which blocks take tiles from a counter.
+    tiles : "even" shares of a level for all blocks; "stealing", by which blocks take tiles from a counter; or
+        "runs" of tiles that follow one another, by which most duplicates come to the block that culls them.
     least : items of a tile, at least: fewer let a block read fewer of a small level's rows, more let it cull
         more duplicates. None: 1, or `block` if claims race.
     block : threads of a block, a multiple of 32 up to 512.
     blocks_per_processor : how many run on one multiprocessor, at most; None for as many as fit.
+    blocks : how many run in all, at most; None for as many as `blocks_per_processor` says.
     narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a value that a parameter cannot have.
@@ -64,6 +67,7 @@ def prepare(
         least=least,
         block=block,
         blocks_per_processor=blocks_per_processor,
+        blocks=blocks,
         narrow=narrow,
         queues=edge_queues,
         rooms=lambda vertices, arcs: (max(1, vertices), max(1, arcs)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kernels.bfs.choice import Choice
-from kernels.bfs.result import BFSResult, Search
+from kernels.bfs.result import BFSResult, Search, ran_with
 from kernels.strategy import backend_of, strategies_in
 
 if TYPE_CHECKING:
@@ -42,11 +42,12 @@ def prepare(
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
     choice = choose(symmetric=symmetric, strategy=strategy) if isinstance(strategy, str) else strategy
-    chosen = strategies_in("kernels.bfs.rows")[choice.strategy]
-    search: Search = chosen.load(side_of(rows))(
+    chosen, side = strategies_in("kernels.bfs.rows")[choice.strategy], side_of(rows)
+    search: Search = chosen.load(side)(
         rows, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
     )
     search.strategy, search.reason = choice.strategy, choice.reason
+    search.ran = ran_with(search, chosen.ran(side, tuning))
     return search
 
 

@@ -6,6 +6,5 @@ STRATEGY = Strategy(
     name="host_rows",
     about="Reads encoded rows that lie in host memory in ascending order, each line of them once a level.",
     source="gravel; merged and aligned reads: Min et al., EMOGI, PVLDB 14(2), 2020, section 4.3",
-    cpu="kernels.bfs.rows.cpu.top_down:prepare",
     cuda="kernels.bfs.rows.cuda.host_rows:prepare",
 )

@@ -7,6 +7,10 @@
 
 #include "kernels/bfs/rows/state.cuh"
 
+#ifndef ONE_LANE
+#define ONE_LANE 0  // 1: one lane decodes each row for its warp, the baseline of Moschou's report (section 2.3)
+#endif
+
 constexpr u32 STAGE = 96;        // entries that a warp holds back before it reserves room in the queue
 constexpr u32 STAGE_FULL = 64;
 constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
@@ -192,12 +196,41 @@ __device__ __forceinline__ u64* behind_lists(u64* arena) {
     return arena + blockDim.x / WARP * LISTED * (sizeof(VERTEX) + 1) / sizeof(u64);
 }
 
+// Lane 0 decodes a row, 32 neighbours at a time, of which then each lane takes one. Rows are not cut into units.
+template <class Sink>
+__device__ __forceinline__ void expand_by_one_lane(const Search& s, Sink& sink, List& list, u64 v, u32 from, VERTEX owner,
+                                                   u32 depth) {
+    Cursor cursor = open_row(s.rows, v);
+    for (bool more = true; more;) {
+        VERTEX mine = VERTEX(0);
+        u32 count = 0;
+        for (; count < WARP; ++count) {
+            VERTEX neighbour = VERTEX(0);
+            u32 found = lane_id() == 0 && next_neighbour(s.rows, cursor, neighbour);
+            if (!__shfl_sync(ALL_LANES, found, 0)) break;
+            neighbour = __shfl_sync(ALL_LANES, neighbour, 0);
+            if (lane_id() == count) mine = neighbour;
+        }
+        list.add(mine, lane_id() < count, from);
+        more = count == WARP;
+        if (list.held + WARP > LISTED) list.claim_all(s, sink, owner, depth);
+    }
+}
+
 // Expand one entry per lane; all lanes call it.
 template <class Sink>
 __device__ __forceinline__ void expand(const Search& s, Sink& sink, List& list, bool valid, u64 entry, u32 depth) {
     VERTEX owner = VERTEX(entry >> UNIT_BITS);
     u64 unit = entry & WHOLE_ROW;
     if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.other, owner);
+    if (ONE_LANE) {
+        for (u32 rows = __ballot_sync(ALL_LANES, valid); rows; rows &= rows - 1) {
+            u32 from = __ffs(rows) - 1;
+            expand_by_one_lane(s, sink, list, __shfl_sync(ALL_LANES, owner, from), from, owner, depth);
+        }
+        list.claim_all(s, sink, owner, depth);
+        return;
+    }
     bool light = valid && unit == WHOLE_ROW;
     bool alone = __popc(__ballot_sync(ALL_LANES, light)) >= SIDE_BY_SIDE;
     if (light) unit = 0;

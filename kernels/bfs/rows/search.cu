@@ -10,6 +10,7 @@
 // variants LAYOUT: csr varint blocks elias_fano
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
+// variants ONE_LANE: 0 1
 
 #include "kernels/bfs/rows/pull.cuh"
 #include "kernels/bfs/rows/team.cuh"

@@ -108,7 +108,7 @@ class PeerRank:
             layout=layout,
             numbers=numbers,
             slots=slots,
-            nn_rows=sum(gang.all_gather(self._memory.nn_rows)),
+            nn_rows=sum(gang.all_gather(self._memory.nn_rows)) if options.nn_directed else 0,
         )
 
     def wake(self) -> None:

@@ -162,7 +162,8 @@ class CudaPartitionSearch:
         points = [point.pointer for point in self._points]
         choices |= {"point": self._points[place], "options": self.options, "numbers": self._numbers}
         choices["slots"] = {rank: self._slots[rank] for rank in here if rank in self._slots}
-        choices["nn_rows"] = sum(memory.nn_rows for memory in self._memory)
+        nn_rows = sum(memory.nn_rows for memory in self._memory)
+        choices["nn_rows"] = nn_rows if self.options.nn_directed else 0
         return Launch(macros, rows, here, self.delegates, points, place, **choices)
 
     def wake(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -13,6 +14,7 @@ FILL = {
     "will run": "#ffe5a0",
     "waits": "#fff4d6",
     "not needed": "#eeeeee",
+    "not run": "#eeeeee",
     "cannot run": "#f7b5b0",
     "computed": "#cfe3f7",
     "running": "#ffe5a0",
@@ -29,6 +31,7 @@ DARK = {
     "will run": "#57450f",
     "waits": "#3d361d",
     "not needed": "#24282e",
+    "not run": "#24282e",
     "cannot run": "#5d2623",
     "computed": "#1f3f5e",
     "running": "#57450f",
@@ -107,7 +110,8 @@ def _style(states: set[str]) -> str:
 
 
 def _class(state: str) -> str:
-    return f"dag-{state.replace(' ', '-') or 'unknown'}"
+    # A record of somebody else may hold any text; as a class it must not end the attribute.
+    return f"dag-{re.sub(r'[^a-z]+', '-', state) or 'unknown'}"
 
 
 def _lines(box: Box) -> list[str]:

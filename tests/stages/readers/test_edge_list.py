@@ -29,9 +29,36 @@ def test_a_comment_declares_the_list_undirected(tmp_path):
     assert not read_text(tmp_path, "out.txt", "% asym unweighted\n1 2\n").undirected
 
 
-def test_a_comment_that_counts_otherwise_is_told(tmp_path):
-    got = read_text(tmp_path, "a.txt", "# Nodes: 2 Edges: 9\n1 2\n")
-    assert any("9 edges" in line for line in got.log)
+@pytest.mark.parametrize(
+    ("lines", "line", "words"),
+    [
+        ("1 2\n", 2, ["9 edges", "1 were found"]),
+        ("1 2\n3 4", 3, ["9 edges", "1 were found", "in the middle of a line"]),
+        ("1 2\n3", 3, ["9 edges", "1 were found", "in the middle of a line"]),
+    ],
+)
+def test_fewer_edges_than_a_comment_states_are_refused(tmp_path, lines, line, words):
+    error = refused(tmp_path, "a.txt", f"# Nodes: 2 Edges: 9\n{lines}")
+    complains(error, line, *words)
+    assert "allow_short: true" in (error.hint or "")
+
+
+def test_fewer_edges_are_taken_on_request_without_the_line_that_is_cut(tmp_path):
+    with pytest.warns(UserWarning, match=r"9 edges; 1 were found.*left out.*allow_short is true"):
+        got = read_text(tmp_path, "a.txt", "# Nodes: 2 Edges: 9\n1 2\n3 4", allow_short=True)
+    assert got.pairs == [(1, 2)]
+
+
+@pytest.mark.parametrize("allow_short", [False, True])
+def test_a_last_line_without_its_end_is_an_edge_of_a_whole_file(tmp_path, allow_short):
+    text = "# Nodes: 4 Edges: 2\n1 2\n3 4"
+    assert read_text(tmp_path, "a.txt", text, allow_short=allow_short).pairs == [(1, 2), (3, 4)]
+
+
+def test_more_edges_than_a_comment_states_are_told(tmp_path):
+    with pytest.warns(UserWarning, match="1 edges; the file has 2"):
+        got = read_text(tmp_path, "a.txt", "# Nodes: 4 Edges: 1\n1 2\n3 4\n")
+    assert got.pairs == [(1, 2), (3, 4)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_edges(tmp_path, direction):
     ("text", "line", "words"),
     [
         ("4,3,u,graph\n1,2\n2,3\n", 3, ["3 edges", "2 were found"]),
-        ("4,1,u,graph\n1,2\n2,3\n", 3, ["1 edges", "2 were found"]),
+        ("4,1,u,graph\n1,2\n2,3\n", 3, ["1 edges", "more than 1 were found"]),
         ("4,1,u,graph\n1,5\n", 2, ["'5'", "1 to 4"]),
         ("4,1,u,graph\n0,1\n", 2, ["'0'"]),
         ("4,1,u,graph\n1 2\n", 2, ["whole number"]),

@@ -24,7 +24,7 @@ def test_edges(tmp_path):
         ("2 3", "2 0", 5, ["'0'"]),
         ("2 3", "2 3 1", 5, ["too many"]),
         ("4 2\n", "", 5, ["3 edges", "2 were found"]),
-        ("4 2\n", "4 2\n4 1\n", 7, ["3 edges", "4 were found"]),
+        ("4 2\n", "4 2\n4 1\n", 7, ["3 edges", "more than 3 were found"]),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path, old, new, line, words):

@@ -46,6 +46,7 @@ class Tuning:
     team_limit: int = 1 << 16
     words_per_open: float = 0.0
     planes: int | None = 0
+    one_lane: bool = False
 
 
 class RowsSearch:
@@ -86,9 +87,17 @@ class RowsSearch:
         self.output = output
         self._previous = 0
         dtype = numpy.dtype(rows.dtype)
-        self._rows = with_units(rows)
+        if tuning.one_lane and rows.layout != "varint":
+            raise ValueError(f"decoder 'one_lane' reads varint rows; these are {rows.layout}")
+        self._rows = with_units(rows, cut=not tuning.one_lane)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
-        module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype), TREE=self._labels.tree)
+        module = load(
+            SOURCE,
+            LAYOUT=rows.layout,
+            VERTEX=vertex_macro(dtype),
+            TREE=self._labels.tree,
+            ONE_LANE=int(tuning.one_lane),
+        )
         self._kernel = module.get_function("search")
         most_threads = int(self._kernel.max_threads_per_block)
         block = most_threads if block is None else block
@@ -254,8 +263,8 @@ def offsets_of(rows: EncodedRows) -> Any:
     return rows.arrays["row_offsets" if rows.layout == "csr" else "byte_offsets"]
 
 
-def with_units(rows: EncodedRows) -> EncodedRows:
-    """Check that rows ascend, and cut long ones into units where their layout needs help for that."""
+def with_units(rows: EncodedRows, *, cut: bool = True) -> EncodedRows:
+    """Check that rows ascend, and `cut` long ones into units where their layout needs help for that."""
     offsets = offsets_of(rows)
     if rows.first_row:
         raise ValueError(f"the rows begin with row {rows.first_row}; a search needs all of a graph's")
@@ -272,7 +281,7 @@ def with_units(rows: EncodedRows) -> EncodedRows:
     body = rows.arrays["column_indices" if rows.layout == "csr" else "stream"]
     if int(offsets[-1]) > len(body):
         raise ValueError(f"the rows end at {int(offsets[-1])}; there are {len(body)}")
-    if rows.layout == "varint" and "checkpoints" not in rows.arrays:
+    if cut and rows.layout == "varint" and "checkpoints" not in rows.arrays:
         from kernels.layouts.checkpoints import find_checkpoints
 
         return find_checkpoints(rows)

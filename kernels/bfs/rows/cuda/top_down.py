@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kernels.bfs.cuda.labels import NARROW
 from kernels.bfs.rows.cuda.search import RowsSearch, Tuning
 from kernels.layouts import EncodedRows
@@ -17,11 +19,14 @@ def prepare(
     team_capacity: int = 4096,
     team_limit: int = 1 << 16,
     shared_kilobytes: int = 160,
+    decoder: Literal["warp", "one_lane"] = "warp",
     block: int | None = None,
     narrow: int = NARROW,
 ) -> RowsSearch:
     """Make rows ready for searches along their arcs.
 
+    `decoder` says how a warp reads a row: all lanes together, or `one_lane` for all, as in Moschou's report
+    (section 2.3), for comparison.
     `team_blocks`, `team_capacity`, `team_limit`, `shared_kilobytes`, `block` and `narrow` are those of
     `kernels.bfs.cuda.direction_optimizing.prepare`, the others those of `kernels.bfs.prepare`. No first
     neighbours are kept.
@@ -32,7 +37,11 @@ def prepare(
         symmetric=symmetric,
         max_depth=max_depth,
         tuning=Tuning(
-            pull=False, team_blocks=team_blocks, team_capacity=team_capacity, team_limit=team_limit
+            pull=False,
+            team_blocks=team_blocks,
+            team_capacity=team_capacity,
+            team_limit=team_limit,
+            one_lane=decoder == "one_lane",
         ),
         shared_kilobytes=shared_kilobytes,
         block=block,

@@ -1,0 +1,123 @@
+"""`gravel trust`: this user's key, and the keys of others whose results count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.errors import RequestError
+
+if TYPE_CHECKING:
+    from pipeline.trust.keys import PublicKey
+
+EXAMPLE = "write it like gravel trust add 'ssh-ed25519 AAAA... name', or name a file that holds it"
+
+
+@click.group()
+def command() -> None:
+    """Say whose results count besides those that were made here.
+
+    `gravel cache push` signs recipes with this user's key. What `gravel cache pull` and a cache in a store
+    bring counts if this user or a trusted key signed it; anything else is computed again.
+    """
+
+
+def _json_option(function: Any) -> Any:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
+
+
+@command.command("key")
+@_json_option
+def show_key(as_json: bool) -> None:
+    """Print this user's public key, for others to add; it is made if there is none."""
+    from pipeline.trust.own_key import signing_key
+
+    public = signing_key()[1]
+    if as_json:
+        click.echo(json.dumps(_entry(public), indent=1))
+        return
+    click.echo(public.line)
+    click.echo(f"its fingerprint is {public.fingerprint}", err=True)
+
+
+@command.command("add")
+@click.argument("key", nargs=-1, required=True)
+@click.option("--name", metavar="NAME", help="Whose key it is, instead of the name that it brings.")
+def add_key(key: tuple[str, ...], name: str | None) -> None:
+    """Let results count that KEY signed: the key itself, or a file that holds it."""
+    from pipeline.trust import trusted
+    from pipeline.trust.keys import PublicKey, check_key_name, parse_key
+    from pipeline.trust.own_key import own_public_key
+
+    text = " ".join(key)
+    where = ""
+    if len(key) == 1 and not text.startswith("ssh-"):
+        where, text = f"{text}: ", _read(text)
+    try:
+        found = parse_key(text)
+        if name is not None:
+            found = PublicKey(found.raw, check_key_name(name))
+    except ValueError as error:
+        raise RequestError(f"{where}this is no public key: {error}", hint=EXAMPLE) from error
+    if found == own_public_key():
+        click.echo(f"{found.fingerprint} is your own key, which is always trusted")
+        return
+    added = trusted.add(found)
+    click.echo(f"{'trusted from now on' if added else 'trusted already'}: {_told(found)}")
+
+
+def _read(path: str) -> str:
+    try:
+        text = Path(path).expanduser().read_text()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise RequestError(
+            f"{path!r} is neither a public key nor a file that can be read: {reason}", hint=EXAMPLE
+        ) from error
+    if "PRIVATE KEY" in text:
+        raise RequestError(
+            f"{path} holds a private key", hint="add the public one, and give this one to nobody"
+        )
+    return text.strip()
+
+
+@command.command("list")
+@_json_option
+def list_keys(as_json: bool) -> None:
+    """List this user's key and the keys that are trusted."""
+    from pipeline.trust.own_key import own_public_key
+    from pipeline.trust.trusted import trusted_keys
+
+    own, keys = own_public_key(), trusted_keys()
+    if as_json:
+        body = {"own": None if own is None else _entry(own), "trusted": [_entry(key) for key in keys]}
+        click.echo(json.dumps(body, indent=1))
+        return
+    click.echo(
+        f"your own key: {_told(own)}" if own else "your own key: none yet; `gravel trust key` makes it"
+    )
+    for key in keys:
+        click.echo(f"trusted: {_told(key)}\n  {key.text}")
+    if not keys:
+        click.echo("no keys of others are trusted")
+
+
+@command.command("remove")
+@click.argument("key", nargs=-1, required=True)
+def remove_key(key: tuple[str, ...]) -> None:
+    """Let results that KEY signed count no longer. KEY is its fingerprint, its name or the key itself."""
+    from pipeline.trust import trusted
+
+    gone = trusted.remove(" ".join(key))
+    click.echo(f"not trusted any more: {_told(gone)}; what it signed is computed again")
+
+
+def _told(key: PublicKey) -> str:
+    return f"{key.fingerprint} ({key.name})" if key.name else key.fingerprint
+
+
+def _entry(key: PublicKey) -> dict[str, str]:
+    return {"name": key.name, "fingerprint": key.fingerprint, "key": key.text}

@@ -1,0 +1,140 @@
+"""What URLs led to when they were fetched: digests of the content, and what the server said of it.
+
+One record a URL, below `downloads/addresses/` of the cache. A URL with secrets is named by a keyed hash of
+the whole of it, with a key for each user of a cache: who reads the cache cannot try passwords against it.
+The whole URL is in the hash, and not only what is shown, since `?id=1` and `?id=2` are two files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from blake3 import blake3
+
+from pipeline.datasets.fetching import Facts
+from pipeline.errors import GravelError
+from pipeline.store.files import LocalFiles
+from stages.addresses import address_of, has_secrets, shown, variables
+
+__all__ = ["UrlRecord", "UrlRecords"]
+
+FORMAT = 2
+FOLDER = "addresses"
+OLD_FOLDER = "urls"
+"""Where older versions kept whole URLs, with what was secret in them."""
+
+KEY_BYTES = 32
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class UrlRecord:
+    """What a URL led to.
+
+    `url` is as it is shown; `sha256` and `blake3` are of the content; `size`, `etag` and `modified` are the
+    server's words; `fetched` is in seconds since the epoch; `state` is that of the file here, as
+    `pipeline.file_state` has it; `dropped` says that the file was removed by request,
+    `by_hand` that it was put there by hand, so that no server said anything of it.
+    """
+
+    url: str
+    sha256: str
+    blake3: str
+    size: int | None
+    etag: str | None
+    modified: str | None
+    fetched: float
+    state: list[int]
+    dropped: bool = False
+    by_hand: bool = False
+
+    @property
+    def facts(self) -> Facts:
+        """Return what the server said."""
+        return Facts(self.size, self.etag, self.modified)
+
+
+class UrlRecords:
+    """The records of one cache."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._files = LocalFiles(root)
+
+    def name(self, url: str) -> str:
+        """Name what belongs to a URL, in 64 hexadecimal digits; raises StageError for a URL that is none."""
+        if not has_secrets(url) and not variables(url):
+            return blake3(url.encode("utf-8", "surrogatepass")).hexdigest()
+        identity = address_of(url).identity
+        return blake3(identity.encode("utf-8", "surrogatepass"), key=self._key).hexdigest()
+
+    @cached_property
+    def _key(self) -> bytes:
+        path = self._root / f"key.{os.getuid()}"
+        found = self._read_key(path)
+        if found is not None:
+            return found
+        fresh = os.urandom(KEY_BYTES)
+        aside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
+                file.write(fresh)
+            try:
+                os.link(aside, path)
+            except FileExistsError:
+                if self._read_key(path) is None:  # damaged, and not made by a faster process
+                    os.replace(aside, path)  # noqa: PTH105
+        except OSError:
+            return fresh  # in a cache that cannot be written nothing is remembered
+        finally:
+            aside.unlink(missing_ok=True)
+        return self._read_key(path) or fresh
+
+    @staticmethod
+    def _read_key(path: Path) -> bytes | None:
+        try:
+            found = path.read_bytes()
+        except OSError:
+            return None
+        return found if len(found) == KEY_BYTES else None
+
+    def read(self, url: str) -> UrlRecord | None:
+        """Return what is on record of a URL."""
+        return self._read(f"{FOLDER}/{self.name(url)}.json")
+
+    def _read(self, name: str) -> UrlRecord | None:
+        try:
+            found = self._files.read(name)
+            record = json.loads(found[0]) if found is not None else None
+            if record is None or record.pop("format") != FORMAT:
+                return None
+            made = UrlRecord(**record)
+            float(made.fetched)
+            good = _DIGEST.fullmatch(made.sha256) and _DIGEST.fullmatch(made.blake3)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+        return made if good else None
+
+    def write(self, url: str, record: UrlRecord) -> None:
+        """Put a record in place of the one that there is."""
+        text = json.dumps({"format": FORMAT, **asdict(replace(record, url=shown(url)))})
+        self._files.replace(f"{FOLDER}/{self.name(url)}.json", text.encode())
+
+    def all(self) -> list[UrlRecord]:
+        """Return every record."""
+        names = self._files.names(FOLDER, ".json")
+        found = [self._read(f"{FOLDER}/{name}") for name in names]
+        return [record for record in found if record is not None]
+
+    def remove_old(self) -> None:
+        """Remove the records that older versions wrote; what they led to is found by its content."""
+        try:
+            self._files.remove(OLD_FOLDER)
+        except (GravelError, OSError):
+            return

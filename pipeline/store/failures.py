@@ -1,0 +1,122 @@
+"""What the system refuses when something is read or written, put into a sentence with what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.errors import GravelError, RequestError
+
+CANNOT_WRITE = (errno.EROFS, errno.EACCES, errno.EPERM)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NAMED = (*_FULL, errno.EFBIG, errno.EIO)
+_NUMPY = re.compile(r"(\d+) requested and (\d+) written")
+
+
+class ReadOnly(RequestError):
+    """The cache cannot be written."""
+
+
+@contextmanager
+def storage_errors(root: Path, needed: int | None = None) -> Iterator[None]:
+    """Turn what the system says of a write below `root` into an error with what to do.
+
+    Raises `GravelError` for a full disk, a used-up quota, a limit on the size of files and a failing disk,
+    `ReadOnly` for a folder that cannot be written, `RequestError` for one that is no folder. `needed` are the
+    bytes of the write.
+    """
+    try:
+        yield
+    except OSError as error:
+        told = explain(error, root, needed)
+        if told is None:
+            raise
+        raise told from error
+
+
+def explain(error: OSError, root: Path, needed: int | None = None) -> GravelError | None:
+    """Return the error that a failed write is told as, or None for one that says enough by itself."""
+    number = _number(error)
+    where = error.filename or root
+    if number in CANNOT_WRITE:
+        return ReadOnly(
+            f"cannot write to the cache {root}: {os.strerror(number).lower()} ({where})",
+            hint="make it writable, or choose another with --cache or GRAVEL_CACHE",
+        )
+    if number == errno.ENOTDIR:
+        return RequestError(
+            f"cannot write to the cache {root}: {where} is no folder",
+            hint="move what lies there away, or choose another with --cache or GRAVEL_CACHE",
+        )
+    return explain_write(error, f"the cache {root}", root, needed, "choose another cache with --cache")
+
+
+def explain_write(
+    error: OSError, what: str, place: Path, needed: int | None = None, otherwise: str = "write elsewhere"
+) -> GravelError | None:
+    """As `explain`, for any place: `what` names it, `otherwise` is what to do but freeing space."""
+    number = _number(error)
+    if number not in _NAMED:
+        return None
+    wanted = f"{needed:,} bytes were to be written" if needed else "more was to be written"
+    if number in _FULL:
+        quota = " within the quota" if number == errno.EDQUOT else ""
+        return GravelError(
+            f"no space left for {what}{quota}: {wanted}, {_free(place):,} bytes are free",
+            hint=f"free space with `gravel cache gc`, or {otherwise}; what was computed is kept",
+        )
+    if number == errno.EFBIG:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        told = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
+        return GravelError(
+            f"a file of {what} would be larger than files may be here{told}: {wanted}",
+            hint=f"raise the limit (ulimit -f unlimited), or {otherwise}; what was computed is kept",
+        )
+    return GravelError(
+        f"the disk of {what} failed ({os.strerror(errno.EIO).lower()}): {wanted}",
+        hint=f"see what the system says of the disk (dmesg), or {otherwise}; what was computed is kept",
+    )
+
+
+def explain_read(error: OSError, path: Path) -> GravelError:
+    """Return the error for a file of the cache that is there and cannot be read."""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return RequestError(
+            f"{path} cannot be read: permission denied{_owner(path)}",
+            hint="have it made readable, or choose another cache with --cache or GRAVEL_CACHE",
+        )
+    return GravelError(
+        f"{path} cannot be read: {(error.strerror or str(error)).lower()}",
+        hint="choose another cache with --cache or GRAVEL_CACHE if its disk fails (see dmesg)",
+    )
+
+
+def _number(error: OSError) -> int:
+    if error.errno is None and _NUMPY.search(str(error)):
+        # NumPy's own writing loses what the system said; all but always it is this.
+        return errno.ENOSPC
+    return error.errno or 0
+
+
+def _free(place: Path) -> int:
+    import shutil
+
+    existing = next(folder for folder in (place, *place.parents) if folder.exists())
+    return shutil.disk_usage(existing).free
+
+
+def _owner(path: Path) -> str:
+    import pwd
+
+    try:
+        found = path.lstat()
+        owner = pwd.getpwuid(found.st_uid).pw_name
+    except (OSError, KeyError):
+        return ""
+    return f" (it belongs to {owner}, mode {found.st_mode & 0o777:03o})"

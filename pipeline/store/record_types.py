@@ -1,0 +1,91 @@
+"""Whether the values of a record have the types that everything which reads it relies on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_ID = re.compile(r"[A-Za-z0-9_:-]+")  # a name of one file: "recipe:" and the recipe where nothing is kept
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+_NAMES_OF_PROVENANCE = {"stage": str, "key": str, "workflow": str, "run": str, "host": str, "user": str}
+
+
+def is_recipe(body: Mapping[str, Any]) -> bool:
+    """Whether a recipe's record holds what one holds."""
+    outputs, provenance, parts = body.get("outputs"), body.get("provenance"), body.get("parts")
+    return (
+        _is_digest(body.get("recipe"))
+        and isinstance(outputs, list)
+        and all(isinstance(each, str) and _ID.fullmatch(each) for each in outputs)
+        and isinstance(provenance, dict)
+        and all(
+            provenance.get(name) is None or isinstance(provenance[name], kind)
+            for name, kind in _NAMES_OF_PROVENANCE.items()
+        )
+        and isinstance(parts, dict)
+        and isinstance(parts.get("parameters", {}), dict)
+        and isinstance(parts.get("inputs", {}), dict)
+        and _is_time(body.get("created"))
+    )
+
+
+def is_artifact(body: Mapping[str, Any]) -> bool:
+    """Whether an artifact's record holds what one holds; its data are one folder beside those of others."""
+    arrays, files, extent = body.get("arrays"), body.get("files"), body.get("extent")
+    return (
+        _is_digest(body.get("id"))
+        and isinstance(body.get("kind"), str)
+        and _is_file_name(body.get("data"))
+        and _is_time(body.get("created"))
+        and _is_count(body.get("bytes"))
+        and isinstance(extent, dict)
+        and isinstance(arrays, dict)
+        and all(_is_array(each) for each in arrays.values())
+        and isinstance(body.get("absent"), list)
+        and all(isinstance(each, str) for each in body["absent"])
+        and isinstance(files, list)
+        and all(_is_file(each) for each in files)
+        and _is_texts(body.get("roots", {}))
+        and _is_texts(body.get("checksums", {}))
+    )
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def _is_file_name(value: Any) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+
+
+def _is_array(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and isinstance(value[1], list)
+        and all(map(_is_count, value[1]))
+    )
+
+
+def _is_file(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str):
+        return False
+    parts = value[0].split("/")
+    return not {"", ".", ".."} & set(parts) and _is_count(value[1]) and _is_digest(value[2])

@@ -1,0 +1,110 @@
+"""Signatures on recipes that are copied: put on what leaves, looked for on what arrives."""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pipeline.store.acceptance import RECIPES, UNTRUSTED
+from pipeline.store.records import BrokenRecord, RecipeRecord, unseal
+from pipeline.store.selecting import read_recipe
+from pipeline.trust.signatures import FIELD, sign, signer_of
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from pipeline.store.cache import Cache
+    from pipeline.store.transfer import Moved
+    from pipeline.trust.keys import PublicKey
+
+
+class Signer:
+    """Signs the recipes that were made here; those that came signed keep their signature."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    @cached_property
+    def _key(self) -> tuple[Ed25519PrivateKey, PublicKey]:
+        from pipeline.trust.own_key import signing_key
+
+        return signing_key()
+
+    def prepare(self) -> None:
+        """Read the key, or make it; raises `RequestError` if there can be none."""
+        self._key  # noqa: B018 (kept for later)
+
+    def signed(self, text: bytes) -> bytes:
+        """Return a record's text with a signature; raises `RequestError` if there can be no key."""
+        return text if FIELD in unseal(text) else sign(text, *self._key)
+
+    def counts(self, text: bytes | None, digest: str) -> bool:
+        """Say whether what lies there is whole and signed by a key that this user trusts."""
+        if text is None:
+            return False
+        try:
+            read_recipe(text, digest)
+            return self._cache.acceptance.trusts(unseal(text))
+        except BrokenRecord:
+            return False
+
+
+class Incoming:
+    """Takes recipes into a cache; counts, of those that came, the ones that no trusted key signed."""
+
+    def __init__(self, cache: Cache, moved: Moved) -> None:
+        self._cache = cache
+        self._moved = moved
+        self._counting = threading.Lock()
+
+    def take_own(self, recipe: RecipeRecord, text: bytes) -> bool:
+        """Keep a record that this user puts here; says whether it lacked a trusted signature."""
+        here = self._cache.files.read(f"{RECIPES}/{recipe.digest}.json")
+        if here is not None and self._is_as_good(here[0], recipe):
+            return False
+        self._cache.adopt(recipe.digest, text, trusted=True)
+        return True
+
+    def _is_as_good(self, text: bytes, recipe: RecipeRecord) -> bool:
+        try:
+            there, body = read_recipe(text, recipe.digest), unseal(text)
+            if not all(self._cache.is_here(output) for output in there.outputs):
+                return False
+            if FIELD not in body:
+                # Made there: its own answer stays, and one that is the same gets a signature.
+                return there.outputs != recipe.outputs
+            return self._cache.acceptance.trusts(body)
+        except BrokenRecord:
+            return False
+
+    def take(self, recipe: RecipeRecord, text: bytes) -> bool:
+        """Keep a record that somebody offers; says whether it was missing.
+
+        Without the signature of a trusted key it is kept apart and does not count until its key is trusted.
+        """
+        digest = recipe.digest
+        here = self._cache.recall_here(digest)
+        if here is not None and all(self._cache.is_here(output) for output in here.outputs):
+            return False
+        try:
+            body = unseal(text)
+            trusted = self._cache.acceptance.trusts(body)
+        except BrokenRecord as error:
+            self._moved.damaged[digest] = f"the record of the recipe is damaged ({error})"
+            return False
+        if not trusted:
+            self._count(body)
+            kept = self._cache.files.read(f"{UNTRUSTED}/{digest}.json")
+            if kept is not None and kept[0] == text:
+                return False
+        self._cache.adopt(digest, text, trusted=trusted)
+        return True
+
+    def _count(self, body: dict[str, object]) -> None:
+        key = signer_of(body)
+        with self._counting:
+            if key is None:
+                self._moved.unsigned += 1
+            else:
+                self._moved.untrusted[key.text] = self._moved.untrusted.get(key.text, 0) + 1

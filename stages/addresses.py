@@ -1,0 +1,247 @@
+"""URLs of files: what is asked for, and what is shown, which has no password and no signature.
+
+The part before `@` (userinfo) and the values of a query are secrets: they are never printed or stored.
+`${env:NAME}` in a URL stands for an environment variable, which is read when the URL is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stages.errors import StageError
+
+__all__ = [
+    "REFERENCE",
+    "Address",
+    "address_of",
+    "has_secrets",
+    "hidden",
+    "hidden_in_text",
+    "is_url",
+    "shown",
+    "variables",
+]
+
+HIDDEN = "..."
+REFERENCE = re.compile(r"\$\{env:\s*([^{}]*?)\s*\}")
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)
+_IN_TEXT = re.compile(r"[a-z][a-z0-9+.-]+://[^\s\"'<>]+", re.IGNORECASE)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HALVES = re.compile(r"((?:\$\{[^{}]*\}|[^:])*)(?::(.*))?", re.DOTALL)
+_HOST = re.compile(r"[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\]")
+_AUTHORITY = re.compile(r"(?:[^/?#@:]*|\[[^/?#@]*\])(?::\d*)?")
+_ASSIGNMENT = re.compile(r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)")
+_IN_PATH = "/%:@!$&'()*+,;=~-._[]|"
+_SECRET_LENGTH = 3
+"""Shorter pieces are not looked for in the messages of others, which they would only garble."""
+
+
+def is_url(location: str) -> bool:
+    """Tell a URL (`scheme://...`, or fsspec's `cache::scheme://...`) from a path."""
+    return _URL.match(location) is not None
+
+
+def shown(location: str) -> str:
+    """Return a location as it is printed and stored: of a URL without userinfo, query values and fragment."""
+    if not is_url(location):
+        return location
+    return "::".join(_shown(part) if "://" in part else part for part in location.split("::"))
+
+
+def has_secrets(location: str) -> bool:
+    """Say whether a location has something in it that `shown` leaves out."""
+    return is_url(location) and shown(location) != location
+
+
+def hidden(value: Any) -> Any:
+    """Return plain data with its URLs as `shown` has them; a text that begins as a URL is one to its end."""
+    if isinstance(value, str):
+        return shown(value) if is_url(value) else hidden_in_text(value)
+    if isinstance(value, dict):
+        return {hidden(key): hidden(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [hidden(item) for item in value]
+    return value
+
+
+def hidden_in_text(text: str) -> str:
+    """Return a message with every URL in it as `shown` has it, as far as blanks tell where one ends."""
+    if "://" not in text:
+        return text
+    text = _IN_TEXT.sub(lambda match: shown(match[0]), text)
+    return _ASSIGNMENT.sub(
+        lambda match: match[0] if not REFERENCE.sub("", match[2]) else f"{match[1]}{HIDDEN}", text
+    )
+
+
+def variables(text: str) -> list[str]:
+    """Return the names of the environment variables that a URL refers to."""
+    return [match[1] for match in REFERENCE.finditer(text)]
+
+
+@dataclass(frozen=True)
+class Address:
+    """A URL ready to be asked for.
+
+    `url` has no userinfo where it is http(s), since that travels in the header `authorization`. `identity` is
+    the whole of it. `secrets` are what must not be told.
+    """
+
+    url: str
+    authorization: str | None
+    identity: str
+    secrets: tuple[str, ...]
+
+    def without_secrets(self, text: str) -> str:
+        """Return a message of somebody else, such as a library, without this address's secrets."""
+        told = hidden_in_text(text)
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            told = told.replace(secret, HIDDEN)
+        return told
+
+
+def address_of(location: str) -> Address:
+    """Put the environment's values into a URL and quote it; raises StageError for one that is none."""
+    _refuse_control_characters(location, location)
+    scheme, _, rest = location.partition("://")
+    if scheme.lower() not in ("http", "https"):
+        url = _filled(location, location)
+        return Address(url, None, url, _secrets(location, url))
+    userinfo, host, path, query = _parts(rest)
+    authority = _authority(location, _filled(host, location))
+    authorization, who = None, _filled(userinfo, location)
+    if userinfo:
+        from base64 import b64encode
+        from urllib.parse import unquote
+
+        # Only what stands in the URL is quoted; a password in the environment is taken as it is.
+        literal = REFERENCE.sub(lambda match: match[0].replace("%", "%25"), userinfo)
+        halves = _HALVES.fullmatch(literal)
+        assert halves is not None
+        named = [_filled(unquote(each), location) for each in halves.groups(default="")]
+        who = ":".join(named)
+        authorization = "Basic " + b64encode(f"{named[0]}:{named[1]}".encode()).decode()
+    target = _quoted(_filled(path, location) or "/")
+    asked = _filled(query, location)
+    url = f"{scheme}://{authority}{target}" + (f"?{_quoted(asked, more='?')}" if query else "")
+    return Address(url, authorization, f"{who}@{url}" if userinfo else url, _secrets(location, asked, who))
+
+
+def _shown(part: str) -> str:
+    scheme, _, rest = part.partition("://")
+    userinfo, host, path, query = _parts(rest)
+    if userinfo and not REFERENCE.sub("", userinfo).strip(":"):
+        host = f"{userinfo}@{host}"  # a name of a password is none
+    told = "&".join(_shown_assignment(piece) for piece in re.split("[&;]", query))
+    return f"{scheme}://{host}{path}" + (f"?{told}" if query else "")
+
+
+def _shown_assignment(piece: str) -> str:
+    name, equals, value = piece.partition("=")
+    if not equals:
+        return piece if not REFERENCE.sub("", piece) else HIDDEN
+    return piece if not REFERENCE.sub("", value) else f"{name}={HIDDEN}"
+
+
+def _parts(rest: str) -> tuple[str, str, str, str]:
+    """Cut what follows `://` into userinfo, host with port, path and query; the fragment is dropped."""
+    authority = re.match(r"[^/?#]*", rest)
+    assert authority is not None
+    cut = authority[0].rfind("@") + 1
+    if cut == 0 and "@" in rest and not _AUTHORITY.fullmatch(REFERENCE.sub("x", authority[0])):
+        # `user:pass/word@host`: not quoted as it should be, and still no part of what is shown.
+        cut = rest.rfind("@") + 1
+    userinfo, rest = rest[: max(0, cut - 1)], rest[cut:]
+    match = re.fullmatch(r"([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", rest, re.DOTALL)
+    assert match is not None
+    return userinfo, match[1], match[2], match[3] or ""
+
+
+def _authority(location: str, host: str) -> str:
+    """Return host and port as they are asked for."""
+    name, colon, port = (host, "", "") if host.endswith("]") or ":" not in host else host.rpartition(":")
+    if not name:
+        raise StageError(
+            f"the URL {shown(location)} names no host", hint="write it like https://example.org/graph.txt"
+        )
+    if colon and port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise StageError(
+            f"the port of the URL {shown(location)} is {port!r}, and a number from 1 to 65535 is expected",
+            hint="a : or @ in a password is written %3A or %40" if "@" in location else None,
+        )
+    plain = name
+    if not name.isascii():
+        try:
+            plain = name.encode("idna").decode("ascii")
+        except UnicodeError:
+            plain = ""
+    labels = plain.rstrip(".").split(".")
+    if not _HOST.fullmatch(plain) or not all(
+        0 < len(label) < 64 or label.startswith("[") for label in labels
+    ):
+        raise StageError(
+            f"the host of the URL {shown(location)} is {name!r}, which cannot be the name of one",
+            hint="write it like https://example.org/graph.txt",
+        )
+    return plain + (f":{port}" if port else "")
+
+
+def _quoted(text: str, more: str = "") -> str:
+    """Quote what a URL may not hold; what is quoted already stays."""
+    from urllib.parse import quote
+
+    return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text), safe=_IN_PATH + more)
+
+
+def _filled(text: str, location: str) -> str:
+    """Put in the values of environment variables."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if not _VARIABLE.fullmatch(name):
+            raise StageError(
+                f"{match[0]} in the URL {shown(location)} names no environment variable",
+                hint="write it like ${env:TOKEN}",
+            )
+        found = os.environ.get(name)
+        if found is None:
+            raise StageError(
+                f"the environment variable {name}, which the URL {shown(location)} refers to, is not set",
+                hint=f"set it: export {name}=...",
+            )
+        _refuse_control_characters(found, location, f"the environment variable {name} for ")
+        return found
+
+    return REFERENCE.sub(value, text)
+
+
+def _refuse_control_characters(text: str, location: str, what: str = "") -> None:
+    found = _CONTROL.search(text)
+    if found is not None:
+        plain = _CONTROL.sub(lambda match: repr(match[0])[1:-1], shown(location))
+        raise StageError(
+            f"{what}the URL {plain} has the control character {found[0]!r}",
+            hint="write it quoted, such as %20 for a blank, or remove it",
+        )
+
+
+def _secrets(location: str, *texts: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each for each in _pieces(location, texts) if len(each) >= _SECRET_LENGTH))
+
+
+def _pieces(location: str, texts: tuple[str, ...]) -> Iterator[str]:
+    from urllib.parse import quote, unquote
+
+    found = [os.environ.get(name, "") for name in variables(location)]
+    for part in location.split("::"):
+        userinfo, _, _, query = _parts(part.partition("://")[2])
+        for each in (userinfo, userinfo.partition(":")[2], query):
+            found += [each, *(piece.partition("=")[2] for piece in re.split("[&;]", each))]
+    for each in (*found, *(text for text in texts if not is_url(text))):
+        yield from (each, unquote(each), quote(each, safe=""), _quoted(each, more="?"))

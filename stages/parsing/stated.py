@@ -1,0 +1,72 @@
+"""Edges of a file that states how many it has: a file that ends too early is refused, or said to be short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stages.parsing.pairs import PairGrammar, read_pairs
+
+if TYPE_CHECKING:
+    from stages.readers import Chunk, Reading
+    from stages.streams import LineStream
+
+__all__ = ["read_stated"]
+
+
+def read_stated(
+    reading: Reading,
+    lines: LineStream,
+    grammar: PairGrammar,
+    stated: int,
+    *,
+    says: str,
+    noun: str = "edges",
+    exact: bool = True,
+) -> Iterator[Chunk]:
+    """Yield the edges of all lines that are left, and compare their number with the stated one.
+
+    `says` names what states it ("the header says"). Where the file has fewer edges, a last line without an
+    end may be cut within a number: it is none of them. Raises StageError at the file's end for fewer, unless
+    the reading allows it, and for more if the number is `exact`; else both are remarked on.
+    """
+    found = 0
+    lines.holds_back = True
+    for chunk in read_pairs(reading, lines, grammar):
+        found += len(chunk.source)
+        if exact and found > stated:
+            break
+        yield chunk
+    cut = lines.held_back
+    if cut is not None and found + 1 >= stated:
+        # The file is whole up to this line, which merely lacks its end.
+        lines.take_held_back()
+        for chunk in read_pairs(reading, lines, grammar):
+            found += len(chunk.source)
+            yield chunk
+        cut = None
+    if found < stated:
+        _short(reading, lines, found, stated, says, noun, cut)
+    elif found > stated and exact:
+        lines.fail(
+            f"{says} {stated:,} {noun}; more than {stated:,} were found",
+            hint="the file holds more than one graph, or what it says of itself is wrong",
+        )
+    elif found > stated:
+        reading.remark(f"{lines.stream.location}: {says} {stated:,} {noun}; the file has {found:,}")
+
+
+def _short(
+    reading: Reading, lines: LineStream, found: int, stated: int, says: str, noun: str, cut: bytes | None
+) -> None:
+    within = ", and the file ends in the middle of a line" if cut is not None else ""
+    message = f"{says} {stated:,} {noun}; {found:,} were found{within}"
+    if not reading.allow_short:
+        lines.fail(
+            message,
+            line=lines.line + (cut is not None),
+            hint="the file is truncated, or what it says of itself is wrong: get it again, or set "
+            "allow_short: true to go on with what is there",
+        )
+    dropped = ", which is left out" if cut is not None else ""
+    reading.remark(f"{lines.stream.location}: {message}{dropped}; it is used since allow_short is true")

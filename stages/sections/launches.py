@@ -1,0 +1,115 @@
+"""FlexBFS: launch sizes fed back from the frontier against fixed ones, and what each step adds (figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.ranking import Entrant, differ
+from stages.sections.studies import Member, Study, studies
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+STEPS = ("baseline", "config1", "config2", "config3")
+"""Rows of the poster's table 1, each with what the one before it has."""
+
+STATED = (
+    "The poster states that the baseline does better than a fixed size in most cases, that config1 shortens "
+    "the time by up to 30 %, that config2 gains on regular graphs and config3 most on irregular ones; its "
+    "figure 2 has no values in the text, so that orders compare."
+)
+
+
+def launch_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Make the tables of launch sizes and of the steps; none where no host started kernels for levels."""
+    flex = [
+        (label, one) for label, one in members if one.strategy == "flex" and one.searches[0].get("launches")
+    ]
+    if not flex:
+        return []
+    found = studies(flex)
+    return [_sizes(found), _steps(found)]
+
+
+def _configuration(member: Member) -> str:
+    return str(member.one.ran.get("options", {}).get("configuration", ""))
+
+
+def _named(study: Study, configuration: str) -> Member | None:
+    return next((each for each in study.members if _configuration(each) == configuration), None)
+
+
+def _against(member: Member, other: Member | None) -> tuple[float | None, str]:
+    """Give a time over another, and whether they differ by more than their spread."""
+    if other is None or other is member:
+        return None, ""
+    entrants = (Entrant(each.name, each.one, each.times) for each in (member, other))
+    differs = differ(*entrants)
+    told = "measured once" if differs is None else "" if differs else "a tie"
+    return member.milliseconds / other.milliseconds, told
+
+
+def _sizes(found: Sequence[Study]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for study in found:
+        fed_back = _named(study, "baseline")
+        for member in study.members:
+            searches = member.one.searches
+            threads = [search["launch_threads"] for search in searches]
+            share, told = _against(member, fed_back)
+            rows.append(
+                [
+                    study.graph,
+                    _configuration(member),
+                    "fixed" if _configuration(member) == "fixed" else "fed back",
+                    min(each["least"] for each in threads),
+                    max(each["most"] for each in threads),
+                    fmean(search["launches"] for search in searches),
+                    fmean(each["sum"] for each in threads),
+                    member.milliseconds,
+                    share,
+                    told,
+                ]
+            )
+    return {
+        "kind": "table",
+        "title": "Launch sizes: fixed, and fed back from the frontier",
+        "about": (
+            "Threads of kernels that the host started for levels, over all searches; launches and threads "
+            "in all are means, times medians, set against the baseline, which starts a kernel a level of as "
+            f"many threads as the frontier has vertices. {STATED}"
+        ),
+        "columns": [
+            "graph",
+            "configuration",
+            "size",
+            "fewest threads",
+            "most threads",
+            "launches",
+            "threads in all",
+            "median ms",
+            "over the baseline",
+            "",
+        ],
+        "rows": rows,
+    }
+
+
+def _steps(found: Sequence[Study]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for study in found:
+        for before, step in pairwise(STEPS):
+            first, second = _named(study, before), _named(study, step)
+            if first is not None and second is not None:
+                share, told = _against(second, first)
+                rows.append([study.graph, step, before, None if share is None else 100 * (share - 1), told])
+    return {
+        "kind": "table",
+        "title": "What each step of FlexBFS changes",
+        "about": f"By median times: less than 0 is faster. {STATED}",
+        "columns": ["graph", "step", "against", "change of the time, %", ""],
+        "rows": rows,
+    }

@@ -1,0 +1,36 @@
+"""Which settings of a search are its paper's and which are gravel's, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.presets import whose
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+
+def preset_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
+    """List the settings of runs that name a paper, alike runs together; None where none does."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for label, one in members:
+        paper = one.asked.get("paper")
+        if paper is None:
+            continue
+        options = {**one.asked.get("tuning", {}), **one.ran.get("options", {})}
+        used = {**one.asked, "algorithm": one.algorithm, "tuning": options, "backend": one.backend}
+        for row in whose(paper, used):
+            rows.setdefault((paper, *row), []).append(label)
+    if not rows:
+        return None
+    return {
+        "kind": "table",
+        "title": "Settings: the paper's and gravel's",
+        "about": (
+            "Of runs with `paper`: what the paper states, what was in force, and whose that is. What a paper "
+            "does not state is gravel's, chosen on today's GPUs."
+        ),
+        "columns": ["paper", "setting", "the paper's", "in force", "whose", "runs"],
+        "rows": [[*row, ", ".join(labels)] for row, labels in rows.items()],
+    }

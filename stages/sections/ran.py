@@ -1,0 +1,38 @@
+"""What was executed: the function, the backend and the constants in force, of every measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+
+def ran_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
+    """Make the table of what ran, runs of the same code in one row; None where nothing is recorded."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for label, one in members:
+        if one.ran:
+            options = ", ".join(f"{name}={_text(value)}" for name, value in one.ran["options"].items())
+            rows.setdefault((one.ran["function"], one.ran["backend"], options), []).append(label)
+    if not rows:
+        return None
+    return {
+        "kind": "table",
+        "title": "What ran",
+        "about": (
+            "The function that was executed and all its constants in force; `none` is one that the function "
+            "left to the graph or the device and does not tell. Runs in one row ran the same code."
+        ),
+        "columns": ["runs", "function", "backend", "constants in force"],
+        "rows": [[", ".join(labels), *code] for code, labels in rows.items()],
+    }
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

@@ -1,0 +1,175 @@
+"""`gravel cache gc`: what runs left goes, by the policy that was asked for; what cannot be known stays."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.drills.gravel import PROGRAM, environment
+
+WORKFLOW = """
+workflow: leftovers
+stages:
+  edges: {stage: ingest, file: edges.txt}
+  graph: {stage: symmetrize, input: edges}
+  bfs:   {stage: traverse, input: graph, sources: [5]}
+"""
+DAY = 86400.0
+
+
+def gravel(folder: Path, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    if words[0] == "run":
+        words = (*words, "--cluster", "inline", "--quiet")
+    done = subprocess.run(
+        [*PROGRAM, *words, "--cache", "cache"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(),
+    )
+    assert done.returncode == expect, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def gc(folder: Path, *words: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gravel(folder, "cache", "gc", "--json", *words).stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a workflow, run until its plan is cached."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "edges.txt").write_text("".join(f"{a} {a + 1}\n" for a in range(100)))
+    (folder / "w.yaml").write_text(WORKFLOW)
+    os.utime(folder / "edges.txt", (1e9, 1e9))
+    for _ in range(3):
+        gravel(folder, "run", "w.yaml")
+        time.sleep(2.2)  # what was written this lately is looked at again
+    assert list((folder / "cache" / "frozen").iterdir())
+    return folder
+
+
+@pytest.fixture
+def work(made: Path) -> Iterator[Path]:
+    """The folder itself, since a cached plan knows its files; the cache is a copy, put back afterwards."""
+    cache, aside, edges = made / "cache", made / "aside", made / "edges.txt"
+    cache.rename(aside)
+    subprocess.run(["cp", "-a", aside, cache], check=True)
+    yield made
+    shutil.rmtree(cache)
+    aside.rename(cache)
+    if not edges.exists():
+        (made / "gone.txt").rename(edges)
+
+
+def runs(folder: Path) -> list[Path]:
+    return sorted((folder / "cache" / "runs").iterdir())
+
+
+def age(run: Path, days: float) -> None:
+    then = time.time() - days * DAY
+    os.utime(run / "run.json", (then, then))
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def test_folders_of_old_runs_go_and_their_locks(work):
+    cache = work / "cache"
+    old, *rest = runs(work)
+    age(old, 40)
+    locks = sorted((cache / "locks").iterdir())
+    assert len(locks) > 1
+    for lock in locks:
+        os.utime(lock, (1e9, 1e9))
+    with held(locks[0]):
+        dry = gc(work, "--older-than", "30d")
+        assert old.exists()
+        assert locks[1].exists()
+        assert dry["runs"] == [old.name]
+        gc(work, "--older-than", "30d", "--yes")
+        assert runs(work) == rest
+        assert list((cache / "locks").iterdir()) == [locks[0]]
+    assert gc(work)["removed"] == {}
+
+
+def test_a_run_that_goes_on_keeps_its_folder(work):
+    run = runs(work)[0]
+    record = json.loads((run / "run.json").read_text())
+    body = {**record, "state": "running", "pid": os.getpid(), "host": os.uname().nodename}
+    (run / "run.json").write_text(json.dumps(body))
+    age(run, 40)
+    assert gc(work, "--older-than", "30d", "--yes")["runs"] == []
+    assert run.exists()
+
+
+def test_cached_plans_and_memos_of_what_is_gone_go(work):
+    cache = work / "cache"
+    names = [path.name for folder in ("frozen", "digests", "resolved") for path in (cache / folder).iterdir()]
+    assert len(names) >= 3
+    kept = gc(work, "--yes")["files"]
+    assert {name: why for name, why in kept.items() if not name.startswith("locks/")} == {}
+    (work / "edges.txt").rename(work / "gone.txt")
+    found = gc(work, "--yes")["files"]
+    assert {name.split("/")[0] for name in found} >= {"frozen", "digests"}
+    assert list((cache / "frozen").iterdir()) == []
+    assert list((cache / "digests").iterdir()) == []
+    assert list((cache / "resolved").iterdir()) != []
+    for run in runs(work):
+        shutil.rmtree(run)
+    gc(work, "--yes")
+    assert list((cache / "artifacts").iterdir()) == []
+    assert list((cache / "resolved").iterdir()) == []
+
+
+def test_what_was_set_aside_goes_after_its_age(work):
+    cache = work / "cache"
+    gravel(work, "cache", "verify")
+    next(cache.glob("data/*/column_indices/c/0")).write_bytes(b"")
+    gravel(work, "cache", "verify", expect=1)
+    assert "quarantine" not in str(gc(work, "--yes")["files"])
+    (place,) = (cache / "quarantine").iterdir()
+    gc(work, "--quarantine-older-than", "1h", "--yes")
+    assert place.exists()
+    gc(work, "--quarantine-older-than", "0s", "--yes")
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("harm", ["cut", "empty", "no record", "a folder"])
+def test_a_run_that_cannot_be_read_keeps_what_it_may_have_used(work, harm):
+    path = runs(work)[-1] / "run.json"
+    for other in runs(work)[:-1]:
+        shutil.rmtree(other)
+    text = path.read_text()
+    if harm == "a folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_text({"cut": text[: len(text) // 2], "empty": "", "no record": "[1]"}[harm])
+    said = gravel(work, "cache", "gc", "--yes")
+    assert f"the record of {path.parent.name} cannot be read" in said.stderr
+    assert str(path) in said.stderr
+    assert "--ignore-unreadable-runs" in said.stderr
+    assert len(list((work / "cache" / "artifacts").iterdir())) > 3
+    assert len(list((work / "cache" / "recipes").iterdir())) == 3
+    # Told to, it takes it as a run that used nothing; told its age, as any other run.
+    assert gc(work, "--ignore-unreadable-runs")["removed"] != {}
+    os.utime(path, (1e9, 1e9))
+    assert gc(work, "--older-than", "1d")["runs"] == [path.parent.name]

@@ -1,0 +1,93 @@
+"""Every search of GPUs alone, on CPU threads, against SciPy: what a CPU refuses to run, CI checks here."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import numpy
+import pytest
+
+from kernels.bfs import prepare
+from kernels.bfs.cuda.flex import CONFIGURATIONS
+from kernels.strategy import strategies_in
+from tests.emulation import grid_kernels, whole_graph
+from tests.kernels.conformance import check, csr_of, sources_of
+from tests.kernels.cuda_case import fast_csr, rmat
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17")
+GPU_ALONE = sorted(name for name, each in strategies_in("kernels.bfs").items() if each.cpu is None)
+MERRILL = ("contract_expand", "expand_contract", "hybrid", "two_phase")
+NO_CULLING = {"warp_culling": False, "history_culling": False}
+
+WAYS: dict[str, list[dict[str, Any]]] = {
+    "flex": [{"configuration": name, "hub_degree": 8} for name in CONFIGURATIONS],
+    "quadratic": [{"mapping": "thread"}, {"mapping": "warp"}],
+    "host_rows": [{}, {"heads": 4}, {"keep": 4096}],
+    **{
+        name: [
+            {},
+            {"claim": "racing"},
+            {"claim": "racing", "tiles": "runs", "blocks": 1},
+            {"claim": "racing", **NO_CULLING},
+            {"gather": "serial", "tiles": "stealing"},
+        ]
+        for name in MERRILL
+    },
+}
+"""Constants of each strategy that lead through different code."""
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_graph.install(monkeypatch)
+
+
+def search(csr: Any, strategy: str, output: str, symmetric: bool, **constants: Any) -> Any:
+    placed = [grid_kernels.on_device(array) for array in csr]
+    made = prepare(*placed, strategy=strategy, symmetric=symmetric, output=output, **constants)
+    counting = strategy in strategies_in("kernels.bfs") and constants.get("statistics", False)
+    for source in sources_of(len(csr[0]) - 1, 2):
+        check(made.run(source), csr, source, output, statistics=counting)
+    return made
+
+
+def block_of(strategy: str) -> dict[str, int]:
+    return {"block": grid_kernels.THREADS} if strategy != "hierarchical_queue" else {"block": 64}
+
+
+@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize("strategy", GPU_ALONE)
+def test_a_strategy_of_gpus_alone_is_right(strategy: str, output: str) -> None:
+    skewed = fast_csr(rmat(8, 8), symmetric=True)
+    for csr in (*(csr_of(name, True) for name in SMALL), skewed):
+        for constants in WAYS.get(strategy, [{}]):
+            search(csr, strategy, output, True, **block_of(strategy), **constants)
+
+
+@pytest.mark.parametrize("strategy", GPU_ALONE)
+def test_directed_graphs_and_wide_vertices(strategy: str) -> None:
+    directed = fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64)
+    search(directed, strategy, "both", False, **block_of(strategy))
+
+
+@pytest.mark.parametrize(
+    "strategy", [name for name in GPU_ALONE if "cuda" in strategies_in("kernels.bfs")[name].counts]
+)
+def test_gathered_arcs_are_counted(strategy: str) -> None:
+    for csr in (csr_of("grid_13x17", True), fast_csr(rmat(7, 8), symmetric=True)):
+        search(csr, strategy, "distance", True, statistics=True, **block_of(strategy))
+
+
+def test_launch_sizes_follow_the_frontier_and_fixed_ones_do_not() -> None:
+    csr = csr_of("grid_13x17", True)
+    fixed = search(csr, "flex", "distance", True, configuration="fixed", fixed_threads=128, block=64)
+    baseline = search(csr, "flex", "distance", True, configuration="baseline", block=64)
+    combined = search(csr, "flex", "distance", True, configuration="config1", block=64)
+    assert set(fixed.launches) == {128}
+    assert fixed.ran.options["fixed_threads"] == 128
+    levels = len(baseline.run(0).directions)
+    assert len(baseline.launches) == levels > len(combined.launches)
+    assert baseline.run(0).launches == baseline.launches

@@ -1,0 +1,60 @@
+"""Graphs and settings in which racing claims are culled, for tests and `tests.benchmarks.culling`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernels.csr import build
+from kernels.generate.grid import grid
+from kernels.generate.mesh import mesh
+from kernels.generate.rmat import rmat
+from kernels.generate.uniform import uniform
+
+SETTINGS: dict[str, Any] = {"claim": "racing", "tiles": "runs", "blocks": 32}
+"""As in workflows/merrill_culling.yaml."""
+
+CULLINGS = {
+    "off": {"warp_culling": False, "history_culling": False},
+    "warp": {"warp_culling": True, "history_culling": False},
+    "history": {"warp_culling": False, "history_culling": True},
+    "both": {"warp_culling": True, "history_culling": True},
+}
+
+BOUND = 1.05
+
+SPATIAL = ("grid7", "grid5", "mesh")
+"""Graphs whose duplicates lie together, so that without culling many are found more than once."""
+
+
+def edges(name: str, size: int) -> tuple[Any, Any, int]:
+    """Make a graph of about 2^size vertices: source, target and how many vertices."""
+    side, cube = round(2 ** (size / 2)), round(2 ** (size / 3))
+    if name == "grid7":
+        return (*grid((cube, cube, cube)), cube**3)
+    if name == "grid5":
+        return (*grid((side, side)), side * side)
+    if name == "mesh":
+        return (*mesh((side, side), 1), side * side)
+    if name == "uniform":
+        return (*uniform(1 << size, 16 << size, 1), 1 << size)
+    return (*rmat(size, 16, 1, a=0.45, b=0.15, c=0.15, backend="cpu"), 1 << size)
+
+
+NAMES = ("grid7", "grid5", "mesh", "uniform", "rmat")
+
+
+def rows_of(name: str, size: int) -> tuple[Any, Any]:
+    """Rows of that graph, both directions of every edge."""
+    source, target, vertices = edges(name, size)
+    built = build(source, target, vertices)
+    return built.row_offsets, built.column_indices
+
+
+def factor(search: Any, degrees: Any, sources: Any) -> float:
+    """Divide the arcs that searches gathered by those of the vertices that they reached."""
+    gathered = logical = 0
+    for source in sources:
+        result = search.run(int(source))
+        gathered += sum(result.expanded)
+        logical += int(degrees[result.distance >= 0].sum())
+    return gathered / logical

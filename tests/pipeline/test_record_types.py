@@ -1,0 +1,52 @@
+"""Records whose seal fits and whose values have other types are damage like any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.store.records import seal
+from tests.drills.gravel import Gravel
+
+SMALL = ("--set", "scale=5", "--set", "sources=1")
+
+CHANGES: list[tuple[str, str, Any]] = [
+    ("recipes", "provenance", -1),
+    ("recipes", "provenance", [None]),
+    ("recipes", "provenance", {"stage": []}),
+    ("recipes", "parts", []),
+    ("recipes", "outputs", [None]),
+    ("recipes", "outputs", ["../../x"]),
+    ("recipes", "created", [[]]),
+    ("artifacts", "bytes", ""),
+    ("artifacts", "kind", 2**70),
+    ("artifacts", "absent", None),
+    ("artifacts", "data", "../../x"),
+    ("artifacts", "files", [["../x", 1, "0" * 64]]),
+    ("artifacts", "arrays", {"a": 3}),
+    ("artifacts", "extent", 5),
+]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Gravel:
+    gravel = Gravel(tmp_path_factory.mktemp("home") / "cache", arguments=SMALL, inside=True)
+    gravel.run()
+    return gravel
+
+
+@pytest.mark.parametrize(("folder", "key", "value"), CHANGES)
+def test_a_sealed_record_with_values_of_other_types_is_made_again(
+    filled: Gravel, folder: str, key: str, value: Any, tmp_path: Path
+) -> None:
+    for path in sorted((filled.cache / folder).glob("*.json"))[:2]:
+        body = json.loads(path.read_text())
+        del body["seal"]
+        path.write_bytes(seal({**body, key: value}))
+    filled.verify(expect=1)
+    filled.run()
+    assert filled.verify()["damaged"] == {}
+    filled.export("bfs", tmp_path / "out.csv")
