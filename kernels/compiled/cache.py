@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import re
+import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import types
 from numba.core import compiler
 from numba.core.caching import NullCache
 from numba.core.serialize import dumps
 
-from kernels.compiled.contents import digest_of
+from kernels.compiled.contents import OWN, contents_of
 from kernels.compiled.folder import Folder, folder_path
 from kernels.compiled.toolchain import toolchain
 
 __all__ = ["CompiledCache"]
+
+
+_MANGLED = re.compile(rf"_ZN{len(OWN)}{OWN}")
+_LENGTH = re.compile(r"\d+")
 
 
 @cache
@@ -39,12 +45,47 @@ def _processor(codegen: Any) -> str:
     return str(codegen.magic_tuple())
 
 
+class _Key(NamedTuple):
+    """The name of an entry, and the modules that it covers."""
+
+    name: str
+    modules: frozenset[str]
+
+
+def linked_modules(library: Any) -> set[str]:
+    """Name the modules of this package whose functions are linked into a compiled one."""
+    found, waiting, seen = set(), [library], set()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        waiting += each._linking_libraries
+        for function in each.get_defined_functions():
+            found.add(_module_of(function.name))
+    return found - {""}
+
+
+def _module_of(symbol: str) -> str:
+    """Read the module of this package out of a mangled name; empty where there is none."""
+    if not (start := _MANGLED.match(symbol)):
+        return ""
+    place, parts = start.end(), [OWN]
+    while length := _LENGTH.match(symbol, place):
+        place = length.end() + int(length[0])
+        name = ".".join([*parts, symbol[length.end() : place]])
+        if name not in sys.modules:
+            break
+        parts.append(symbol[length.end() : place])
+    return ".".join(parts)
+
+
 class CompiledCache(NullCache):  # type: ignore[misc]
     """The compiled code of one function, by signature."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._keys: dict[Any, str | None] = {}
+        self._keys: dict[Any, _Key | None] = {}
 
     @property
     def cache_path(self) -> str | None:
@@ -58,31 +99,32 @@ class CompiledCache(NullCache):  # type: ignore[misc]
         folder = _folder()
         # Modules may change while this is compiled; see `save_overload`.
         key = self._keys[sig] = None if folder is None else self._key(sig, target_context.codegen())
-        content = None if folder is None or key is None else folder.read(key)
+        content = None if folder is None or key is None else folder.read(key.name)
         if content is None:
             return None
         return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code for a signature, unless it holds addresses of this process."""
-        folder, key = _folder(), self._keys.pop(sig, None)
-        if folder is None or key is None or data.lifted or data.library.has_dynamic_globals:
+        folder, known = _folder(), self._keys.pop(sig, None)
+        if folder is None or known is None or data.lifted or data.library.has_dynamic_globals:
             return
-        if self._key(sig, data.codegen) == key:  # nothing changed while it was compiled
-            folder.write(key, dumps(data._reduce()))
+        # Nothing changed while it was compiled, and nothing was compiled in that its name does not cover.
+        if self._key(sig, data.codegen) == known and linked_modules(data.library) <= known.modules:
+            folder.write(known.name, dumps(data._reduce()))
 
-    def _key(self, sig: Any, codegen: Any) -> str | None:
+    def _key(self, sig: Any, codegen: Any) -> _Key | None:
         """Name the entry of a signature; None if that cannot be told."""
         signature = _Signature()
         signature.add(sig)
         if signature.unknown:
             return None
         try:
-            content = digest_of(self._function, signature.modules)
+            content = contents_of(self._function, signature.modules)
         except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
             return None  # a module that is not among the loaded ones, a value that cannot be written
         text = f"{toolchain()} {_processor(codegen)} {' '.join(signature.parts)}"
-        return hashlib.sha256(content + text.encode()).hexdigest()
+        return _Key(hashlib.sha256(content.digest + text.encode()).hexdigest(), content.modules)
 
 
 class _Signature:
@@ -114,7 +156,7 @@ class _Signature:
         elif isinstance(kind, types.Dispatcher):
             function = kind.dispatcher.py_func
             self.modules.add(function.__module__)
-            self.parts.append(digest_of(function).hex())
+            self.parts.append(contents_of(function).digest.hex())
         else:
             self.parts.append(f"{type(kind).__name__} {kind}")
             # Functions and the like are named by their address.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import operator
 import sys
 from collections.abc import Callable, Iterable
@@ -23,6 +24,9 @@ from numba.core.dispatcher import Dispatcher
 
 OWN = __name__.partition(".")[0]
 """The package whose modules are followed from anywhere."""
+
+EXTENDING = "numba.core.extending"
+"""Where the decorators come from whose functions run while a kernel is compiled: `overload`, `intrinsic`."""
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), range})
 _SKIPPED = frozenset(
@@ -44,13 +48,25 @@ class _Module(NamedTuple):
     values: tuple[Any, ...]
     digest: bytes
     reached: frozenset[str]
+    late: frozenset[tuple[str, ...]]  # what functions that generate code import while they run
 
 
 _digested: dict[str, _Module] = {}
 
 
-def digest_of(function: Callable[..., Any], also: Iterable[str] = ()) -> bytes:
-    """Digest a function and all modules that it reaches, and that the modules `also` reach."""
+class Contents(NamedTuple):
+    """A digest and the modules that went into it."""
+
+    digest: bytes
+    modules: frozenset[str]
+
+
+def contents_of(function: Callable[..., Any], also: Iterable[str] = ()) -> Contents:
+    """Digest a function and all modules that it reaches, and that the modules `also` reach.
+
+    `also` are those of the types that it is called with. For such types, functions that generate code may
+    import what works on them; that counts too.
+    """
     own = _Description(function.__module__)
     own.write_function(function)
     seen: dict[str, bytes] = {}
@@ -60,8 +76,22 @@ def digest_of(function: Callable[..., Any], also: Iterable[str] = ()) -> bytes:
         found = _module(name)
         seen[name] = found.digest
         waiting |= found.reached - seen.keys()
+        if also:
+            waiting |= {module for name in found.late for module in _imported(name)} - seen.keys()
     parts = [own.digest(), *(name.encode() + seen[name] for name in sorted(seen))]
-    return hashlib.sha256(b"".join(parts)).digest()
+    return Contents(hashlib.sha256(b"".join(parts)).digest(), frozenset(seen))
+
+
+@functools.cache
+def _imported(names: tuple[str, ...]) -> frozenset[str]:
+    """Import a module, and those of its modules that are among the further names; returns them all."""
+    package = importlib.import_module(names[0])
+    found = {names[0]}
+    for folder in getattr(package, "__path__", ()):
+        for name in names[1:]:
+            if (Path(folder) / f"{name}.py").is_file() or (Path(folder) / name / "__init__.py").is_file():
+                found.add(importlib.import_module(f"{names[0]}.{name}").__name__)
+    return frozenset(found)
 
 
 def _module(name: str) -> _Module:
@@ -84,7 +114,11 @@ def _module(name: str) -> _Module:
         description.parts.append(f"\n{key}=")
         description.write_module(names[key])
     description.parts.append(f"\nfile {_source(name)}")
-    found = _Module(values, description.digest(), frozenset(description.reached))
+    late: frozenset[tuple[str, ...]] = frozenset()
+    if any(getattr(value, "__module__", None) == EXTENDING for value in values):
+        mentioned = sorted(description.mentioned)
+        late = frozenset((each, *mentioned) for each in mentioned if each.startswith(f"{OWN}."))
+    found = _Module(values, description.digest(), frozenset(description.reached), late)
     _digested[name] = found
     return found
 

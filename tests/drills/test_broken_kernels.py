@@ -76,7 +76,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def tests_of(tree: TreeCopy, compiled: Path, tests: Sequence[str]) -> tuple[int, str]:
+def run_tests(tree: TreeCopy, compiled: Path, tests: Sequence[str]) -> tuple[int, str]:
     """Run tests on a copy of the tree until one fails; the exit status and what was printed."""
     words = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GRAVEL_", "PYTEST_"))}
@@ -101,7 +101,7 @@ def test_a_broken_kernel_is_found(place: Place, compiled: Path, tmp_path: Path):
     tree = copy_of(tmp_path)
     path = tree.folder / place.file
     path.write_text(place.broken(path.read_text()))
-    status, output = tests_of(tree, compiled, place.tests)
+    status, output = run_tests(tree, compiled, place.tests)
     shutil.rmtree(tree.folder)
     assert status == 1, f"{place}: {place.old!r} became {place.new!r}, and exit {status}:\n{output[-2000:]}"
     assert "TypingError" not in output, output[-2000:]
@@ -110,5 +110,5 @@ def test_a_broken_kernel_is_found(place: Place, compiled: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("tests", sorted({place.tests for place in PLACES[::EVERY]}), ids="+".join)
 def test_kernels_as_they_are_pass(tests: tuple[str, ...], compiled: Path, tmp_path: Path):
-    status, output = tests_of(copy_of(tmp_path), compiled, tests)
+    status, output = run_tests(copy_of(tmp_path), compiled, tests)
     assert status == 0, output[-2000:]

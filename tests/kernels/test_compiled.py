@@ -149,6 +149,39 @@ def test_whatever_was_compiled_in_counts(small: TreeCopy):
     assert answer(small) == (622, False)
 
 
+ROWS = """\
+import numpy
+from kernels.bfs.rows import prepare
+from kernels.layouts import encode
+offsets, columns = numpy.array([0, 1, 3, 4]), numpy.array([1, 0, 2, 1], numpy.uint32)
+rows = encode("varint", offsets, columns)
+search = prepare(rows, strategy="direction_optimizing", symmetric=True, alpha=10**9, beta=10**9)
+print(search.run(0).distance.tolist())
+"""
+
+
+def test_what_an_overload_imports_for_its_types_counts(small: TreeCopy):
+    """Searches of encoded rows are generated from a module that is imported while they are compiled."""
+    assert small.python("-c", ROWS).strip() == "[0, 1, 2]"
+    entries = small.entries().keys()
+    assert small.python("-c", ROWS).strip() == "[0, 1, 2]"
+    assert small.entries().keys() == entries
+    small.replace("kernels/bfs/rows/cpu/steps.py", "queue[tail] = v\n", "queue[tail] = u\n")
+    assert small.python("-c", ROWS).strip() == "[1, -1, -1]"
+
+
+def test_code_of_a_module_that_was_not_foreseen_is_not_kept(small: TreeCopy):
+    (small.folder / "kernels" / "late.py").write_text(LEAF.replace("leaf", "late"))
+    small.replace(
+        "kernels/inner.py",
+        "    return lambda values: values[1] * 10\n",
+        "    from kernels.late import late\n\n    return lambda values: late(values) // 60\n",
+    )
+    assert answer(small) == (613, False)
+    small.replace("kernels/late.py", "* 100", "* 200")
+    assert answer(small) == (623, False)
+
+
 def test_an_edit_leaves_what_does_not_depend_on_it(small: TreeCopy):
     leaf = SMALL.replace("import outer", "import leaf as outer")
     assert json.loads(small.python("-c", leaf.format(module="leaf")))[1] == []

@@ -53,6 +53,14 @@ def test_any_part_is_part_of_the_whole(name, data):
     assert pairs(name, **EXAMPLES[name], first=first, count=count) == whole[first : first + count]
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_first_and_the_second_half_are_the_whole(name):
+    whole = pairs(name, **EXAMPLES[name])
+    half = len(whole) // 2
+    first = pairs(name, **EXAMPLES[name], first=0, count=half)
+    assert first + pairs(name, **EXAMPLES[name], first=half, count=len(whole) - half) == whole
+
+
 def test_parts_are_the_same_on_any_number_of_threads():
     import numba
 

@@ -153,6 +153,13 @@ def test_large_renumbering_equals_scipys():
     assert numpy.array_equal(numpy.concatenate(parts), lists)
 
 
+@pytest.mark.parametrize("bits", [7, 14, 21, 28])
+def test_the_bytes_of_a_difference_on_both_sides_of_a_border(bits):
+    for delta, size in (((1 << bits) - 1, bits // 7), (1 << bits, bits // 7 + 1)):
+        columns = numpy.array([delta], numpy.uint32)
+        assert statistics(numpy.array([0, 1]), columns) == (1, delta, delta, size)
+
+
 @given(
     st.lists(st.lists(st.integers(0, 40_000), max_size=12, unique=True).map(sorted), max_size=20), st.data()
 )
