@@ -54,11 +54,11 @@ def test_any_part_is_part_of_the_whole(name, data):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_first_and_the_second_half_are_the_whole(name):
+def test_a_head_and_a_tail_are_the_whole(name):
     whole = pairs(name, **EXAMPLES[name])
-    half = len(whole) // 2
-    first = pairs(name, **EXAMPLES[name], first=0, count=half)
-    assert first + pairs(name, **EXAMPLES[name], first=half, count=len(whole) - half) == whole
+    for cut in (0, 1, len(whole) // 2, len(whole) - 2, len(whole)):
+        head = pairs(name, **EXAMPLES[name], first=0, count=cut)
+        assert head + pairs(name, **EXAMPLES[name], first=cut, count=len(whole) - cut) == whole
 
 
 def test_parts_are_the_same_on_any_number_of_threads():
