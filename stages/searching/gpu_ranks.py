@@ -81,11 +81,6 @@ def prepare_on_gpus(
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
     if parameters.transport == "nccl":
         return prepare_over_nccl(context, graph, parameters, options)
-    if options.groups:
-        raise StageError(
-            "groups are for ranks that send to each other; on GPUs every rank reads from the others",
-            hint="leave groups and local_all_to_all out, or take transport: nccl or backend: cpu",
-        )
     ranks = graph.partition.ranks
     nn_arcs = sum(arc_count(part.nn) for part in graph.partition.parts)
     if graph.compressed is None:
@@ -141,12 +136,15 @@ class RanksOnGpu:
         labels = (found.distance, found.predecessor)
         distance, predecessor = (None if array is None else array.get() for array in labels)
         found = replace(found, distance=distance, predecessor=predecessor)
-        self.labels = tuple(_told_by_gpu(levels, found) for levels in self._search.levels)
+        self.labels = tuple(
+            _told_by_gpu(levels, found, self._search.masks_read(place))
+            for place, levels in enumerate(self._search.levels)
+        )
         return found
 
 
-def _told_by_gpu(levels: Sequence[Level], found: BFSResult) -> RankLabels:
-    """Tell of the levels of a GPU's ranks together what one rank of a gang does; no masks are sent."""
+def _told_by_gpu(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> RankLabels:
+    """Tell of the levels of a GPU's ranks together what one rank of a gang does."""
     import numpy
 
     from kernels.partition.program import LevelRecord, RankLabels
@@ -154,11 +152,13 @@ def _told_by_gpu(levels: Sequence[Level], found: BFSResult) -> RankLabels:
     told = []
     for level in levels:
         backward = tuple(sorted({name for rank in level.backward for name in rank}))
-        parts = level.visit / 1e3, level.settle / 1e3, (level.wait + level.settle_wait) / 1e3
-        told.append(LevelRecord(level.normal, level.delegates, backward, *parts, 0, 4 * level.arrived))
+        waits = level.wait + level.relay + level.settle_wait
+        parts = level.visit / 1e3, (level.reduce + level.settle) / 1e3, waits / 1e3
+        sent = mask_bytes, 4 * level.arrived
+        told.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
     # Deeper levels than the GPU logs.
     for way in found.directions[len(told) :]:
-        told.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, 0, 0))
+        told.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, mask_bytes, 0))
     # Labels themselves come with the result.
     return RankLabels(numpy.empty(0, numpy.int32), None, found.milliseconds, 0, tuple(told))
 
