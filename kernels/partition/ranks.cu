@@ -230,11 +230,7 @@ enum Fetched : u32 { OF_RANKS, OF_MEETING, OF_OTHERS, OF_WORLD, FETCHES };
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
            u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
-           u64 source_delegate, u64 source_slot, u64 max_depth
-#if STAGED
-           , const u32* schedule, u64 rounds, u64 members
-#endif
-    ) {
+           u64 source_delegate, u64 source_slot, u64 max_depth, const Stages* staged) {
     __shared__ Ahead known[MOST_HERE];
     // Of global memory these and all other pointers would be fetched anew after every meeting.
     __shared__ Rank own[MOST_HERE];
@@ -273,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
     for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_slot});
 #if STAGED
-    const Stages stages{schedule, rounds, members};
+    const Stages stages = *staged;
     // What a rank begins to read from others is written anew.
     for (u32 k = 0; k < here_count; ++k) begin_relay(w, own[k], stages);
 #endif
@@ -284,10 +280,10 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
 #if STAGED
         bool stamps = begun && global_thread() == 0 && level < LOGGED_LEVELS;
         u64* stamp = log + FIRST_LEVEL + level * LEVEL_WORDS + 9;
-        for (u64 round = 0; begun && !all.no_delegates && round < rounds; ++round) {
+        for (u64 round = 0; begun && !all.no_delegates && round < stages.rounds; ++round) {
             for (u32 k = 0; k < here_count; ++k) {
                 auto mask_of = [&](u32 from) { return reinterpret_cast<u64*>(afar[from].found + side * w.words); };
-                take_masks(mask_of(u32(own[k].rank)), schedule, round * rank_count + own[k].rank, w.words / 2, mask_of);
+                take_masks(mask_of(u32(own[k].rank)), stages.schedule, round * rank_count + own[k].rank, w.words / 2, mask_of);
             }
             if (!meet(m, true)) return;
         }

@@ -1,7 +1,7 @@
 """Which rank takes whose mask in which round of a reduction (Pan, Pearce, Owens 2018, section V-A).
 
-A reduction is a list of rounds. In a round every rank ORs the masks of some ranks, as they were when the round
-began, into its own; after the last round all ranks have the OR of all masks.
+A reduction is a list of rounds. In a round every rank ORs the masks of some ranks, as they were when the
+round began, into its own; after the last round all ranks have the OR of all masks.
 
 ==================  =========================================  ====================  ======================
 algorithm           rounds of p ranks                          masks that are sent   where it is from
@@ -13,9 +13,9 @@ recursive_doubling  log2 p; 2 more unless p is a power of two  p log2 p, or     
                                                                k log2 k + 2 (p - k)  for MPI_Allreduce
 ==================  =========================================  ====================  ======================
 
-for the largest power of two k up to p. With groups a reduction has the paper's two phases: the ranks of a group
-send to its first one ("GPU0"), the first ranks reduce among each other by the algorithm, and each hands the
-result to its group. NumPy arrays and kernels follow the same rounds (`kernels/partition/staged.cuh`).
+for the largest power of two k up to p. With groups a reduction has the paper's two phases: the ranks of a
+group send to its first one ("GPU0"), the first ranks reduce among each other by the algorithm, and each hands
+the result to its group. NumPy arrays and kernels follow the same rounds (`kernels/partition/staged.cuh`).
 """
 
 from __future__ import annotations

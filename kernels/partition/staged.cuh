@@ -6,7 +6,7 @@
 #include "kernels/partition/rounds_of_masks.cuh"
 #include "kernels/partition/settle.cuh"
 
-// Of a launch of kernels/partition/ranks_staged.cu.
+// Of a launch; only kernels/partition/ranks_staged.cu reads it. The fields are in kernels/partition/cuda/launch.py too.
 struct Stages {
     const u32* schedule;
     u64 rounds;

@@ -1,4 +1,4 @@
-"""Reductions of masks: every algorithm gives every rank the OR of all masks, for any ranks, groups and length."""
+"""Reductions of masks: every rank gets the OR of all, for any algorithm, ranks, groups and length."""
 
 from __future__ import annotations
 

@@ -106,10 +106,12 @@ class Launch:
         self._alone = len(points) == 1
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
         self._placed = placed
-        self._stages: tuple[Any, ...] = ()
+        self._staged = staging is not None
+        described = [0, 0, 0]
         if staging is not None:
-            numbers_of_stages = (numpy.uint64(len(staging.rounds)), numpy.uint64(staging.members))
-            self._stages = (cupy.asarray(staging.schedule()), *numbers_of_stages)
+            self._schedule = cupy.asarray(staging.schedule())
+            described = [int(self._schedule.data.ptr), len(staging.rounds), staging.members]
+        self._stages = cupy.asarray(numpy.array(described, numpy.uint64))
         self._log = cupy.zeros(LOG_WORDS, numpy.uint64)
         self._turned = cupy.empty(TURNED_LEVELS, numpy.uint8)
         d = len(delegates)
@@ -136,7 +138,7 @@ class Launch:
         depth = (1 << 31) - 1 if max_depth is None else max_depth
         slot = None if is_delegate else self._slot(source)
         places = (NOWHERE if each is None else each for each in (place if is_delegate else None, slot))
-        last = [*(numpy.uint64(v) for v in (source, *places, depth)), *self._stages]
+        last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
         start.record()
         self._kernel((self._blocks,), (BLOCK,), (*self._arguments, *last))
@@ -164,7 +166,7 @@ class Launch:
 
     def levels(self) -> tuple[Level, ...]:
         """Read the first levels of the last search."""
-        return tuple(_read_levels(self._log.get(), self._here, staged=bool(self._stages)))
+        return tuple(_read_levels(self._log.get(), self._here, staged=self._staged))
 
     def link_bytes(self) -> int | None:
         """Count what the last search read out of host memory; None where columns were not placed."""

@@ -189,8 +189,8 @@ class RankMemory(Table):
         `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
-    relay_starts : of what is listed for other groups (`kernels.partition.cuda.staging`), uint64 (groups + 1,);
-        None where nothing goes by way of a mate.
+    relay_starts : of what is listed for other groups, uint64 (groups + 1,)
+        (`kernels.partition.cuda.staging`); None where nothing goes by way of a mate.
     slotting : of a part that goes by slots (`kernels.partition.cuda.slots`); None where all have one.
 
     `nn_rows` counts the rows of nn that are not empty, or is 0 where nn is never visited backward.

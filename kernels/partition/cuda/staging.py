@@ -1,4 +1,7 @@
-"""Masks in rounds and local all-to-all between ranks that read each other's memory (`kernels/partition/staged.cuh`)."""
+"""Masks in rounds and local all-to-all between ranks that read each other's memory.
+
+The kernels' side is `kernels/partition/staged.cuh`.
+"""
 
 from __future__ import annotations
 
