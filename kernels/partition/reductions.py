@@ -20,7 +20,7 @@ the result to its group. NumPy arrays and kernels follow the same rounds (`kerne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 Algorithm = Literal["all_gather", "tree", "recursive_doubling"]
@@ -28,6 +28,9 @@ ALGORITHMS: tuple[Algorithm, ...] = ("all_gather", "tree", "recursive_doubling")
 
 Round = tuple[tuple[int, ...], ...]
 """For every rank the ranks whose masks it takes."""
+
+_Takes = Mapping[int, tuple[int, ...]]
+"""The same for those ranks, or places, that take any."""
 
 
 def reduction_rounds(algorithm: Algorithm, ranks: int, groups: int = 0) -> tuple[Round, ...]:
@@ -47,8 +50,8 @@ def reduction_rounds(algorithm: Algorithm, ranks: int, groups: int = 0) -> tuple
     leaders = range(0, ranks, members)
     if members == 1:
         return _among(algorithm, leaders, ranks)
-    up = {leader: tuple(range(leader + 1, leader + members)) for leader in leaders}
-    down = {mate: (leader,) for leader in leaders for mate in up[leader]}
+    up: _Takes = {leader: tuple(range(leader + 1, leader + members)) for leader in leaders}
+    down: _Takes = {mate: (leader,) for leader in leaders for mate in up[leader]}
     return (_round(up, ranks), *_among(algorithm, leaders, ranks), _round(down, ranks))
 
 
@@ -62,7 +65,7 @@ def receivers(taken: Round, rank: int) -> tuple[int, ...]:
     return tuple(other for other, senders in enumerate(taken) if rank in senders)
 
 
-def _round(taken: dict[int, tuple[int, ...]], ranks: int) -> Round:
+def _round(taken: _Takes, ranks: int) -> Round:
     return tuple(taken.get(rank, ()) for rank in range(ranks))
 
 
@@ -72,7 +75,9 @@ def _among(algorithm: Algorithm, some: Sequence[int], ranks: int) -> tuple[Round
     if count < 2:
         return ()
     if algorithm == "all_gather":
-        found = [{place: tuple(other for other in range(count) if other != place) for place in range(count)}]
+        found: list[_Takes] = [
+            {place: tuple(other for other in range(count) if other != place) for place in range(count)}
+        ]
     else:
         found = _tree(count) if algorithm == "tree" else _recursive_doubling(count)
     return tuple(
@@ -81,23 +86,25 @@ def _among(algorithm: Algorithm, some: Sequence[int], ranks: int) -> tuple[Round
     )
 
 
-def _tree(count: int) -> list[dict[int, tuple[int, ...]]]:
+def _tree(count: int) -> list[_Takes]:
     """Reduce along a binomial tree to the first place, and broadcast along it."""
     steps = [1 << power for power in range((count - 1).bit_length())]
-    up = [{place: (place + step,) for place in range(0, count - step, 2 * step)} for step in steps]
-    down = [
+    up: list[_Takes] = [
+        {place: (place + step,) for place in range(0, count - step, 2 * step)} for step in steps
+    ]
+    down: list[_Takes] = [
         {place + step: (place,) for place in range(0, count - step, 2 * step)} for step in reversed(steps)
     ]
     return up + down
 
 
-def _recursive_doubling(count: int) -> list[dict[int, tuple[int, ...]]]:
+def _recursive_doubling(count: int) -> list[_Takes]:
     """Exchange between places that differ in one bit; those beyond a power of two join before and after."""
     power = 1 << count.bit_length() - 1
     beyond = range(power, count)
     steps = [1 << bit for bit in range(power.bit_length() - 1)]
-    among = [{place: (place ^ step,) for place in range(power)} for step in steps]
+    among: list[_Takes] = [{place: (place ^ step,) for place in range(power)} for step in steps]
     if not beyond:
         return among
-    first = {place - power: (place,) for place in beyond}
+    first: _Takes = {place - power: (place,) for place in beyond}
     return [first, *among, {place: (place - power,) for place in beyond}]

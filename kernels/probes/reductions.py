@@ -1,4 +1,4 @@
-"""What a reduction of masks takes: between GPUs of this process, between ranks in turns, and over any wire."""
+"""What a reduction of masks takes: between GPUs of this process, ranks in turns, and over any wire."""
 
 from __future__ import annotations
 

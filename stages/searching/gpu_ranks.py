@@ -73,6 +73,8 @@ def prepare_on_gpus(
     """
     from kernels.partition import storage
     from kernels.partition.cuda import prepare
+    from kernels.partition.cuda.encoded import layout_of
+    from kernels.partition.cuda.staging import Staging, check_staged
     from kernels.partition.encoded import encoded_bytes
     from kernels.partition.layout import arc_count
     from stages.stage import Extent
@@ -97,6 +99,13 @@ def prepare_on_gpus(
     else:
         plan = plan_encoded(parameters, context.machine, whole=whole)
     notes = [] if plan.placement == "device" else [plan.described()]
+    try:
+        layout = layout_of(graph.partition.parts[0])
+        check_staged(Staging.of(options, ranks), placed=plan.placement != "device", layout=layout)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    if options.message_bytes:
+        notes.append("GPUs that read each other's memory send no messages, so message_bytes was left out")
     if gang:
         return GpuGangSearch(context, graph, parameters, options, plan=plan), notes
     if ranks > 1:

@@ -128,9 +128,10 @@ def by_workers(ranks: int, sizes: Sequence[int], groups: int, limit: float) -> I
             if process.is_alive():
                 process.kill()
         hub.close()
-    value = answers[0]
-    if isinstance(value, BaseException):
-        raise value
+    for done, value in answers:
+        if not done:
+            raise value
+    value = answers[0][1]
     taken = dict(zip(points, value, strict=True))
     for size in sizes:
         yield [taken.get((size // 8, algorithm, groups)) for algorithm in ALGORITHMS]

@@ -79,5 +79,6 @@ def check_staged(staging: Staging | None, *, placed: bool, layout: str | None) -
     if staging is not None and (placed or layout is not None):
         told = "encoded rows" if layout is not None else "columns in host memory"
         raise ValueError(
-            f"reduction_algorithm and groups are for columns on the GPUs, and these are {told}; leave both out"
+            f"reduction_algorithm and groups are for columns on the GPUs, and these are {told}; "
+            "leave both out"
         )
