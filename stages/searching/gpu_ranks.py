@@ -40,6 +40,9 @@ WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
 BYTES_PER_NORMAL_ARC = 20
 """A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
 
+BYTES_PER_RELAYED_ARC = 8
+"""With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""
+
 BYTES_PER_DELEGATE = 73
 """On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
 
@@ -47,12 +50,14 @@ DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""
 
 
-def device_bytes(graph: Extent, ranks: int) -> int:
+def device_bytes(graph: Extent, ranks: int, *, relays: bool = False) -> int:
     """State what each of `ranks` GPUs takes.
 
-    Subgraphs and labels, what each nn arc takes, and the bits of all ranks' frontiers.
+    Subgraphs and labels, what each nn arc takes, more if vertices go by way of mates, and the bits of all
+    ranks' frontiers.
     """
-    normal = BYTES_PER_NORMAL_ARC * (graph.normal_arcs or 0)
+    relayed = BYTES_PER_RELAYED_ARC + (4 if graph.vertices >= 1 << 32 else 0)
+    normal = (BYTES_PER_NORMAL_ARC + relays * relayed) * (graph.normal_arcs or 0)
     shared = graph.bytes + vertex_bytes(graph.vertices) * graph.vertices + normal
     fronts = graph.vertices // 8
     return shared // max(1, ranks) + fronts + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
@@ -93,7 +98,7 @@ def prepare_on_gpus(
     held = graph.stored is not None or graph.compressed is not None
     gang = ranks > 1 and context.reserved >= ranks and held
     gpus = ranks if gang else 1
-    whole = device_bytes(extent, gpus)
+    whole = device_bytes(extent, gpus, relays=options.local_all_to_all)
     if graph.compressed is None:
         plan = plan_loaded(parameters, context.machine, graph.partition, whole=whole, gpus=gpus)
     else:
