@@ -142,6 +142,7 @@ def nccl_rank(gang: RankContext, task: RankTask) -> NcclRank:
     from kernels.partition.layout import rank_from_arrays
     from kernels.partition.nccl import NcclRank
 
+    check_nccl_options(task.options)
     try:
         return NcclRank(
             gang,
