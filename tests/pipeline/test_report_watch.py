@@ -33,7 +33,9 @@ def get(address: str, **headers: str) -> tuple[int, str]:
 
 
 def test_a_page_is_made_anew_when_the_run_goes_on(tmp_path: Path):
-    going = stage_run("bfs", state="running", progress={"done": 1, "total": 4, "unit": "searches"}, why=[])
+    going = stage_run(
+        "bfs", state="running", progress={"done": 1, "total": 4, "unit": "searches", "rate": None}, why=[]
+    )
     write_record(tmp_path, record(FIRST, [going], state="running"))
     with running(report_server(Cache(tmp_path))) as address:
         _, page = get(f"{address}/{FIRST}/report.html")
