@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,21 +119,17 @@ class RecipeMaker:
             )
         return givers[0] if givers else None
 
-    def _memo(self, artifact_id: str, ids: tuple[int, ...]) -> str:
-        # The code that resolves is part of the name: what an earlier version of it found is not served.
-        return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
-
     def _recall(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
         from pipeline.store.records import BrokenRecord, unseal
 
-        found = self._cache.files.read(self._memo(artifact_id, ids))
+        found = self._cache.files.read(resolved_name(artifact_id, ids))
         if found is None:
             return None
         try:
             vertices = unseal(found[0])["vertices"]
         except (BrokenRecord, KeyError, ValueError):
             return None
-        note_memo(self._memo(artifact_id, ids))
+        note_memo(resolved_name(artifact_id, ids))
         return tuple(vertices)
 
     def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...]:
@@ -150,8 +146,14 @@ class RecipeMaker:
         vertices = find_vertices(vertex_ids, ids)
         body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
         with suppress(GravelError):  # without a memo they are looked up again
-            self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
+            self._cache.files.replace(resolved_name(artifact_id, ids), seal(body))
         return vertices
+
+
+def resolved_name(artifact_id: str, ids: Sequence[int]) -> str:
+    """Name the file of the cache that remembers which vertices these ids are in an artifact."""
+    # The code that resolves is part of the name: what an earlier version of it found is not served.
+    return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
 
 
 def _resolving_code() -> str:

@@ -71,7 +71,10 @@ class Job:
     def from_json(cls, data: dict[str, Any]) -> Job:
         """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
         before = [event for event in EVENTS if data.get(f"on_{event}")]
-        known = data | {"hooks": tuple(data.get("hooks", ())), "in_cache": tuple(before)}
+        hooks = data.get("hooks", ())
+        if not isinstance(hooks, list | tuple) or not all(isinstance(event, str) for event in hooks):
+            raise TypeError(f"hooks is {hooks!r:.60}")
+        known = data | {"hooks": tuple(hooks), "in_cache": tuple(before)}
         job = cls(**{each.name: known[each.name] for each in fields(cls)})
         if not re.fullmatch("[0-9A-Za-z]{1,64}", job.id) or not set(job.hooks) <= set(EVENTS):
             raise ValueError("its id or its hooks are not what gravel writes")
@@ -94,7 +97,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("created", "jitter"), (int, float)),
     **dict.fromkeys(("settings", "arguments"), (list,)),
     "time_limit": (int, float, type(None)),
-    **dict.fromkeys(("on_failure", "on_change"), (str, type(None))),
 }
 
 

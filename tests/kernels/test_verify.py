@@ -108,6 +108,7 @@ def test_predecessor_that_is_no_neighbour(grid: dict[str, object]) -> None:
     grid["p"][v] = stranger
     broken = check(grid)
     assert set(broken) == {"tree_arcs"}
+    assert broken["tree_arcs"].faults == 1
     assert broken["tree_arcs"].vertices == (v,)
     assert broken["tree_arcs"].arcs == ((stranger, v),)
     assert set(check(grid, distance=False)) == {"tree_arcs"}

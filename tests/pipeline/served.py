@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.report.serving import ReportServer
+from tests.pipeline.run_records import whole
 
 
 @contextmanager
@@ -32,6 +33,6 @@ def write_record(root: Path, record: Mapping[str, Any]) -> Path:
 
     folder = root / "runs" / str(record["run"])
     folder.mkdir(parents=True, exist_ok=True)
-    whole = {**record, "pid": os.getpid(), "host": socket.gethostname()}
-    (folder / "run.json").write_text(json.dumps(whole))
+    written = whole({**record, "pid": os.getpid(), "host": socket.gethostname()})
+    (folder / "run.json").write_text(json.dumps(written))
     return folder

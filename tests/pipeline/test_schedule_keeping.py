@@ -25,6 +25,7 @@ from pipeline.schedule.listing import describe
 from pipeline.schedule.own_hooks import save_hooks
 from pipeline.store import Cache
 from pipeline.store.leases import Lease
+from tests.pipeline.run_records import whole
 
 DUE = 1_800_000_000
 
@@ -97,7 +98,9 @@ def record(book: Book, run: str, *outputs: str, **more: Any) -> str:
     ]
     folder = book.root / "runs" / run
     folder.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"run": run, "state": "done", "stages": stages} | more))
+    (folder / "run.json").write_text(
+        json.dumps(whole({"run": run, "state": "done", "stages": stages} | more))
+    )
     return run
 
 

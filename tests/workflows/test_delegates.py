@@ -102,6 +102,7 @@ def test_options(cache: Path) -> None:
         "DO_LU",
         "DO_LU_BR",
         "DO_smallest",
+        "DO_nn",
     ]
     table = summary["Searches over ranks"]
     told = dict(zip(bars["run"], table["rows"], strict=True))
