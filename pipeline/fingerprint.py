@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from blake3 import blake3
@@ -106,9 +107,10 @@ class Sources:
         self._leads: dict[str, frozenset[str]] = {}
 
     def path(self, module: str) -> Path | None:
-        """Return the file of a module, or None if there is none."""
+        """Return the file that Python would load a module from, or None if there is none."""
         base = self.root.joinpath(*module.split("."))
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
+        compiled = (base.with_name(base.name + suffix) for suffix in EXTENSION_SUFFIXES)
+        for path in (base / "__init__.py", *compiled, base.with_suffix(".py")):
             if path.is_file():
                 return path
         return None
@@ -117,8 +119,9 @@ class Sources:
         """Return the modules and CUDA files of these packages that a module imports or names."""
         if module not in self._leads:
             path = self.path(module)
-            names = _Names()
-            if path is not None:
+            is_package = path is not None and path.name == "__init__.py"
+            names = _Names(module if is_package else module.rpartition(".")[0])
+            if path is not None and path.suffix == ".py":
                 names.visit(ast.parse(path.read_text(encoding="utf-8")))
             found = {parent for name in (module, *names.modules) for parent in self._with_parents(name)}
             for package in names.packages:
@@ -176,15 +179,22 @@ class Sources:
             path = self.root / name if "/" in name else self.path(name)
             if path is None:
                 raise FileNotFoundError(f"there is no module {name} below {self.root}")
+            if path.name.endswith(tuple(EXTENSION_SUFFIXES)):
+                self._digests[name] = blake3(path.read_bytes()).hexdigest()
+                return self._digests[name]
             text = path.read_text(encoding="utf-8")
             self._digests[name] = cuda_digest(text) if "/" in name else python_digest(text)
         return self._digests[name]
 
 
 class _Names(ast.NodeVisitor):
-    """What a module's source names: modules, packages of which it takes any member, CUDA files."""
+    """What a module's source names: modules, packages of which it takes any member, CUDA files.
 
-    def __init__(self) -> None:
+    `package` is that from which its relative imports count.
+    """
+
+    def __init__(self, package: str = "") -> None:
+        self._package = package.split(".") if package else []
         self.modules: set[str] = set()
         self.packages: set[str] = set()
         self.cuda: set[str] = set()
@@ -193,8 +203,10 @@ class _Names(ast.NodeVisitor):
         self.modules |= {alias.name for alias in node.names}
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        if node.module and not node.level:
-            self.modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        above = self._package[: len(self._package) - node.level + 1] if node.level else []
+        base = ".".join([*above, *([node.module] if node.module else [])])
+        if base and (above or not node.level):
+            self.modules |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
 
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name) and node.func.id == "strategies_in":

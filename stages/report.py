@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -29,12 +30,15 @@ class ReportParameters(Parameters):
     """Heading of the report."""
     labels: tuple[str, ...] = ()
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
+    graphs: tuple[str, ...] = ()
+    """The id of the graph that each input is of, in order; the planner fills it in."""
     not_run: dict[str, str] = Field(default_factory=dict)
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
     """A file of figures that papers print, to be put beside what was measured; see `published.yaml`."""
     predict: bool = False
-    """Also predict what searches over 1 to 1,024 ranks of other machines take, after all that was measured."""
+    """Also predict what searches over 1 to 1,024 ranks of other machines take, after all that was "
+    "measured."""
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
@@ -44,19 +48,24 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     """
     from stages.artifacts import Report
     from stages.sections import SECTIONS
+    from stages.sections.graphs import matrix_sections
     from stages.sections.told import not_run_table
 
     labels = parameters.labels
     if len(labels) != len(inputs):
         labels = tuple(f"input {position + 1}" for position in range(len(inputs)))
+    graphs = parameters.graphs if len(parameters.graphs) == len(inputs) else ("",) * len(inputs)
+    inputs = tuple(_of_graph(one, graph) for one, graph in zip(inputs, graphs, strict=True))
     sections: list[dict[str, Any]] = []
     for done, (kinds, make) in enumerate(SECTIONS):
-        members = [
+        members: list[tuple[str, Any]] = [
             (label, artifact)
             for label, artifact in zip(labels, inputs, strict=True)
             if type(artifact).__name__ in kinds
         ]
-        if members:
+        if members and make is matrix_sections:
+            sections += matrix_sections(members, dict(zip(labels, graphs, strict=True)))
+        elif members:
             sections += make(members)
         context.progress(done + 1, len(SECTIONS), "sections")
     if parameters.not_run:
@@ -73,6 +82,15 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
 
         sections += thousand_sections()
     return Report(title=parameters.title, sections=sections)
+
+
+def _of_graph(one: Artifact, graph: str) -> Artifact:
+    """Have a measurement say which graph it searched: what it knows itself are the graph's degrees."""
+    from stages.artifacts import Measurement
+
+    if not isinstance(one, Measurement) or not graph:
+        return one
+    return replace(one, graph={**one.graph, "digest": graph})
 
 
 def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
@@ -95,7 +113,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=10,
+    version=12,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

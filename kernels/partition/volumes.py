@@ -14,8 +14,8 @@ vertices (V-B)
 2-D (II-B)
     On a grid of r x c ranks the status of a vertex takes "one reduction across the row direction, and one
     broadcast across the column direction", tree-like, and is visited in one level. A vertex visited forward
-    goes up a row's tree, c - 1 ids at most, and down a column's, r - 1: 4 (r + c - 2) bytes for each of n_f. A
-    backward level sends bit masks: each of r rows reduces n / r bits among c ranks, and each of c columns
+    goes up a row's tree, c - 1 ids at most, and down a column's, r - 1: 4 (r + c - 2) bytes for each of n_f.
+    A backward level sends bit masks: each of r rows reduces n / r bits among c ranks, and each of c columns
     broadcasts n / c bits to r: (r + c - 2) n / 8 bytes for each of S_b levels. The paper's grid is square;
     here it is the squarest that p allows.
 """

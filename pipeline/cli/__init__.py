@@ -22,7 +22,7 @@ VERBS = {
     "runs": "List the runs of this cache.",
     "diff": "Compare two runs.",
     "report": "Open or write the report of a run.",
-    "cache": "List, verify, collect or move what is cached.",
+    "cache": "List, verify, collect, move or share what is cached.",
     "trust": "Whose results count besides those made here: keys.",
     "datasets": "List the data sets of a workflow or catalogue, and download them.",
     "schedule": "Run workflows at set times.",
@@ -85,8 +85,10 @@ class Verbs(click.Group):
         begin()
         start_quickly()
         from pipeline.cli.errors import run_command
+        from pipeline.modes import private_files
 
-        run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))
+        with private_files():
+            run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

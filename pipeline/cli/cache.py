@@ -14,6 +14,7 @@ import click
 from pipeline.cli.errors import echo
 from pipeline.cli.moving import pull, push
 from pipeline.cli.options import cache_option
+from pipeline.cli.sharing import init, trust
 
 if TYPE_CHECKING:
     from pipeline.store import Cache
@@ -65,11 +66,13 @@ def _when(seconds: float) -> str:
 
 @click.group()
 def command() -> None:
-    """List, verify, collect or move what is cached."""
+    """List, verify, collect, move or share what is cached."""
 
 
 command.add_command(push)
 command.add_command(pull)
+command.add_command(init)
+command.add_command(trust)
 
 
 SORTS: dict[str, Callable[[Entry], Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,7 +44,8 @@ def command(
     """Print where the report of RUN lies (the last run without one), writing it if it is missing.
 
     It is made from the run's record and the cache: nothing is computed. With --watch it is served on
-    127.0.0.1 with the reports of all other runs until Ctrl-C, and follows a run that goes on. With --format
+    127.0.0.1 with the reports of all other runs until Ctrl-C, and follows a run that goes on; the address
+    holds a token, without which nothing is answered. With --format
     graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
     from pipeline.runs.reading import find_run
@@ -61,10 +63,10 @@ def command(
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
         return _serve(Cache(root), folder.name, port or 0, show)
-    page = folder / "report.html"
-    if rebuild or not page.exists():
-        from pipeline.report import write_run_report
+    from pipeline.report import find_page, write_run_report
 
+    page = None if rebuild else find_page(folder)
+    if page is None:
         page = write_run_report(folder, record, Cache(root))
     click.echo(str(page))
     if show:
@@ -75,13 +77,13 @@ def command(
 def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
     from urllib.parse import quote
 
-    from pipeline.report.serving import report_server
+    from pipeline.report.serving import redirect_file, report_server
 
-    with report_server(cache, port) as server:
-        address = f"http://127.0.0.1:{server.server_port}/{quote(run)}/report.html"
+    with report_server(cache, port) as server, ExitStack() as stack:
+        address = f"{server.address}/{quote(run)}/report.html"
         click.echo(f"{address} (Ctrl-C ends it)")
         if show:
-            click.launch(address)
+            click.launch(str(stack.enter_context(redirect_file(address))))
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -87,17 +87,16 @@ def add(
     """
     from pipeline.cli.options import load_plan
     from pipeline.schedule.book import Book
-    from pipeline.schedule.job import Job, check_hook, check_name, check_secrets, name_from
+    from pipeline.schedule.job import Job, check_name, check_secrets, name_from
     from pipeline.schedule.listing import local, upcoming
+    from pipeline.schedule.own_hooks import save_hooks
     from pipeline.schedule.times import find_zone, local_zone, times_of
     from pipeline.store import find_cache
 
     zone = zone or local_zone()
     find_zone(zone)
     times_of(cron, zone)
-    for target, option in ((on_failure, "--on-failure"), (on_change, "--on-change")):
-        if target is not None:
-            check_hook(target, option)
+    hooks = _hooks(on_failure, on_change)
     for text in settings:
         check_secrets(text, "--set")
     for text in arguments:
@@ -118,14 +117,45 @@ def add(
         catch_up=catch_up,
         overlap=overlap,
         time_limit=time_limit,
-        on_failure=on_failure,
-        on_change=on_change,
+        hooks=tuple(hooks),
     )
     book = Book(find_cache(cache_path))
     book.add(job)
+    save_hooks(job, book.root, hooks)
     following = upcoming(job, book.state(job), job.created, 3)
     click.echo(f"{job.name}: {job.workflow}, next at {', '.join(local(due, zone) for due in following)}")
     click.echo("it runs while `gravel schedule run` goes, or a timer calls `gravel schedule tick`")
+
+
+def _hooks(on_failure: str | None, on_change: str | None) -> dict[str, str]:
+    """Return the hooks that were given, by event, after a check."""
+    from pipeline.schedule.job import check_hook
+
+    given = {"failure": on_failure, "change": on_change}
+    return {event: check_hook(hook, f"--on-{event}") for event, hook in given.items() if hook is not None}
+
+
+@command.command("hooks")
+@click.argument("name")
+@click.option("--on-failure", metavar="HOOK", help="Command or URL that gets the JSON of a run that failed.")
+@click.option("--on-change", metavar="HOOK", help="The same for a run whose results are not the last one's.")
+@cache_option
+def set_hooks(name: str, on_failure: str | None, on_change: str | None, cache_path: str | None) -> None:
+    """Give the job NAME these hooks, and no others.
+
+    They are kept in your own configuration folder, since a cache may be one that others can write.
+    """
+    from dataclasses import replace
+
+    from pipeline.schedule.own_hooks import hooks_file, save_hooks
+
+    book = _book(cache_path)
+    hooks = _hooks(on_failure, on_change)
+    job = replace(book.job(name), hooks=tuple(hooks), in_cache=())
+    save_hooks(job, book.root, hooks)
+    book.change(job)
+    kept = f"{' and '.join(hooks)} in {hooks_file(job)}" if hooks else "none"
+    click.echo(f"hooks of {job.name}: {kept}")
 
 
 def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
@@ -180,10 +210,18 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
 @cache_option
 def remove(name: str, cache_path: str | None) -> None:
     """Forget the job NAME; a run of it that goes ends by itself."""
+    from contextlib import suppress
+
+    from pipeline.errors import GravelError
+    from pipeline.schedule.own_hooks import save_hooks
+
     book = _book(cache_path)
     if name not in book.names():
         book.job(name)
     running = book.running(name)
+    with suppress(GravelError):  # a record that is damaged can be removed all the same
+        if (job := book.find(name)) is not None:
+            save_hooks(job, book.root, {})
     book.remove(name)
     click.echo(f"{name} is removed" + ("; its run that goes ends by itself" if running else ""))
 

@@ -6,6 +6,7 @@ import errno
 from pathlib import Path
 
 from pipeline.errors import GravelError, RequestError
+from pipeline.modes import as_given
 
 
 def write_text(target: str, text: str) -> None:
@@ -15,8 +16,11 @@ def write_text(target: str, text: str) -> None:
         raise RequestError(f"{target!r} is a folder", hint="name a file in it")
     if not path.parent.is_dir():
         raise RequestError(f"the folder {str(path.parent)!r} does not exist", hint="create it first")
+    there = path.exists()
     try:
         path.write_text(text, encoding="utf-8")
+        if not there:
+            as_given(path)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise GravelError(f"could not write {target!r}: the disk is full") from error

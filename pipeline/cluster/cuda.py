@@ -10,7 +10,8 @@ from pipeline.cluster.dask_cluster import DaskCluster
 from pipeline.cluster.devices import Device
 from pipeline.cluster.local import start_local
 from pipeline.cluster.protocol import Place
-from pipeline.cluster.settings import deaf_children
+from pipeline.cluster.run_key import run_security
+from pipeline.cluster.settings import WORKER_PRELOADS, deaf_children
 from pipeline.errors import RequestError
 
 
@@ -36,11 +37,13 @@ def start_cuda(run: str, devices: tuple[Device, ...], scratch: Path) -> DaskClus
             memory_limit=0,
             device_memory_limit=0,
             host="127.0.0.1",
+            protocol="tls",
+            security=run_security(),
             dashboard_address=None,
-            # Dask serves its metrics in any case; another run may have the usual port.
+            # Of an HTTP server that is closed at once (`no_http`); another run may have the usual port.
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             local_directory=os.fspath(scratch),
-            preload=["pipeline.cluster.preload"],
+            preload=list(WORKER_PRELOADS),
         )
         client = Client(cluster, set_as_default=False)
     names = sorted(str(name) for name in cluster.worker_spec)

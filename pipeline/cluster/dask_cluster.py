@@ -46,6 +46,7 @@ class DaskCluster:
     places : the workers, in the order in which they are filled.
     run : the run's id, which names the channel of its progress.
     about : what `describe` adds.
+    warning : see `Cluster`.
 
     """
 
@@ -57,8 +58,10 @@ class DaskCluster:
         places: Sequence[Place],
         run: str,
         about: str = "",
+        warning: str | None = None,
     ) -> None:
         self.kind = kind
+        self.warning = warning
         self.events: SimpleQueue[object] = SimpleQueue()
         self._client = client
         self._cluster = cluster

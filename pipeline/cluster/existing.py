@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.cluster.address import FILE, scheduler_address
 from pipeline.cluster.dask_cluster import DaskCluster
 from pipeline.cluster.protocol import Place
-from pipeline.cluster.security import Tls, security
+from pipeline.cluster.security import Tls, encrypted, security
 from pipeline.cluster.software import SAME, code_digest, refuse_other_versions
 from pipeline.errors import RequestError
 
@@ -106,10 +106,18 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
     try:
         refuse_other_versions(client.get_versions(), where)
         places, others = _places(client, where, cache_root)
-        return DaskCluster("existing", client, None, places, run, others)
+        about, warning = (", encrypted", None) if encrypted(address) else (", not encrypted", _open(told))
+        return DaskCluster("existing", client, None, places, run, about + others, warning)
     except BaseException:
         client.close(timeout=2)
         raise
+
+
+def _open(told: str) -> str:
+    return (
+        f"the scheduler at {told} is not encrypted and asks for no key: whoever reaches its port, or a "
+        "worker's, can run code as the workers' user; start it with --protocol tls (docs/clusters.md#tls)"
+    )
 
 
 def _distrust(error: BaseException) -> str | None:

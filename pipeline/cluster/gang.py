@@ -2,24 +2,23 @@
 
 The hub notices a rank that dies by its closed socket, at once, and one that hangs by the time limit; all
 the others then get `GangBroken` instead of waiting for ever. Values travel pickled between processes that
-share a random key, and from rank to rank by way of the hub, which never waits for a receiver: a rank that
-only sends cannot hold up another. Bulk data of GPUs go over NCCL or CUDA IPC, not through here.
+share a random key (`admission`), and from rank to rank by way of the hub, which never waits for a receiver: a
+rank that only sends cannot hold up another. Bulk data of GPUs go over NCCL or CUDA IPC, not through here.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Client, Connection, Listener, wait
+from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import Any
 
+from pipeline.cluster.admission import HANDSHAKE_LIMIT, Admission, join
 from stages.gang import GangBroken
 
 TIME_LIMIT = 600.0
@@ -66,56 +65,51 @@ class _Postman:
                 self._connection.send(message)
 
 
-def send_at_once(connection: Connection[Any, Any]) -> None:
-    """Let small messages go without waiting for the answer to the one before, which may take 40 ms."""
-    with socket.socket(fileno=os.dup(connection.fileno())) as own:
-        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
 class Hub:
-    """Meets the ranks of one gang; `close` ends its thread and its sockets."""
+    """Meets the ranks of one gang; listens until all are there. `close` ends its thread and its sockets."""
 
     def __init__(
-        self, host: str, size: int, *, time_limit: float = TIME_LIMIT, join_limit: float = JOIN_LIMIT
+        self,
+        host: str,
+        size: int,
+        *,
+        time_limit: float = TIME_LIMIT,
+        join_limit: float = JOIN_LIMIT,
+        handshake_limit: float = HANDSHAKE_LIMIT,
     ) -> None:
         self.size = size
         self._time_limit = time_limit
         self._join_limit = join_limit
         self._key = secrets.token_bytes(32)
-        self._listener = Listener((host, 0), backlog=max(1, size), authkey=self._key)
         self._members: dict[int, Connection[Any, Any]] = {}
         self._postmen: dict[int, _Postman] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self.problem: str | None = None
-        threading.Thread(target=self._accept, daemon=True, name="gravel-gang-door").start()
+        self._admission = Admission(host, self._key, self._admit, limit=handshake_limit)
         self._thread = threading.Thread(target=self._serve, daemon=True, name="gravel-gang-hub")
         self._thread.start()
 
     def invitation(self, rank: int) -> Invitation:
         """Return what rank `rank` is given."""
-        address: Any = self._listener.address
-        return Invitation(tuple(address), self._key, rank, self.size, self._time_limit)
+        return Invitation(self._admission.address, self._key, rank, self.size, self._time_limit)
 
     def close(self) -> None:
         """Let go of everybody; ranks that still wait get `GangBroken`."""
         self._closed.set()
         self._thread.join(5)
-        self._listener.close()
+        self._admission.close()
 
-    def _accept(self) -> None:
-        while not self._closed.is_set():
-            try:
-                connection = self._listener.accept()
-                send_at_once(connection)
-                rank = connection.recv()
-            except Exception:  # a stranger without the key, a rank that died at the door, or the end
-                if self._closed.is_set():
-                    return
-                continue
-            with self._lock:
-                self._postmen[rank] = _Postman(connection)
-                self._members[rank] = connection
+    def _admit(self, rank: Any, connection: Connection[Any, Any]) -> tuple[str, str] | None:
+        """Take a rank in, or return what it is refused with."""
+        if type(rank) is not int or not 0 <= rank < self.size:
+            return _BROKEN, f"there is no rank {rank!r:.80} among {self.size}"
+        with self._lock:
+            if rank in self._members:
+                return _BROKEN, f"rank {rank} has joined already"
+            self._postmen[rank] = _Postman(connection)
+            self._members[rank] = connection
+        return None
 
     def _serve(self) -> None:
         try:
@@ -139,6 +133,7 @@ class Hub:
                 missing = sorted(set(range(self.size)) - set(self._members))
                 return f"ranks {missing} did not start within {self._join_limit:g} s"
             time.sleep(0.005)
+        self._admission.close()
         values: dict[int, Any] = {}
         gone: set[int] = set()
         since = time.monotonic()
@@ -188,9 +183,7 @@ class SocketRank:
         self._time_limit = invitation.time_limit
         self._mail: dict[tuple[int, int], Any] = {}
         self._gone: set[int] = set()
-        self._connection = Client(invitation.address, authkey=invitation.key)
-        send_at_once(self._connection)
-        self._connection.send(self.rank)
+        self._connection = join(invitation.address, invitation.key, invitation.rank)
 
     def all_gather(self, value: Any) -> list[Any]:
         """Give every rank the values of all ranks, in rank order; raises `GangBroken` if one is gone."""

@@ -48,6 +48,7 @@ class InlineCluster:
     """The driver's process as the only place; `progress` is called while a stage runs."""
 
     kind = "inline"
+    warning: str | None = None
 
     def __init__(self, place: Place, progress: Callable[[Progress], None]) -> None:
         self.events: SimpleQueue[object] = SimpleQueue()

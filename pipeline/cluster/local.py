@@ -9,7 +9,8 @@ from pathlib import Path
 from pipeline.cluster.dask_cluster import DaskCluster
 from pipeline.cluster.devices import Device, rotation
 from pipeline.cluster.protocol import Place
-from pipeline.cluster.settings import deaf_children
+from pipeline.cluster.run_key import run_security
+from pipeline.cluster.settings import WORKER_PRELOADS, deaf_children
 
 MOST_WORKERS = 8
 """More workers than this start slowly and share few stages; kernels use all cores anyway."""
@@ -24,6 +25,7 @@ def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device,
     """Start workers on this machine; with (pretended) devices one per device, masked as dask-cuda does."""
     from distributed import Client, Nanny, Scheduler, SpecCluster
 
+    security = run_security()
     names = [f"gpu{device.mask}" for device in devices] or [f"worker{index}" for index in range(workers)]
     specification = {
         name: {
@@ -34,17 +36,28 @@ def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device,
                 "memory_limit": 0,
                 "name": name,
                 "local_directory": os.fspath(scratch),
-                "preload": ["pipeline.cluster.preload"],
+                "preload": list(WORKER_PRELOADS),
+                "protocol": "tls",
+                "security": security,
                 "env": {"CUDA_VISIBLE_DEVICES": rotation(devices, index)} if devices else {},
             },
         }
         for index, name in enumerate(names)
     }
-    # Dask serves its metrics in any case; any port will do, since another run may have the usual one.
-    options = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    options = {
+        "host": "127.0.0.1",
+        "port": 0,
+        "protocol": "tls",
+        "security": security,
+        "dashboard": False,
+        # Of an HTTP server that is closed at once (`no_http`); another run may have the usual port.
+        "dashboard_address": "127.0.0.1:0",
+    }
     scheduler = {"cls": Scheduler, "options": options}
     with deaf_children():
-        cluster = SpecCluster(scheduler=scheduler, workers=specification, name=f"gravel-{run}")
+        cluster = SpecCluster(
+            scheduler=scheduler, workers=specification, security=security, name=f"gravel-{run}"
+        )
         client = Client(cluster, set_as_default=False)
     host = socket.gethostname()
     if devices:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pipeline.cluster.gang import Hub, run_rank
 from pipeline.held import read_held
+from pipeline.modes import mask_for
 from pipeline.peak import Peak
 from pipeline.worker import StageOutcome, StageTask, run_stage
 from stages.artifacts import Artifact
@@ -45,6 +46,8 @@ def run_on_worker(task: StageTask, attempt: int) -> StageOutcome:
     from distributed import get_client, get_worker, secede
 
     secede()
+    # Workers of an existing cluster have the mask of whoever started them.
+    os.umask(mask_for(task.cache.root))
     get_worker().log_event(topic(task.run), {"key": task.key, "began": attempt})
 
     def fetch(name: str, address: str | None) -> Artifact:

@@ -11,16 +11,19 @@ import signal
 import threading
 from typing import Any
 
+from pipeline.cluster.safe_path import drop_safe_path_variables
+
 LOG = "GRAVEL_WORKER_LOG"
 
 
 def dask_setup(worker: Any) -> None:
     """Prepare the process."""
+    drop_safe_path_variables()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_load, daemon=True, name="gravel-load").start()
     path = os.environ.get(LOG)
     if path:
-        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)

@@ -86,6 +86,8 @@ class Cluster(Protocol):
     kind: str
     events: SimpleQueue[object]
     """`ClusterEvent`s from other threads, and whatever else the driver waits for."""
+    warning: str | None
+    """What the person at the keyboard should know of it, if anything."""
 
     @property
     def places(self) -> tuple[Place, ...]:

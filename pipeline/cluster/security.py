@@ -40,6 +40,11 @@ def tls_of(ca: str | None, certificate: str | None, key: str | None) -> Tls | No
     return Tls(Path(ca), Path(certificate), None if key is None else Path(key))
 
 
+def encrypted(address: str) -> bool:
+    """Say whether what listens at an address speaks TLS, and to holders of a certificate only."""
+    return address.partition("://")[0] in ENCRYPTED
+
+
 def security(tls: Tls | None, address: str) -> Any | None:
     """Return Dask's `Security` for an address, None where its own configuration decides.
 
@@ -48,13 +53,12 @@ def security(tls: Tls | None, address: str) -> Any | None:
     """
     from distributed.security import Security
 
-    encrypted = address.partition("://")[0] in ENCRYPTED
-    if tls is not None and not encrypted:
+    if tls is not None and not encrypted(address):
         raise RequestError(
             f"certificates are given, and {address} is not encrypted",
             hint="start the scheduler with tls:// and certificates of its own, or leave the options out",
         )
-    if not encrypted:
+    if not encrypted(address):
         return None
     if tls is None:
         if not Security().tls_ca_file:

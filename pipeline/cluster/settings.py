@@ -11,9 +11,18 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
+from pipeline.cluster.no_http import ROUTES
 from pipeline.cluster.preload import LOG
+from pipeline.cluster.safe_path import safe_path_variables
 
 SPAWN_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
+
+WORKER_PRELOADS = ("pipeline.cluster.no_http", "pipeline.cluster.preload")
+"""Modules whose `dask_setup` runs in each worker that is started here."""
+
+NCCL_INTERFACE = "NCCL_SOCKET_IFNAME"
+LOOPBACK_ONLY = "=lo"
+"""NCCL authenticates nobody: the sockets of ranks on one host do not leave it (`=`: this name exactly)."""
 
 LOGGERS = ("distributed", "tornado", "asyncio", "bokeh", "dask_cuda")
 
@@ -36,6 +45,8 @@ def dask_settings(log: Path, threads: int) -> dict[str, Any]:
         # A long kernel that holds the GIL must not look like a dead worker.
         "distributed.scheduler.worker-ttl": None,
         "distributed.admin.tick.limit": "1h",
+        "distributed.scheduler.preload": ["pipeline.cluster.no_http"],
+        **ROUTES,
         SPAWN_ENVIRONMENT: {
             "MALLOC_TRIM_THRESHOLD_": "65536",
             "NUMBA_NUM_THREADS": str(threads),
@@ -45,6 +56,8 @@ def dask_settings(log: Path, threads: int) -> dict[str, Any]:
             "OPENBLAS_NUM_THREADS": "1",
             "DASK_LOGGING__DISTRIBUTED": "error",  # until the worker writes to its log file
             LOG: str(log),
+            NCCL_INTERFACE: os.environ.get(NCCL_INTERFACE) or LOOPBACK_ONLY,
+            **safe_path_variables(),
         },
     }
 

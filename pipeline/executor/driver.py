@@ -320,6 +320,8 @@ class Driver:
         self._placer.set_places(cluster.places)
         self._report.record.cluster = cluster.describe()
         self._report.emit("cluster_started", cluster=cluster.describe(), seconds=time.monotonic() - began)
+        if cluster.warning is not None:
+            self._report.emit("note", message=cluster.warning)
 
     def _lock(self, node: Node) -> None:
         assert self._started is not None

@@ -13,11 +13,13 @@ from pipeline.executor.options import RunOptions, RunOutcome
 from pipeline.executor.reporting import RunReport
 from pipeline.file_digest import FileDigests
 from pipeline.hardware import machine_facts
+from pipeline.modes import make_root
 from pipeline.plan import Plan
 from pipeline.plan.unable import without_unable
 from pipeline.progress import QuietReporter
 from pipeline.runs import Outline, RunRecord
 from pipeline.store import Cache
+from pipeline.store.files import storage_errors
 from stages.copies import copies
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     record = RunRecord(options.cache_root, Outline.of(plan), machine_told(facts, setting), options.to_json())
     report = RunReport(plan, record, reporter, cache)
     cache.say = lambda message: report.emit("note", message=message)
+    with storage_errors(cache.root):
+        make_root(cache.root)
     sweep(cache)
     driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, setting, options, report, facts)
     work = _Planned(plan, driver, report, cache.root)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipeline.cluster import is_address
 from pipeline.cluster.protocol import Cluster, Place, Progress
 from pipeline.errors import GravelError
 from pipeline.executor.machine import Setting
@@ -43,7 +45,10 @@ def start_cluster(
     """
     if setting.cluster == "inline":
         from pipeline.cluster.inline import InlineCluster
+        from pipeline.cluster.settings import LOOPBACK_ONLY, NCCL_INTERFACE, keep_environment
 
+        restore = keep_environment([NCCL_INTERFACE])
+        os.environ.setdefault(NCCL_INTERFACE, LOOPBACK_ONLY)
         device = setting.devices[0] if setting.backend == "cuda" and setting.devices else None
         place = Place(
             "here",
@@ -51,10 +56,11 @@ def start_cluster(
             device.name if device else None,
             setting.capacity.device_bytes if device else 0,
         )
-        return Started(InlineCluster(place, progress), lambda: None)
+        return Started(InlineCluster(place, progress), restore)
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
+    from pipeline.cluster.safe_path import safe_path_variables
     from pipeline.cluster.settings import (
         SPAWN_ENVIRONMENT,
         dask_settings,
@@ -65,17 +71,21 @@ def start_cluster(
 
     log = folder / "logs" / "dask.log"
     handler = log_to_file(log)
+    scratch = cache_root / "scratch" / run
+    # Workers of somebody else's cluster may be another user's, who shares the cache.
+    scratch.mkdir(mode=0o777 if is_address(setting.cluster) else 0o700, parents=True, exist_ok=True)
     chosen = dask_settings(log, setting.cores)
-    settings: Any = dask.config.set(chosen)
+    # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
+    settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})
     put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
+    # Dask sets it for workers; Python's resource tracker starts before them.
+    os.environ.update(safe_path_variables())
 
     def undo() -> None:
         settings.__exit__(None, None, None)
         put_back()
         stop_logging(handler)
 
-    scratch = cache_root / "scratch" / run
-    scratch.mkdir(parents=True, exist_ok=True)
     try:
         return Started(_start(setting, run, scratch, cache_root, workers, ranks), undo)
     except GravelError:

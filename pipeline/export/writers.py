@@ -11,6 +11,7 @@ from typing import Any
 
 from pipeline.errors import GravelError, RequestError
 from pipeline.export.columns import Columns
+from pipeline.modes import as_given
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
@@ -83,6 +84,7 @@ def write_file(columns: Columns, path: Path) -> None:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         FORMATS[path.suffix](columns, unfinished)
+        as_given(unfinished)
         unfinished.replace(path)
     except OSError as error:
         reason = "the disk is full" if error.errno == errno.ENOSPC else (error.strerror or str(error))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import GravelError, RequestError
 from pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
+from pipeline.plan.graphs import graph_id
 from pipeline.plan.model import Plan, StageRun
 from pipeline.recipe import Recipe, digest, make_recipe
 from stages.addresses import shown
@@ -62,10 +63,14 @@ class RecipeMaker:
         self._open_ids = open_ids
 
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
-        """Return the parameters with given source ids replaced by internal indices.
+        """Return the parameters with given source ids replaced by internal indices, and with ids of graphs.
 
         Raises StageError for an id that is not in the graph, and NeedsResult where that cannot be known.
         """
+        if "graphs" in run.stage.parameters.model_fields:
+            refs = [ref for slot in run.inputs.values() for ref in slot]
+            graphs = tuple(graph_id(self._plan, ref, upstream) for ref in refs)
+            return run.parameters.model_copy(update={"graphs": graphs})
         ids = run.stage.source_ids(run.parameters)
         if not ids:
             return run.parameters
@@ -114,21 +119,17 @@ class RecipeMaker:
             )
         return givers[0] if givers else None
 
-    def _memo(self, artifact_id: str, ids: tuple[int, ...]) -> str:
-        # The code that resolves is part of the name: what an earlier version of it found is not served.
-        return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
-
     def _recall(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
         from pipeline.store.records import BrokenRecord, unseal
 
-        found = self._cache.files.read(self._memo(artifact_id, ids))
+        found = self._cache.files.read(resolved_name(artifact_id, ids))
         if found is None:
             return None
         try:
             vertices = unseal(found[0])["vertices"]
         except (BrokenRecord, KeyError, ValueError):
             return None
-        note_memo(self._memo(artifact_id, ids))
+        note_memo(resolved_name(artifact_id, ids))
         return tuple(vertices)
 
     def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...]:
@@ -145,8 +146,14 @@ class RecipeMaker:
         vertices = find_vertices(vertex_ids, ids)
         body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
         with suppress(GravelError):  # without a memo they are looked up again
-            self._cache.files.replace(self._memo(artifact_id, ids), seal(body))
+            self._cache.files.replace(resolved_name(artifact_id, ids), seal(body))
         return vertices
+
+
+def resolved_name(artifact_id: str, ids: Sequence[int]) -> str:
+    """Name the file of the cache that remembers which vertices these ids are in an artifact."""
+    # The code that resolves is part of the name: what an earlier version of it found is not served.
+    return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
 
 
 def _resolving_code() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from stages import artifacts
@@ -45,21 +47,49 @@ def faults_of(stage: Any) -> list[str]:
 
 _KINDS = f"the kinds of artifact are {', '.join(KINDS)}"
 
-_KEYS = ("stage", "input", "inputs", "keep", "over", "about", "with")
-"""What stands beside a stage's parameters in a workflow, so that no parameter can have these names."""
+_KEYS = ("with",)
+"""Keys that an entry may have besides those of `RESERVED` and parameters."""
 
 
 def _parameter_faults(stage: Stage) -> list[str]:
+    from pipeline.workflow.entry_reader import RESERVED
+
     fields = stage.parameters.model_fields
-    taken = {*_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}
-    faults = [
-        f"the parameter {name!r} has a name that a workflow reads otherwise"
-        for name in fields
-        if name in taken
-    ]
+    taken = {*RESERVED, *_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}
+    faults = [_taken(stage, name) for name in fields if name in taken]
     for word, names in (("hidden", stage.hidden), ("added", stage.added)):
         faults += [f"`{word}` names {name!r}, which is no parameter" for name in names if name not in fields]
     return faults
+
+
+def _taken(stage: Stage, name: str) -> str:
+    """Say where a parameter stands that has the name of a key of entries: its stage would never get it."""
+    told = f"the parameter {name!r}"
+    for kind in stage.parameters.__mro__:
+        if name in vars(kind).get("__annotations__", {}):
+            told += _place_of(kind, name)
+            break
+    return (
+        f"{told} has a name that a workflow reads otherwise: in an entry, `{name}` is no parameter; "
+        f"rename it, to `{name}_value` perhaps"
+    )
+
+
+def _place_of(kind: type, name: str) -> str:
+    """Return " (file:line)" of a field of a class, nothing if its source cannot be read."""
+    import ast
+
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    try:
+        tree = ast.parse(Path(str(file)).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
+            for part in node.body:
+                if isinstance(part, ast.AnnAssign) and ast.unparse(part.target) == name:
+                    return f" ({file}:{part.lineno})"
+    return ""
 
 
 def _slot_faults(stage: Stage) -> list[str]:

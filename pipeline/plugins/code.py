@@ -1,40 +1,32 @@
 """The digest of a plugin's code: what its results may depend on besides parameters and inputs.
 
 It covers the plugin's file, or all modules of the package that its module leads to, without comments,
-docstrings and formatting; of what these import, modules outside `site-packages` (gravel's own in a checkout,
-say) in the same way, and installed packages by their versions. The standard library is left out, and so are
-the packages that gravel rests on, whose results do not change with their versions.
+docstrings and formatting. Of what these import it covers modules outside `site-packages` in the same way,
+with all that they import in turn; compiled modules there by their bytes; and installed distributions by their
+versions (`distributions`). The standard library is left out.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 from blake3 import blake3
 
 from pipeline.fingerprint import Sources, names_in, python_digest
+from pipeline.frozen.witness import note_text
+from pipeline.plugins.distributions import distributions_with, is_installed
 
 __all__ = ["file_code", "package_code"]
 
-RESTS_ON = frozenset(
-    {
-        "blake3",
-        "cupy",
-        "cupyx",
-        "dask",
-        "distributed",
-        "numba",
-        "numpy",
-        "pyarrow",
-        "pydantic",
-        "scipy",
-        "zarr",
-    }
-)
+OWN = ("stages", "kernels")
+"""Packages of gravel that a stage may import; `pipeline` has no say in results."""
+
+ABSENT = "absent"
+"""For a module that is not there; code that goes on without it may do otherwise once it is."""
 
 
 def file_code(text: bytes) -> str:
@@ -52,63 +44,74 @@ def package_code(module: str) -> str:
     top = module.partition(".")[0]
     root = _root_of(top)
     if root is None:
-        return _digest({"": _version(top)}, ())
+        return _digest({"": ABSENT}, ())
     sources = Sources(root, (top,))
-    own = [name for name in sources.closure(module) if "/" not in name]
-    used = {
-        name
-        for each in own
-        if (path := sources.path(each)) is not None
-        for name in names_in(path.read_text("utf-8"))
-    }
-    return _digest({"": sources.digest(module)}, {name for name in used if name.partition(".")[0] != top})
+    used = {name for name in _named_by(sources, (module,)) if name.partition(".")[0] != top}
+    return _digest({"": sources.digest(module)}, used)
 
 
 def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
-    by_top: dict[str, set[str]] = {}
-    for name in used:
-        by_top.setdefault(name.partition(".")[0], set()).add(name)
     found = dict(parts)
-    own = {"kernels", "stages"} & by_top.keys()
-    for top in sorted(by_top.keys() - sys.stdlib_module_names - RESTS_ON - {"pipeline"} - own):
-        root = _root_of(top)
-        if root is not None:
-            inside = _installed(root)
-            found[top] = _version(top) if inside else _closure(root, (top,), by_top[top])
-    if own:
+    names, waiting = set[str](), set(used)
+    outside: dict[str, Sources] = {}
+    while waiting:
+        names |= waiting
+        new: set[str] = set()
+        for top in (
+            {name.partition(".")[0] for name in waiting} - sys.stdlib_module_names - {"pipeline", *OWN}
+        ):
+            root = _root_of(top)
+            if root is None:
+                found[top] = ABSENT
+            elif is_installed(root) and (versions := distributions_with(root, top)):
+                found[top] = versions
+            else:
+                sources = outside.setdefault(top, Sources(root, (top,)))
+                new |= set(_named_by(sources, _of(top, names)))
+        waiting = new - names
+    for top, sources in outside.items():
+        found[top] = _closure(sources, _of(top, names))
+    if own := {name for top in OWN for name in _of(top, names)}:
         root = Path(__file__).resolve().parents[2]
-        named = {name for top in own for name in by_top[top]}
-        found["gravel"] = (
-            _version("gravel") if _installed(root) else _closure(root, ("stages", "kernels"), named)
-        )
+        found["gravel"] = distributions_with(root, "stages") if is_installed(root) else ""
+        if not found["gravel"]:
+            sources = Sources(root, OWN)
+            list(_named_by(sources, own))
+            found["gravel"] = _closure(sources, own)
     return blake3(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
-def _closure(root: Path, packages: tuple[str, ...], named: Iterable[str]) -> str:
-    sources = Sources(root, packages)
+def _of(top: str, names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if name.partition(".")[0] == top)
+
+
+def _named_by(sources: Sources, modules: Iterable[str]) -> Iterator[str]:
+    """Yield what the modules, and all of the same package that they lead to, import or name.
+
+    Each file is noted: an edit must not leave a cached plan in use.
+    """
+    there = [module for module in modules if sources.path(module) is not None]
+    for module in sources.closure(*there):
+        path = sources.root / module if "/" in module else sources.path(module)
+        if path is not None:
+            note_text(path, text := path.read_bytes())
+            if path.suffix == ".py":
+                yield from names_in(text.decode("utf-8"))
+
+
+def _closure(sources: Sources, named: Iterable[str]) -> str:
     return sources.digest(*(name for name in sorted(named) if sources.path(name) is not None))
 
 
 def _root_of(top: str) -> Path | None:
-    """Return the folder that holds a top-level package or module written in Python, without importing it."""
+    """Return the folder that holds a top-level package or module, without importing it."""
     try:
         spec = PathFinder.find_spec(top)
     except (ImportError, ValueError):
         return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+    if spec is None:
         return None
+    if spec.origin is None:  # a package without __init__.py
+        return Path(next(iter(spec.submodule_search_locations or ()), "/nowhere/none")).parent
     path = Path(spec.origin)
-    return path.parent.parent if path.name == "__init__.py" else path.parent
-
-
-def _installed(root: Path) -> bool:
-    return root.name in ("site-packages", "dist-packages")
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
+    return path.parent.parent if path.name.startswith("__init__.") else path.parent

@@ -275,7 +275,11 @@ def _python(code: str) -> str:
     paths = [path for path in sys.path if path]
     before = f"import sys\nsys.path[:0] = [p for p in {paths!r} if p not in sys.path]\n"
     done = subprocess.run(
-        [sys.executable, "-c", before + code], capture_output=True, text=True, timeout=LIMIT, check=False
+        [sys.executable, "-P", "-c", before + code],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from pipeline.progress.rates import format_seconds
 from pipeline.report.cells import plain_text
 from pipeline.runs.reading import read_run
+from pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
     from pipeline.store import Cache
@@ -27,7 +28,8 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
     """List runs of the same workflow nearest in time to that of `folder`, the newest first, itself included.
 
     Each has `run`, `state`, `started`, `seconds`, `counts`, `changed` (parameters that differ from those of
-    this run) and `href`, None where there is no page; every run has one that is served.
+    this run) and `href`, None where there is no page, and in a shared cache, where it may become another's;
+    every run has one that is served.
     """
     mine = _RUN.fullmatch(folder.name)
     if mine is None:
@@ -41,11 +43,14 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
     place = names.index(folder.name) if folder.name in names else len(names)
     low = max(0, min(place - NEAR // 2, len(names) - NEAR))
     found = []
+    linked = not is_shared(folder.parents[1])
     for each in reversed(names[low : low + NEAR]):
         its = record if each == folder.name else read_run(folder.parent / each)
         if its is None or its["workflow"].get("name") != record["workflow"].get("name"):
             continue
-        there = each != folder.name and (served or (folder.parent / each / "report.html").exists())
+        there = each != folder.name and (
+            served or (linked and (folder.parent / each / "report.html").exists())
+        )
         found.append(
             {
                 "run": each,
@@ -81,8 +86,11 @@ def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
     return "; ".join(told)
 
 
-def makers(folder: Path, record: Mapping[str, Json], cache: Cache) -> dict[str, tuple[str, str | None]]:
+def makers(
+    folder: Path, record: Mapping[str, Json], cache: Cache, *, served: bool = False
+) -> dict[str, tuple[str, str | None]]:
     """Return for each cached stage run the run that made it, and the address of that run's page or None."""
+    linked = served or not is_shared(folder.parents[1])
     found: dict[str, tuple[str, str | None]] = {}
     there: dict[str, str | None] = {}
     for run in record["stages"]:
@@ -92,7 +100,7 @@ def makers(folder: Path, record: Mapping[str, Json], cache: Cache) -> dict[str, 
             continue
         if maker not in there:
             page = folder.parent / maker / "report.html"
-            there[maker] = f"../{quote(maker)}/report.html" if page.exists() else None
+            there[maker] = f"../{quote(maker)}/report.html" if linked and page.exists() else None
         found[run["key"]] = (maker, there[maker])
     return found
 

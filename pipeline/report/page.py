@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,9 @@ from pipeline.memory import format_bytes
 from pipeline.progress.rates import format_seconds
 from pipeline.report.cells import cell_text, plain_text
 from pipeline.report.links import counts_of, log_address, makers, relatives
+from pipeline.report.place import page_path, put
+from pipeline.report.policy import SCRIPT, page_policy
+from pipeline.report.received import checked
 from pipeline.report.workflow import workflow_picture
 
 if TYPE_CHECKING:
@@ -33,15 +35,16 @@ BAR_WIDTH = 6.0
 
 
 def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache) -> Path:
-    """Write both files into the run's folder and return the page's path.
+    """Write both files where `page_path` says and return the page's path.
 
     `record` is the run's `run.json`. Report artifacts are read from the cache; each vertex that they name
     is shown under the id of the input that led to it.
     """
     reports = report_artifacts(record, cache)
     body = {"format": 1, "run": dict(record), "reports": reports}
-    _replace(folder / "report.json", json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False))
-    return _replace(folder / "report.html", page_text(folder, record, reports, cache))
+    page = page_path(folder)
+    put(page.with_suffix(".json"), json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False))
+    return put(page, page_text(folder, record, reports, cache))
 
 
 def page_text(
@@ -53,9 +56,10 @@ def page_text(
     live: str | None = None,
 ) -> str:
     """Return the page, below `SIZE_LIMIT` bytes; `live` is the version that a served page asks about."""
+    beside = live is not None or page_path(folder).parent == folder
     around = {
         "relatives": relatives(folder, record, served=live is not None),
-        "runs": _stage_rows(folder, record, makers(folder, record, cache)),
+        "runs": _stage_rows(folder, record, makers(folder, record, cache, served=live is not None), beside),
         "workflow": workflow_picture(record),
         "live": live,
     }
@@ -63,16 +67,6 @@ def page_text(
     while len(page.encode()) > SIZE_LIMIT and _drop_last_figure(reports):
         page = _render(record, reports, around)
     return page
-
-
-def _replace(path: Path, text: str) -> Path:
-    unfinished = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        return unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:
@@ -93,9 +87,9 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         if run["stage"] != "report" or not run.get("outputs"):
             continue
         attributes = cache.describe(run["outputs"][0]).attributes
-        sections = [dict(section) for section in attributes["sections"]]
+        title, sections = checked(attributes)
         _name_vertices(sections, run, by_key, cache)
-        found.append({"key": run["key"], "title": attributes["title"], "sections": sections})
+        found.append({"key": run["key"], "title": title, "sections": sections})
     return found
 
 
@@ -148,6 +142,8 @@ def _render(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False
     ).from_string(source)
     return template.render(
+        policy=page_policy(),
+        script=SCRIPT,
         name=record["workflow"]["name"],
         run=record["run"],
         state=record.get("state") or "",
@@ -193,7 +189,7 @@ def _if_known(write: Callable[[float], str], value: float | None) -> str:
 
 
 def _stage_rows(
-    folder: Path, record: Mapping[str, Json], made: Mapping[str, tuple[str, str | None]]
+    folder: Path, record: Mapping[str, Json], made: Mapping[str, tuple[str, str | None]], beside: bool
 ) -> list[dict[str, Json]]:
     stages = record["stages"]
     longest = max((run["seconds"] or 0.0 for run in stages), default=0.0) or 1.0
@@ -209,7 +205,7 @@ def _stage_rows(
             "why": "; ".join([*run["why"], *run.get("remarks", ())]),
             "progress": _progress(run.get("progress")),
             "maker": made.get(run["key"]),
-            "log": log_address(folder, run),
+            "log": log_address(folder, run) if beside else None,
         }
         for run in stages
     ]

@@ -1,14 +1,17 @@
 """The pages of runs served on loopback, each made anew whenever its run has gone on.
 
-Addresses are those of the runs folder, so that the links of a page lead on: `/RUN/report.html`, its logs and
-`report.json`; `/` lists the runs. Only this machine is answered, and only under its own name, so that no web
-page can read reports by a name that it lets point here.
+Addresses are those of the runs folder below a random token, so that the links of a page lead on:
+`/TOKEN/RUN/report.html`, its logs and `report.json`; `/TOKEN/` lists the runs. Without the token, which only
+whoever started the server is told, nothing is answered: others of this machine reach the port too. Only the
+machine's own name is answered, so that no web page can read reports by a name that it lets point here.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 from pipeline.errors import DamagedArtifact, RequestError
 from pipeline.report.links import counts_of
 from pipeline.report.page import page_text, report_artifacts
+from pipeline.report.policy import served_headers
 from pipeline.runs.reading import read_run, run_folders
 
 if TYPE_CHECKING:
@@ -96,7 +100,7 @@ class Pages:
             record = read_run(folder)
             if record is not None:
                 lines.append(
-                    f'<li><a href="/{quote(folder.name)}/report.html">{escape(folder.name)}</a> '
+                    f'<li><a href="{quote(folder.name)}/report.html">{escape(folder.name)}</a> '
                     f"{escape(str(record.get('state', '')))}: {escape(counts_of(record))}</li>"
                 )
         return (
@@ -122,12 +126,25 @@ def _missing() -> Answer:
     return HTTPStatus.NOT_FOUND, "text/plain", b"there is no such page\n"
 
 
-def report_server(cache: Cache, port: int = 0) -> ThreadingHTTPServer:
+class ReportServer(ThreadingHTTPServer):
+    """Serves pages to whoever has the token; `address` is where the list of runs is, with the token."""
+
+    daemon_threads = True
+    token = ""
+
+    @property
+    def address(self) -> str:
+        """Return the address below which everything is."""
+        return f"http://{LOOPBACK}:{self.server_port}/{self.token}"
+
+
+def report_server(cache: Cache, port: int = 0) -> ReportServer:
     """Return a server of the reports of a cache's runs, bound to loopback; port 0 takes a free one.
 
     Raises RequestError if the port is taken.
     """
     pages = Pages(cache)
+    token = secrets.token_urlsafe(24)
 
     class Handler(BaseHTTPRequestHandler):
         server_version = "gravel"
@@ -141,16 +158,21 @@ def report_server(cache: Cache, port: int = 0) -> ThreadingHTTPServer:
 
         def _answer(self, write: Callable[[bytes], object]) -> None:
             name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
-            if name in NAMES:
-                status, form, body = pages.answer(urlsplit(self.path).path)
-            else:
+            given, slash, rest = urlsplit(self.path).path.removeprefix("/").partition("/")
+            if name not in NAMES:
                 status, form, body = HTTPStatus.FORBIDDEN, "text/plain", b"ask by the name 127.0.0.1\n"
+            elif not secrets.compare_digest(given.encode("utf-8", "replace"), token.encode()):
+                told = b"ask by the address that gravel report --watch has printed\n"
+                status, form, body = HTTPStatus.FORBIDDEN, "text/plain", told
+            else:
+                status, form, body = pages.answer(rest) if slash else _missing()
             try:
                 self.send_response(status)
                 self.send_header("Content-Type", form)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("Cache-Control", "no-store")
-                self.send_header("X-Content-Type-Options", "nosniff")
+                for header, value in served_headers().items():
+                    self.send_header(header, value)
                 self.end_headers()
                 write(body)
             except (BrokenPipeError, ConnectionResetError):
@@ -160,10 +182,27 @@ def report_server(cache: Cache, port: int = 0) -> ThreadingHTTPServer:
             pass
 
     try:
-        server = ThreadingHTTPServer((LOOPBACK, port), Handler)
+        server = ReportServer((LOOPBACK, port), Handler)
     except (OSError, OverflowError) as error:
         raise RequestError(
             f"port {port} of {LOOPBACK} cannot be served: {error}", hint="choose another with --port"
         ) from None
-    server.daemon_threads = True
+    server.token = token
     return server
+
+
+@contextmanager
+def redirect_file(address: str) -> Iterator[Path]:
+    """Write a file that leads a browser to an address, and that others cannot read.
+
+    An address in a browser's command line could be read by everybody on the machine.
+    """
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="gravel-report-") as folder:
+        page = Path(folder) / "report.html"
+        page.write_text(
+            '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+            f'<meta http-equiv="refresh" content="0;url={escape(address)}"><title>Report</title>'
+        )
+        yield page

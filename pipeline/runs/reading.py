@@ -12,6 +12,7 @@ from pipeline.errors import RequestError
 from pipeline.runs.checking import is_record
 from pipeline.runs.record import log_name
 from pipeline.store.obstacles import open_regular
+from pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
     from stages.artifacts import Json
@@ -120,9 +121,10 @@ def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
 def last_report(root: Path, workflow_path: str) -> str | None:
     """Return the newest report of a workflow file that is still there."""
     for folder in run_folders(root):
-        if not (folder / "report.html").exists():
+        page = folder / "report.html"
+        if not page.exists() or not is_own(root, folder) or not is_own(root, page):
             continue
         record = read_run(folder)
         if record is not None and record["workflow"].get("path") == workflow_path:
-            return str(folder / "report.html")
+            return str(page)
     return None

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.store.obstacles import make_folder
+from pipeline.store.sharing import keep_own
 from stages.addresses import hidden, hidden_in_text
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class RunRecord:
     ) -> None:
         self.workflow = dict(outline.workflow)
         self.run = new_run_id(self.workflow["name"])
+        self._root = root
         self.folder = root / "runs" / self.run
         self.state = "running"
         self.cluster: str | None = None
@@ -224,6 +226,7 @@ class RunRecord:
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
+                keep_own(self._root, unfinished)
                 file.write(self._text())
             unfinished.replace(self.folder / "run.json")
         except OSError:

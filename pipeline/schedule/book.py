@@ -21,6 +21,8 @@ from pipeline.schedule.times import from_iso, iso
 from pipeline.store import Cache
 from pipeline.store.files import storage_errors
 from pipeline.store.leases import Lease, holder
+from pipeline.store.ownership import user_name
+from pipeline.store.sharing import is_own
 from pipeline.store.sweeping import TEMPORARY_AGE
 
 FORMAT = 1
@@ -103,10 +105,23 @@ class Book:
     def names(self) -> list[str]:
         """Return the names of all jobs, in order."""
         names = self._files.names("schedules")
-        return [name for name in names if (self.root / "schedules" / name / "job.json").exists()]
+        return [
+            name
+            for name in names
+            if (self.root / "schedules" / name / "job.json").exists() and self._is_own(name)
+        ]
+
+    def _is_own(self, name: str) -> bool:
+        """Say whether a job is the user's: one of another member of a shared cache would run their code."""
+        return is_own(self.root, self.root / "schedules" / name)
 
     def add(self, job: Job) -> None:
         """Put a job on record; raises RequestError if the name is taken."""
+        if not self._is_own(job.name):
+            maker = user_name((self.root / "schedules" / job.name).stat().st_uid)
+            raise RequestError(
+                f"{maker} has a schedule {job.name!r} in this cache", hint="choose another --name"
+            )
         if not self._files.create(f"schedules/{job.name}/job.json", _pack(job.to_json())):
             held = self.find(job.name)
             what = f"; it runs {held.workflow} at {held.cron!r}" if held else ""
@@ -118,7 +133,7 @@ class Book:
     def find(self, name: str) -> Job | None:
         """Return a job, or None if there is none. Raises GravelError for a damaged record."""
         data = self._read(f"schedules/{name}/job.json")
-        if data is None:
+        if data is None or not self._is_own(name):
             return None
         try:
             return Job.from_json(data)
@@ -134,6 +149,11 @@ class Book:
             hint = suggest(name, self.names(), "schedule")
             raise RequestError(f"there is no schedule {name!r}", hint=hint)
         return job
+
+    def change(self, job: Job) -> None:
+        """Replace the record of a job, whose id stays."""
+        with self.lock(job.name):
+            self._files.replace(f"schedules/{job.name}/job.json", _pack(job.to_json()))
 
     def remove(self, name: str) -> None:
         """Forget a job with its claims and logs; a run that goes ends by itself."""

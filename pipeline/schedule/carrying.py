@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pipeline
+from pipeline.modes import given_mask
 
 STOP_GRACE = 30.0
 """Seconds that a run has to end after it was interrupted; the stage at work ends or is given up within."""
@@ -78,6 +79,7 @@ def carry_out(
             stderr=subprocess.STDOUT,
             pass_fds=(watched, lease),
             start_new_session=True,
+            umask=given_mask(),
         )
     os.close(watched)
     run = stopped = None

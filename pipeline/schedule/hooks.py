@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.modes import given_mask
 from stages.addresses import Address, address_of
 from stages.errors import StageError
 
@@ -55,6 +56,7 @@ def _command(target: str, body: bytes, folder: Path, limit: float) -> str | None
         stderr=subprocess.STDOUT,
         cwd=folder if folder.is_dir() else "/",
         start_new_session=True,
+        umask=given_mask(),
     )
     try:
         said = child.communicate(body, timeout=limit)[0]

@@ -15,6 +15,8 @@ from stages.addresses import REFERENCE, hidden_in_text, is_url
 
 CATCH_UP = ("none", "once", "all")
 OVERLAP = ("skip", "queue")
+EVENTS = ("failure", "change")
+"""For what a job may have a hook."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -23,8 +25,10 @@ class Job:
     """A workflow and when to run it.
 
     `workflow` is an absolute path; `settings` are NAME=VALUE texts of `--set`; `arguments` are further words
-    for `gravel run`; `jitter` and `time_limit` are seconds; `on_failure` and `on_change` are a shell command
-    or an http(s) URL; `created` is seconds since 1970. `id` tells a job from a later one of the same name.
+    for `gravel run`; `jitter` and `time_limit` are seconds; `hooks` are the events (failure, change) with a
+    hook in the user's configuration (`pipeline.schedule.own_hooks`); `created` is seconds since 1970. `id`
+    tells a job from a later one of the same name. `in_cache` are the events whose hook is in the record
+    itself, as earlier versions of gravel wrote it; such a hook is not called.
     """
 
     name: str
@@ -38,9 +42,9 @@ class Job:
     catch_up: str = "once"
     overlap: str = "skip"
     time_limit: float | None = None
-    on_failure: str | None = None
-    on_change: str | None = None
+    hooks: Sequence[str] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    in_cache: Sequence[str] = field(default=(), compare=False)
 
     @property
     def times(self) -> Times:
@@ -61,12 +65,19 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as plain data."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "in_cache"}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Job:
         """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
-        job = cls(**{each.name: data[each.name] for each in fields(cls)})
+        before = [event for event in EVENTS if data.get(f"on_{event}")]
+        hooks = data.get("hooks", ())
+        if not isinstance(hooks, list | tuple) or not all(isinstance(event, str) for event in hooks):
+            raise TypeError(f"hooks is {hooks!r:.60}")
+        known = data | {"hooks": tuple(hooks), "in_cache": tuple(before)}
+        job = cls(**{each.name: known[each.name] for each in fields(cls)})
+        if not re.fullmatch("[0-9A-Za-z]{1,64}", job.id) or not set(job.hooks) <= set(EVENTS):
+            raise ValueError("its id or its hooks are not what gravel writes")
         if job.catch_up not in CATCH_UP or job.overlap not in OVERLAP:
             raise ValueError("its policies are unknown")
         for name, kinds in _KINDS.items():
@@ -86,7 +97,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("created", "jitter"), (int, float)),
     **dict.fromkeys(("settings", "arguments"), (list,)),
     "time_limit": (int, float, type(None)),
-    **dict.fromkeys(("on_failure", "on_change"), (str, type(None))),
 }
 
 

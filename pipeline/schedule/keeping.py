@@ -15,14 +15,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import GravelError, RequestError
+from pipeline.modes import private_files, write_as_in
 from pipeline.schedule.book import Book, Claim
 from pipeline.schedule.carrying import STOP_GRACE, carry_out
 from pipeline.schedule.deciding import again
 from pipeline.schedule.hooks import call
 from pipeline.schedule.job import Job, shown_hook
 from pipeline.schedule.judging import judge, judge_alone, read_record
+from pipeline.schedule.own_hooks import load_hooks, missing_hook
 from pipeline.schedule.times import iso
 from pipeline.store.leases import Lease
 
@@ -157,9 +160,10 @@ class Keeper:
                 after = again(self.job, state, claim.due, claim.attempt, lost + (claim.state == "lost"))
             claim.again = after is not state
             claim.owed = []
-            if claim.state in FAILURES and self.job.on_failure:
+            wanted = {*self.job.hooks, *self.job.in_cache}
+            if claim.state in FAILURES and "failure" in wanted:
                 claim.owed.append("failure")
-            if claim.changed and self.job.on_change:
+            if claim.changed and "change" in wanted:
                 claim.owed.append("change")
             self.book.write_claim(claim)
             self.book.write_state(
@@ -174,22 +178,28 @@ class Keeper:
             self.book.prune(self.job.name, {claim.name})
 
     def _call_hooks(self, claim: Claim) -> None:
-        targets = {"failure": self.job.on_failure, "change": self.job.on_change}
         record = read_record(self.book.root, claim.run)
         while claim.owed and self._on_record():
             event = claim.owed[0]
-            target = targets[event]
-            if target is not None:
-                told = {"event": event, "schedule": claim.job, "claim": claim.to_json(), "run": record}
-                problem = call(target, told, Path(self.job.workflow).parent)
-                shown = shown_hook(target)
-                claim.hooks.append({"event": event, "hook": shown, "problem": problem})
-                self.say(f"{claim.job}: {event} hook {shown}: {problem or 'called'}")
+            told = {"event": event, "schedule": claim.job, "claim": claim.to_json(), "run": record}
+            shown, problem = self._call_hook(event, told)
+            claim.hooks.append({"event": event, "hook": shown, "problem": problem})
+            self.say(f"{claim.job}: {event} hook{shown and f' {shown}'}: {problem or 'called'}")
             claim.owed = claim.owed[1:]
             self._write_claim(claim)
         with self.book.lock(self.job.name):
             if self._on_record() and (state := self.book.state(self.job)).open == claim.name:
                 self.book.write_state(self.job, replace(state, open=None))
+
+    def _call_hook(self, event: str, told: dict[str, Any]) -> tuple[str, str | None]:
+        """Call the user's hook for an event; returns it as it may be shown, and what went wrong."""
+        try:
+            target = load_hooks(self.job).get(event)
+        except GravelError as error:
+            return "", str(error)
+        if target is None:
+            return "", missing_hook(self.job, event)
+        return shown_hook(target) or "", call(target, told, Path(self.job.workflow).parent)
 
 
 def main() -> None:
@@ -204,7 +214,9 @@ def main() -> None:
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
-        code = keeper.keep()
+        with private_files():
+            write_as_in(book.root)
+            code = keeper.keep()
     except RequestError:  # It was removed just now.
         code = 0
     except (GravelError, OSError) as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from pipeline.errors import GravelError
 from pipeline.schedule.book import Book, Claim
 from pipeline.schedule.deciding import CORRECTION, State, next_start
-from pipeline.schedule.job import Job, shown_hook
+from pipeline.schedule.job import EVENTS, Job, shown_hook
+from pipeline.schedule.own_hooks import load_hooks, missing_hook
 from pipeline.schedule.times import find_zone, iso
 from pipeline.store.leases import holder
 from stages.addresses import hidden_in_text
@@ -27,8 +29,7 @@ def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int =
         "created": iso(job.created),
         "settings": [hidden_in_text(text) for text in job.settings],
         "arguments": [hidden_in_text(text) for text in job.arguments],
-        "on_failure": shown_hook(job.on_failure),
-        "on_change": shown_hook(job.on_change),
+        **_hooks(job),
     }
     start = next_start(job, state, now)
     running = holder(book.lease_path(job.name))
@@ -46,6 +47,19 @@ def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int =
     }
     if history:
         told["runs"] = [_claim(book, each) for each in reversed(book.claims(job.name)[-history:])]
+    return told
+
+
+def _hooks(job: Job) -> dict[str, str | None]:
+    """Return `on_failure` and `on_change` as they may be shown; of one that is not called, why."""
+    try:
+        own = load_hooks(job)
+    except GravelError as error:
+        return {f"on_{event}": str(error) if event in job.hooks else None for event in EVENTS}
+    told: dict[str, str | None] = {}
+    for event in EVENTS:
+        wanted = event in own or event in job.hooks or event in job.in_cache
+        told[f"on_{event}"] = (shown_hook(own.get(event)) or missing_hook(job, event)) if wanted else None
     return told
 
 

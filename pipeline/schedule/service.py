@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.errors import GravelError
+from pipeline.modes import given_mask
 from pipeline.schedule.book import Book
 from pipeline.schedule.carrying import program
 from pipeline.schedule.deciding import State, corrected, decide, next_start
@@ -34,6 +35,7 @@ def start_keeper(root: Path, name: str) -> subprocess.Popen[bytes]:
         [*program("pipeline.schedule.keeping"), str(root), name],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
+        umask=given_mask(),
     )
 
 

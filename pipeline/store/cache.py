@@ -25,6 +25,7 @@ from pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from pipeline.store.failures import ReadOnly
 from pipeline.store.files import LocalFiles
 from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+from pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
     from pipeline.recipe import Recipe
@@ -71,7 +72,8 @@ class Cache:
     def remote(self) -> Remote | None:
         """The store that this folder is the local tier of, or None."""
         found = self.files.read("remote.json")
-        if found is None:
+        # A member of a group could have the others' results sent somewhere else.
+        if found is None or is_shared(self.root):
             return None
         from pipeline.store.remote import Remote, tied_to
 

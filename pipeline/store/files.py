@@ -14,10 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from pipeline.errors import RequestError
 from pipeline.store.failures import ReadOnly, explain_read, storage_errors
 from pipeline.store.obstacles import Obstacle, make_folder, open_regular, set_aside, what_is
+from pipeline.store.sharing import OWN_FOLDERS, keep_own
 
 __all__ = ["LocalFiles", "storage_errors", "sync_file", "sync_folder"]
+
+OWN_PREFIXES = tuple(f"{name}/" for name in OWN_FOLDERS)
 
 Obstructed = Callable[[str, str], None]
 Say = Callable[[str], None]
@@ -40,12 +44,15 @@ class LocalFiles:
     def read(self, name: str) -> tuple[bytes, float] | None:
         """Return a whole file and when it was last touched, or None if there is none.
 
-        Raises `GravelError` for a file that is there and cannot be read.
+        Raises `GravelError` for a file that is there and cannot be read, or that another user put there.
         """
         path = f"{self.root}/{name}"
         try:
             with open_regular(path) as file:
-                return file.read(), os.fstat(file.fileno()).st_mtime
+                found = os.fstat(file.fileno())
+                if found.st_uid not in (os.geteuid(), 0):
+                    self._check_owner(name, found)
+                return file.read(), found.st_mtime
         except Obstacle as obstacle:
             self._obstructed(name, f"{path} is {obstacle.found}, and a file is needed")
             return None
@@ -72,6 +79,24 @@ class LocalFiles:
     def _make_folder(self, name: str) -> None:
         for part, found in make_folder(self.root, name):
             self._say(f"{self.root / part} was {found}; it is moved to quarantine, and a folder made there")
+
+    def _check_owner(self, name: str, found: os.stat_result) -> None:
+        """Refuse a file that is neither of whom the folder belongs to nor of the group that shares it."""
+        from pipeline.store.ownership import user_name
+        from pipeline.store.sharing import sharing_of
+        from pipeline.store.trusted import VARIABLE, is_trusted
+
+        folder = self.root.stat()
+        if found.st_uid == folder.st_uid:
+            return
+        shared = sharing_of(self.root)
+        if (shared is not None and found.st_gid == shared.group) or is_trusted(self.root):
+            return
+        raise RequestError(
+            f"{self.root / name} belongs to {user_name(found.st_uid)}, and the cache to "
+            f"{user_name(folder.st_uid)}: it is not used",
+            hint=f"remove it; or, if you trust what is there: gravel cache trust {self.root} (or {VARIABLE})",
+        )
 
     def create(self, name: str, text: bytes) -> bool:
         """Write a file whole, durably and only if it does not exist; says whether it did."""
@@ -115,6 +140,8 @@ class LocalFiles:
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         try:
             with temporary.open("wb") as file:
+                if name.startswith(OWN_PREFIXES):
+                    keep_own(self.root, temporary)
                 file.write(text)
                 if durable:
                     sync_file(file)

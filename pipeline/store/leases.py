@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pipeline.modes import mask_for
 from pipeline.store.failures import storage_errors
 from pipeline.store.obstacles import make_folder, set_aside, what_is
 
@@ -60,7 +61,7 @@ class Lease:
         make_folder(path.parent.parent, path.parent.name)
         # Under its name the file appears locked and written, so that nobody takes it for a dead one's.
         aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             os.pwrite(self._handle, json.dumps(_identity(purpose)).encode(), 0)
             try:
@@ -154,7 +155,8 @@ def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | No
         make_folder(root, "locks")
         if what_is(path) is not None:
             set_aside(root, f"locks/{path.name}")
-        lock = filelock.FileLock(path)
+        # The library sets a mode of its own, so it is told which.
+        lock = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
         held = True
         try:
             try:

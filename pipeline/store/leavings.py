@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.errors import GravelError
-from pipeline.recipe import digest
 from pipeline.store.obstacles import what_is
 from pipeline.store.records import BrokenRecord, unseal
 
@@ -113,6 +112,8 @@ def _digests(cache: Cache) -> Iterator[Leaving]:
 
 def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leaving]:
     """Find the memos of source ids that were looked up in artifacts that are gone."""
+    from pipeline.plan.recipes import resolved_name
+
     owners = [record.id for record in stored if record.kind == "VertexIds"]
     for name in cache.files.names("resolved", ".json"):
         text = _read(cache, f"resolved/{name}")
@@ -123,7 +124,7 @@ def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leavin
         except (BrokenRecord, KeyError, TypeError, ValueError):
             yield Leaving(f"resolved/{name}", "the remembered ids cannot be read")
             continue
-        if name.removesuffix(".json") not in {digest([owner, ids]) for owner in owners}:
+        if f"resolved/{name}" not in {resolved_name(owner, ids) for owner in owners}:
             yield Leaving(f"resolved/{name}", "the artifact that its ids were looked up in is gone")
 
 

@@ -1,11 +1,23 @@
-"""Where the cache lies."""
+"""Where the cache lies, and whether it is one to use: `find_cache` refuses what other users can write.
+
+Naming a folder is not enough to trust it, as with git. What others own is used if the user trusts it
+(`pipeline.store.trusted`), or if a group shares it (`pipeline.store.sharing`), the user is in that group and
+named the cache: one that is merely found above the current directory may have been put there for that
+purpose.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from pathlib import Path
 
 from pipeline.errors import RequestError
+from pipeline.modes import PRIVATE, make_root, write_as_in
+from pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
+from pipeline.store.sharing import Sharing, sharing_of
+from pipeline.store.trusted import VARIABLE, is_trusted
 
 MARKS = (".gravel", "pyproject.toml", ".git")
 
@@ -14,19 +26,32 @@ def find_cache(option: str | None = None) -> Path:
     """Choose the cache folder: the option, else `GRAVEL_CACHE`, else `.gravel` of the project around us.
 
     The project is the nearest ancestor of the current directory that holds `.gravel`, `pyproject.toml` or
-    `.git`; without one it is the current directory. The folder need not exist yet. Raises `RequestError`
-    for a path that is not a folder or cannot be read, and for a URL that names no remote cache.
+    `.git`; without one it is the current directory. The folder need not exist yet. Raises `RequestError` for
+    a path that is not a folder, cannot be read or can be written by other users, and for a URL that names no
+    remote cache. The modes of what this command writes from now on are those of the cache.
 
     For the URL of a remote cache (`s3://bucket/prefix`) it is the folder of its local tier, which is made and
     tied to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
     """
     named = option or os.environ.get("GRAVEL_CACHE")
+    root = locate_cache(option)
+    _check_trust(root, named=bool(named))
+    write_as_in(root)
     if named and "://" in named:
         from pipeline.store.objects import check_url
         from pipeline.store.remote import tie
 
-        url = check_url(named)
-        return tie(_usable(_tier(url)), url)
+        return tie(root, check_url(named))
+    return root
+
+
+def locate_cache(option: str | None = None) -> Path:
+    """Return where `find_cache` finds the cache, whoever owns it: to copy from, or to make it."""
+    named = option or os.environ.get("GRAVEL_CACHE")
+    if named and "://" in named:
+        from pipeline.store.objects import check_url
+
+        return _usable(_tier(check_url(named)))
     # An unknown user's ~name is left as it is.
     root = Path(os.path.expanduser(named)) if named else _project() / ".gravel"  # noqa: PTH111
     if not root.is_absolute():
@@ -74,3 +99,86 @@ def _project() -> Path:
         if any((folder / mark).exists() for mark in MARKS):
             return folder
     return here
+
+
+def _check_trust(root: Path, *, named: bool) -> None:
+    """Refuse a cache that somebody else can write, unless the user trusts it; see the module."""
+    if is_trusted(root):
+        return
+    shared = sharing_of(root)
+    if shared is None:
+        unsafe = find_unsafe(root)
+    else:
+        _check_member(root, shared, named=named)
+        unsafe = find_unsafe(root, owners=(shared.owner,), groups=(shared.group,))
+    if unsafe is not None:
+        raise _refusal(root, unsafe)
+    if shared is None:
+        _keep_to_the_user(root)
+
+
+def _check_member(root: Path, shared: Sharing, *, named: bool) -> None:
+    group, owner = group_name(shared.group), user_name(shared.owner)
+    if shared.owner == os.geteuid():
+        return
+    if shared.group not in {*os.getgroups(), os.getegid()}:
+        raise RequestError(
+            f"the cache {root} is shared by {owner} with the group {group}, and you are not in it",
+            hint=f"an administrator can add you: usermod -aG {group} {user_name(os.geteuid())}",
+        )
+    if not named:
+        raise RequestError(
+            f"the cache {root} is shared by {owner} with the group {group}, and you did not name it",
+            hint=f"if you want their results: gravel cache trust {root}, or name it with --cache",
+        )
+
+
+def _refusal(root: Path, unsafe: Unsafe) -> RequestError:
+    what = "" if unsafe.path == os.fspath(root) else f" {unsafe.path}:"
+    trust = f"gravel cache trust {root} (or {VARIABLE}={root})"
+    mend = f"{unsafe.command}, or " if unsafe.command and _is_mine(unsafe.path) else ""
+    return RequestError(
+        f"the cache {root} is not trusted:{what} {unsafe.problem}, and could make you use what is not yours "
+        f"({describe(unsafe.path)}; you are {user_name(os.geteuid())})",
+        hint=f"{mend}if you trust whoever can write there: {trust}; else choose another with --cache",
+    )
+
+
+def _is_mine(path: str) -> bool:
+    return os.stat(path).st_uid == os.geteuid()  # noqa: PTH116
+
+
+def _keep_to_the_user(root: Path) -> None:
+    """Close a cache of the user's that others can read, and say so; make one that others could make first.
+
+    A folder that is no cache yet may have other uses: only what is made in it is closed.
+    """
+    try:
+        found = os.stat(root)  # noqa: PTH116
+    except OSError:
+        _make_before_others(root)
+        return
+    if found.st_uid == os.geteuid() and found.st_mode & PRIVATE and (root / "recipes").is_dir():
+        try:
+            root.chmod(stat.S_IMODE(found.st_mode) & ~PRIVATE)
+        except OSError:  # a file system without modes, or one that is read only
+            return
+        print(
+            f"note: other users could read the cache {root} (mode {stat.S_IMODE(found.st_mode):04o}); "
+            "it is yours alone now (`gravel cache init --shared GROUP` makes one for a group)",
+            file=sys.stderr,
+        )
+
+
+def _make_before_others(root: Path) -> None:
+    """In a folder that all can write, such as /tmp, make the cache at once, so that nobody is first."""
+    above = next(folder for folder in root.parents if folder.exists())
+    try:
+        if not above.stat().st_mode & stat.S_IWOTH:
+            return
+        make_root(root)
+    except OSError:
+        return
+    unsafe = find_unsafe(root, entries=False)
+    if unsafe is not None:
+        raise _refusal(root, unsafe)

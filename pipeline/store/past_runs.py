@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import GravelError
 from pipeline.runs.reading import still_runs
 from pipeline.store.obstacles import what_is
+from pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
     from pipeline.store.cache import Cache
@@ -37,6 +38,8 @@ def past_runs(cache: Cache, oldest: float | None) -> PastRuns:
         old = oldest is not None and written < oldest
         if record is not None and old and still_runs(record):
             old = False
+        if old and not is_own(cache.root, folder):
+            old = False  # in a shared cache only who made it can remove it
         if old:
             found.ended.append(run)
         elif problem is not None:

@@ -14,11 +14,13 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from pipeline.modes import write_as_in
 from pipeline.store.acceptance import RECIPES
 from pipeline.store.files import storage_errors
 from pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
 from pipeline.store.objects import Folder, Source, Target, is_url, open_remote
 from pipeline.store.selecting import Chosen, Selection, choose
+from pipeline.store.sharing import is_shared
 from pipeline.store.signing import Incoming, Signer
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     if chosen.recipes:
         signer.prepare()
     if other is not None:
+        if is_shared(other.root):
+            write_as_in(other.root)
         moved = _into(other, Folder(cache.root), chosen, told, signer.signed)
         return replace(moved, where=str(other.root))
     assert target is not None
@@ -198,9 +202,9 @@ def _bring(cache: Cache, chosen: Chosen) -> None:
 
 def _other(cache: Cache, path: str) -> Cache:
     from pipeline.store.cache import Cache as CacheType
-    from pipeline.store.location import find_cache
+    from pipeline.store.location import locate_cache
 
-    root = find_cache(path)
+    root = locate_cache(path)
     if root.resolve() == cache.root.resolve():
         raise RequestError(f"{root} is this very cache", hint="name another, or choose this one with --cache")
     return CacheType(root, cache.say)

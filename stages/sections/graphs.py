@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import PALETTE, draw
@@ -50,13 +50,17 @@ def graph_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]
     return [table]
 
 
-def matrix_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:
-    """Draw what graphs and orders of graphs share: degrees, once for each graph, and the sparsity of all."""
-    # Vertices, arcs and loops are as good as a name here: an order has those of its graph.
-    distinct: dict[tuple[int, int, int], tuple[str, Graph]] = {}
+def matrix_sections(
+    members: Sequence[tuple[str, Graph]], graphs: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Draw what graphs and orders of graphs share: degrees, once for each graph, and the sparsity of all.
+
+    `graphs` leads from labels to ids of graphs; what has none is a graph of its own.
+    """
+    distinct: dict[str, tuple[str, Graph]] = {}
     for label, one in members:
         if one.arc_count:
-            distinct.setdefault((one.vertex_count, one.arc_count, one.loop_count), (label, one))
+            distinct.setdefault((graphs or {}).get(label) or label, (label, one))
     drawn = list(distinct.values())[:MAX_DEGREE_PLOTS]
     return [*(_degrees(label, one) for label, one in drawn), *sparsity_sections(members)]
 

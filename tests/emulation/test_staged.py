@@ -98,7 +98,8 @@ def test_the_schedule_names_whose_masks_are_taken() -> None:
         for ranks in (1, 2, 3, 4, 7, 8):
             options = SearchOptions(reduction_algorithm=algorithm)
             staging = Staging.of(options, ranks)
-            assert staging is not None and not staging.relays
+            assert staging is not None
+            assert not staging.relays
             schedule = staging.schedule().tolist()
             for number, each in enumerate(staging.rounds):
                 for rank, senders in enumerate(each):

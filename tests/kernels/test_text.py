@@ -113,3 +113,9 @@ def test_imbalance_is_zero_for_symmetric_arcs_alone():
     assert not imbalance.any()
     add_imbalance(numpy.array([7]), numpy.array([9]), 0, imbalance)
     assert numpy.flatnonzero(imbalance).tolist() == [7, 9]
+
+
+def test_imbalance_is_kept_from_the_first_vertex_on():
+    imbalance = numpy.zeros(50, numpy.uint64)
+    add_imbalance(numpy.array([27]), numpy.array([29]), 20, imbalance)
+    assert numpy.flatnonzero(imbalance).tolist() == [7, 9]

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from kernels.verify import Check, check_bfs, check_components, skipped_checks
+from kernels.verify.tree import LOST, levels_of
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]
@@ -108,6 +109,7 @@ def test_predecessor_that_is_no_neighbour(grid: dict[str, object]) -> None:
     grid["p"][v] = stranger
     broken = check(grid)
     assert set(broken) == {"tree_arcs"}
+    assert broken["tree_arcs"].faults == 1
     assert broken["tree_arcs"].vertices == (v,)
     assert broken["tree_arcs"].arcs == ((stranger, v),)
     assert set(check(grid, distance=False)) == {"tree_arcs"}
@@ -179,6 +181,12 @@ def test_max_depth_stops_where_it_says(grid: dict[str, object]) -> None:
     distance, predecessor = search(grid["csr"], 0, 5)
     assert broken(5, distance=distance, predecessor=predecessor) == set()
     assert broken(6, distance=distance, predecessor=predecessor) == {"component"}
+
+
+def test_levels_of_a_tree() -> None:
+    """Vertex 5 has no predecessor, 6 and 7 lead to each other, 8 to none."""
+    predecessor = numpy.array([-1, 0, 1, 1, 3, -1, 7, 6, 5], numpy.int32)
+    assert levels_of(predecessor, 0).tolist() == [0, 1, 2, 2, 3, -1, LOST, LOST, LOST]
 
 
 def test_many_faults_are_counted_and_the_first_named(grid: dict[str, object]) -> None:

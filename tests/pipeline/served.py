@@ -6,18 +6,20 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from pipeline.report.serving import ReportServer
+from tests.pipeline.run_records import whole
+
 
 @contextmanager
-def running(server: ThreadingHTTPServer) -> Iterator[str]:
+def running(server: ReportServer) -> Iterator[str]:
     """Serve in a thread; yields the address."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield server.address
     finally:
         server.shutdown()
         thread.join()
@@ -31,6 +33,6 @@ def write_record(root: Path, record: Mapping[str, Any]) -> Path:
 
     folder = root / "runs" / str(record["run"])
     folder.mkdir(parents=True, exist_ok=True)
-    whole = {**record, "pid": os.getpid(), "host": socket.gethostname()}
-    (folder / "run.json").write_text(json.dumps(whole))
+    written = whole({**record, "pid": os.getpid(), "host": socket.gethostname()})
+    (folder / "run.json").write_text(json.dumps(written))
     return folder

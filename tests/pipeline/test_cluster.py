@@ -164,27 +164,26 @@ def test_masks_turn_so_that_each_worker_sees_its_own_first() -> None:
 
 
 def test_an_existing_cluster_serves_by_its_address(tmp_path: Path) -> None:
-    from pipeline.cluster.local import start_local
+    from distributed import Client, LocalCluster
 
-    other = start_local("other", 2, tmp_path / "dask")
-    try:
-        address = other._client.scheduler.address
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    preload = ["pipeline.cluster.preload"]
+    with LocalCluster(**options, preload=preload, protocol="tcp") as cluster, Client(cluster) as other:
+        address = other.scheduler.address
         plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2))
         outcome = run(plan, tmp_path / "cache", address)
         assert states(outcome) == {"a": "computed", "b": "computed"}
         assert address in outcome.record["cluster"]
-        assert len(other._client.scheduler_info()["workers"]) == 2  # they are not ours to end
-        before = other._client.run(os.getpid)
+        assert len(other.scheduler_info()["workers"]) == 2  # they are not ours to end
+        before = other.run(os.getpid)
         slow = plan_of(
             stage_run("a", MAKE, value=1),
             stage_run("slow", ADD, "a", value=2, sleep=60.0),
             stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
         )
         assert states(run(slow, tmp_path / "cache", address, fail_fast=True))["slow"] == "skipped"
-        after = other._client.run(os.getpid)
+        after = other.run(os.getpid)
         assert len(set(before.values()) & set(after.values())) == 1  # the one that still slept is new
-    finally:
-        other.close()
     with pytest.raises(RequestError, match=r"no scheduler file .*nothing\.json"):
         run(plan_of(stage_run("a", MAKE, value=9)), tmp_path / "cache", str(tmp_path / "nothing.json"))
 

@@ -47,7 +47,7 @@ def test_a_record_of_a_run(tmp_path: Path, name: str, value: object, missing: bo
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("zone", [None]), ("on_change", 0), ("name", 2**63), ("created", "é"), ("cron", "never")],
+    [("zone", [None]), ("hooks", 0), ("name", 2**63), ("created", "é"), ("cron", "never")],
 )
 def test_a_job(tmp_path: Path, name: str, value: object) -> None:
     file = tmp_path / "one.yaml"

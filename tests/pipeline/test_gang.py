@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Client
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.cluster.gang import Hub, SocketRank, run_rank
+from pipeline.cluster.admission import MAX_WAITING
+from pipeline.cluster.gang import Hub, Invitation, SocketRank, run_rank
 from stages.gang import GangBroken, run_in_threads
 
 
@@ -203,3 +208,131 @@ def test_nobody_waits_for_a_parcel_that_cannot_come(item: str, words: str) -> No
 def test_threads_do_not_wait_for_such_a_parcel_either(item: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         run_in_threads(waits_for_parcel, ["stay", item, "stay"], time_limit=0.3)
+
+
+def test_connections_that_say_nothing_hold_up_nobody() -> None:
+    hub = Hub("127.0.0.1", 3, join_limit=5)
+    silent = [socket.create_connection(hub.invitation(0).address) for _ in range(8)]
+    began = time.monotonic()
+    answers = gather(hub, exchange, [0, 1, 2])
+    took = time.monotonic() - began
+    for each in silent:
+        each.close()
+    hub.close()
+    assert [done for done, _ in answers] == [True] * 3, answers
+    assert took < 3
+
+
+def test_a_connection_that_says_nothing_is_cut_at_the_time_limit() -> None:
+    hub = Hub("127.0.0.1", 2, handshake_limit=0.2)
+    with socket.create_connection(hub.invitation(0).address, timeout=5) as silent:
+        began = time.monotonic()
+        while silent.recv(1024):  # its challenge, then the end
+            pass
+        assert time.monotonic() - began < 3
+    hub.close()
+
+
+def test_of_too_many_connections_without_a_key_the_oldest_are_cut() -> None:
+    hub = Hub("127.0.0.1", 2, join_limit=10)
+    silent = [socket.create_connection(hub.invitation(0).address, timeout=5) for _ in range(MAX_WAITING + 10)]
+    answers = gather(hub, exchange, [0, 1])
+    for each in silent[:10]:
+        while each.recv(1024):
+            pass
+    for each in silent:
+        each.close()
+    hub.close()
+    assert [done for done, _ in answers] == [True] * 2, answers
+
+
+def test_no_rank_joins_twice_and_none_that_there_is_not() -> None:
+    hub = Hub("127.0.0.1", 2)
+    first = SocketRank(hub.invitation(0))
+    for rank, words in ((0, "rank 0 has joined already"), (7, "there is no rank 7 among 2")):
+        stranger = SocketRank(replace(hub.invitation(0), rank=rank))
+        with pytest.raises(GangBroken, match=words):
+            stranger.all_gather("stranger")
+    second = SocketRank(hub.invitation(1))
+    said: list[Any] = []
+    other = threading.Thread(target=lambda: said.append(second.all_gather("second")))
+    other.start()
+    assert first.all_gather("first") == ["first", "second"]
+    other.join(5)
+    assert said == [["first", "second"]]
+    for rank in (first, second):
+        rank.leave(None)
+    hub.close()
+
+
+def test_nobody_listens_once_all_ranks_have_joined() -> None:
+    hub = Hub("127.0.0.1", 1)
+    member = SocketRank(hub.invitation(0))
+    member.barrier()
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(hub.invitation(0).address, timeout=1).close()
+        except ConnectionRefusedError:
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the port is still open")
+    member.leave(None)
+    hub.close()
+
+
+def test_what_the_key_is_not_shown_for_is_never_unpickled(tmp_path: Path) -> None:
+    hub = Hub("127.0.0.1", 1)
+    mark = tmp_path / "mark"
+    with socket.create_connection(hub.invitation(0).address, timeout=5) as stranger:
+        connection = Connection(os.dup(stranger.fileno()))
+        connection.send(_Touches(str(mark)))
+        with suppress(EOFError, OSError):
+            while connection.recv_bytes():
+                pass
+        connection.close()
+    assert gather(hub, exchange, [1])[0][0]
+    hub.close()
+    assert not mark.exists()
+
+
+class _Touches:
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (self._path,)
+
+
+def test_a_rank_unpickles_nothing_of_a_rendezvous_that_has_only_what_ranks_answer(tmp_path: Path) -> None:
+    """What listens in the rendezvous's place passes the challenge of one rank to another and back."""
+    mark = tmp_path / "mark"
+    key = secrets.token_bytes(32)
+    with socket.create_server(("127.0.0.1", 0)) as fake:
+        address = fake.getsockname()[:2]
+        outcomes: list[Any] = []
+
+        def rank(number: int) -> None:
+            outcomes.append(run_rank(exchange, Invitation(address, key, number, 2, 2.0), number))
+
+        threads = [threading.Thread(target=rank, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        one, two = (Connection(fake.accept()[0].detach()) for _ in range(2))
+        with suppress(EOFError, OSError):
+            # Rank `one` is told its answer is right, and asks for ours: `two` is made to give it.
+            one.send_bytes(b"#CHALLENGE#" + bytes(20))
+            one.recv_bytes()
+            one.send_bytes(b"#WELCOME#")
+            two.send_bytes(one.recv_bytes())
+            one.send_bytes(two.recv_bytes())
+            one.send(_Touches(str(mark)))
+            while one.poll(1):
+                one.recv_bytes()
+        one.close()
+        two.close()
+        for thread in threads:
+            thread.join(10)
+    assert not mark.exists()
+    assert [done for done, _ in outcomes] == [False, False]

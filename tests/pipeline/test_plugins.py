@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 import time
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -261,12 +263,88 @@ def test_code_of_helpers_counts_unless_it_is_installed(tmp_path, monkeypatch):
     second = file_code(text)
     assert second != first
     (tmp_path / "site-packages").mkdir()
+    distribution(tmp_path / "site-packages", "helpers", "1.2", helper.name)
     helper.rename(tmp_path / "site-packages" / helper.name)
     monkeypatch.syspath_prepend(str(tmp_path / "site-packages"))
     importlib.invalidate_caches()
     installed = file_code(text)
     (tmp_path / "site-packages" / helper.name).write_text("y = 3\n")
     assert installed == file_code(text) != second
+
+
+def distribution(folder: Path, name: str, version: str, *files: str) -> None:
+    """Install a distribution that says it holds these files."""
+    for old in folder.glob(f"{name}-*.dist-info"):
+        shutil.rmtree(old)
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "RECORD").write_text("".join(f"{file},sha256=x,1\n" for file in files))
+
+
+@pytest.mark.parametrize("module", ["numpy", "scipy", "other_name_of_it", "compiled_with_it"])
+def test_an_update_of_a_distribution_that_a_plugin_imports_counts(module, tmp_path, monkeypatch):
+    installed = tmp_path / "site-packages"
+    (installed / module).mkdir(parents=True)
+    (installed / module / "__init__.py").touch()
+    name = {"other_name_of_it": "Its-Name", "compiled_with_it": "its_name"}.get(module, module)
+    file = f"{module}/__init__.py"
+    if module == "compiled_with_it":
+        shutil.rmtree(installed / module)
+        file = f"{module}{EXTENSION_SUFFIXES[0]}"
+        (installed / file).write_bytes(b"machine code")
+    monkeypatch.syspath_prepend(str(installed))
+    text = f"def run():\n    import {module}\n".encode()
+    digests = []
+    for version in ("1.0", "1.1", "1.0"):
+        distribution(installed, name, version, file)
+        importlib.invalidate_caches()
+        digests.append(file_code(text))
+    assert digests[0] != digests[1]
+    assert digests[0] == digests[2]
+
+
+def test_a_compiled_module_that_is_not_installed_counts_by_its_bytes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    alone = tmp_path / f"quick_parts{EXTENSION_SUFFIXES[0]}"
+    inner = tmp_path / "own_parts" / f"quick{EXTENSION_SUFFIXES[0]}"
+    inner.parent.mkdir()
+    (inner.parent / "__init__.py").write_text("from . import quick\n")
+    for file, text in ((alone, b"import quick_parts\n"), (inner, b"import own_parts\n")):
+        digests = []
+        for content in (b"machine code", b"other code", b"machine code"):
+            file.write_bytes(content)
+            importlib.invalidate_caches()
+            digests.append(file_code(text))
+        assert digests[0] != digests[1], file
+        assert digests[0] == digests[2], file
+
+
+def test_modules_that_a_helper_imports_count_too(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "first_helper").mkdir()
+    (tmp_path / "first_helper" / "__init__.py").write_text("from .part import x\n")
+    part, second = tmp_path / "first_helper" / "part.py", tmp_path / "second_helper.py"
+    part.write_text("from second_helper import x\n")
+    second.write_text("x = 1\n")
+    before = file_code(b"import first_helper\n")
+    second.write_text("x = 2\n")
+    after = file_code(b"import first_helper\n")
+    part.write_text("from second_helper import x\ny = 1\n")
+    assert len({before, after, file_code(b"import first_helper\n")}) == 3
+
+
+@pytest.mark.parametrize("name", ["repeat", "time_limit", "keep"])
+def test_a_parameter_with_the_name_of_a_key_of_entries_is_refused(place, name):
+    edit(place / "mine.py", "    least: int = 1\n", f"    least: int = 1\n    {name}: int = 1\n")
+    lines = (place / "mine.py").read_text().splitlines()
+    line = lines.index(f"    {name}: int = 1") + 1
+    done = CliRunner().invoke(main, ["plan", str(place / "w.yaml"), "--cache", str(place / "cache")])
+    said = " ".join((done.output + done.stderr).split())
+    assert done.exit_code == 2, said
+    assert f"the parameter '{name}'" in said
+    assert f"mine.py:{line}" in said.replace(" ", "")
+    assert f"rename it, to `{name}_value` perhaps" in said
 
 
 def test_what_a_plugin_takes_from_gravel_counts():

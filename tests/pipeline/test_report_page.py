@@ -16,6 +16,7 @@ from pipeline.report import write_run_report
 from pipeline.report.cells import cell_text, plain_text
 from pipeline.store import Cache
 from stages.artifacts import VertexIds
+from tests.pipeline.run_records import whole
 
 
 class Page(HTMLParser):
@@ -177,7 +178,7 @@ def test_what_was_reused_leads_to_the_run_that_made_it(tmp_path: Path):
         (tmp_path / name / "report.html").write_text("")
     old = record(stage("bfs")) | {"run": "20261120-100000-sly-0001"}
     old["workflow"] = old["workflow"] | {"parameters": {"scale": 9}}
-    (tmp_path / old["run"] / "run.json").write_text(json.dumps(old))
+    (tmp_path / old["run"] / "run.json").write_text(json.dumps(whole(old)))
     new = record(stage("bfs", state="cached", recipe="r")) | {"run": "20261120-110000-sly-0002"}
     made = SimpleNamespace(recall=lambda recipe: SimpleNamespace(provenance={"run": old["run"]}))
     text = write_run_report(tmp_path / str(new["run"]), new, cast("Cache", made)).read_text()

@@ -9,11 +9,12 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from pipeline.errors import RequestError
-from pipeline.report.serving import report_server
+from pipeline.report.serving import redirect_file, report_server
 from pipeline.store import Cache
 from tests.pipeline.report_sample import record, stage_run
 from tests.pipeline.served import running, write_record
@@ -32,7 +33,9 @@ def get(address: str, **headers: str) -> tuple[int, str]:
 
 
 def test_a_page_is_made_anew_when_the_run_goes_on(tmp_path: Path):
-    going = stage_run("bfs", state="running", progress={"done": 1, "total": 4, "unit": "searches"}, why=[])
+    going = stage_run(
+        "bfs", state="running", progress={"done": 1, "total": 4, "unit": "searches", "rate": None}, why=[]
+    )
     write_record(tmp_path, record(FIRST, [going], state="running"))
     with running(report_server(Cache(tmp_path))) as address:
         _, page = get(f"{address}/{FIRST}/report.html")
@@ -78,7 +81,39 @@ def test_nothing_else_is_served(tmp_path: Path):
             assert get(address + path)[0] == 404
         assert get(f"{address}/{FIRST}/report.html", Host="evil.example:80")[0] == 403
         with pytest.raises(RequestError, match="cannot be served"):
-            report_server(Cache(tmp_path), int(address.rpartition(":")[2]))
+            report_server(Cache(tmp_path), urlsplit(address).port or 0)
+
+
+def test_nobody_is_answered_without_the_token(tmp_path: Path):
+    write_record(tmp_path, record(FIRST, [stage_run("bfs")]))
+    with running(report_server(Cache(tmp_path))) as address:
+        place, _, token = address.rpartition("/")
+        for path in (
+            "",
+            FIRST,
+            f"{token[:-1]}/{FIRST}",
+            f"wrong/{FIRST}",
+            f"{token}x/{FIRST}",
+            f"%C3%A9/{FIRST}",
+        ):
+            status, told = get(f"{place}/{path}/report.html")
+            assert status == 403, path
+            assert "the address that gravel report --watch has printed" in told
+            assert get(f"{place}/{path}")[0] == 403
+        assert get(f"{place}/{token}")[0] == 404
+        with urllib.request.urlopen(f"{address}/{FIRST}/report.html", timeout=10) as answer:
+            assert answer.headers["Referrer-Policy"] == "no-referrer"
+        with urllib.request.urlopen(f"{address}/", timeout=10) as answer:
+            assert f'href="{FIRST}/report.html"' in answer.read().decode()
+    with running(report_server(Cache(tmp_path))) as another:
+        assert another.rpartition("/")[2] != token
+
+
+def test_a_browser_is_led_there_by_a_file_that_others_cannot_read():
+    with redirect_file("http://127.0.0.1:1/token/run/report.html") as page:
+        assert page.parent.stat().st_mode & 0o077 == 0
+        assert "url=http://127.0.0.1:1/token/run/report.html" in page.read_text()
+    assert not page.exists()
 
 
 def test_a_cache_that_was_cleaned_still_has_its_pages(tmp_path: Path):

@@ -42,6 +42,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: {"make": MAKE, "add": ADD})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "Europe/Berlin")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     path = tmp_path / "sums.yaml"
     path.write_text(WORKFLOW)
     return path
@@ -311,7 +312,7 @@ finally:
 def test_every_subcommand_has_help():
     group = main.get_command(click.Context(main), "schedule")
     assert isinstance(group, click.Group)
-    assert set(group.commands) == {"add", "list", "remove", "run", "tick", "unit"}
+    assert set(group.commands) == {"add", "hooks", "list", "remove", "run", "tick", "unit"}
     for name in group.commands:
         assert CliRunner().invoke(main, ["schedule", name, "--help"]).exit_code == 0
 

@@ -19,11 +19,13 @@ from pipeline.schedule import keeping
 from pipeline.schedule.book import Book, Claim
 from pipeline.schedule.carrying import Ended
 from pipeline.schedule.deciding import MOST_LOST, State, Waiting
-from pipeline.schedule.job import Job
+from pipeline.schedule.job import EVENTS, Job
 from pipeline.schedule.keeping import Keeper
 from pipeline.schedule.listing import describe
+from pipeline.schedule.own_hooks import save_hooks
 from pipeline.store import Cache
 from pipeline.store.leases import Lease
+from tests.pipeline.run_records import whole
 
 DUE = 1_800_000_000
 
@@ -38,9 +40,19 @@ def job_of(**changes: Any) -> Job:
     )
 
 
+def hooked(book: Book, **options: Any) -> Job:
+    """Add a job with hooks, `on_failure` and `on_change`."""
+    hooks = {event: options.pop(f"on_{event}") for event in EVENTS if f"on_{event}" in options}
+    job = job_of(hooks=tuple(hooks), **options)
+    book.add(job)
+    save_hooks(job, book.root, hooks)
+    return job
+
+
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
     monkeypatch.setattr(os, "fsync", lambda handle: None)  # no power is cut here, and a busy disk is slow
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return Book(tmp_path)
 
 
@@ -86,12 +98,14 @@ def record(book: Book, run: str, *outputs: str, **more: Any) -> str:
     ]
     folder = book.root / "runs" / run
     folder.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"run": run, "state": "done", "stages": stages} | more))
+    (folder / "run.json").write_text(
+        json.dumps(whole({"run": run, "state": "done", "stages": stages} | more))
+    )
     return run
 
 
 def test_a_job_comes_back_as_it_was_added(book: Book):
-    job = job_of(settings=["a=1"], arguments=["--only", "x"], jitter=2.5, time_limit=60.0, on_change="true")
+    job = job_of(settings=["a=1"], arguments=["--only", "x"], jitter=2.5, time_limit=60.0, hooks=("change",))
     book.add(job)
     assert Book(book.root).job("j") == job
     assert job.words("/c") == ["run", "/w.yaml", "--set", "a=1", "--only", "x", "--cache", "/c"]
@@ -200,8 +214,7 @@ def test_a_keeper_killed_in_its_run(book: Book, runs: Acts, policy: str, found: 
 )
 def test_a_keeper_killed_after_its_run(book: Book, runs: Acts, state: str, found: list[tuple[int, int, str]]):
     """What the run's record says counts, and the run is not repeated."""
-    job = job_of(catch_up="all", on_change="true")
-    book.add(job)
+    job = hooked(book, catch_up="all", on_change="true")
     wait_for(book, job, DUE)
 
     def kill(options: dict[str, Any]) -> None:
@@ -296,8 +309,7 @@ def test_killed_at_every_write(
 
 
 def test_hooks_owed_by_a_dead_keeper_are_called(book: Book, runs: Acts, monkeypatch: pytest.MonkeyPatch):
-    job = job_of(on_failure="hook", catch_up="none")
-    book.add(job)
+    job = hooked(book, on_failure="hook", catch_up="none")
     wait_for(book, job, DUE)
     runs.act = lambda options: Ended(1, 1.0, None, None, False)
     told: list[dict[str, Any]] = []
@@ -319,8 +331,7 @@ def test_hooks_owed_by_a_dead_keeper_are_called(book: Book, runs: Acts, monkeypa
 
 
 def test_hooks_hear_of_failures_and_of_changes_only(book: Book, runs: Acts, monkeypatch: pytest.MonkeyPatch):
-    job = job_of(on_failure="f", on_change="c", catch_up="all")
-    book.add(job)
+    job = hooked(book, on_failure="f", on_change="c", catch_up="all")
     heard: list[tuple[str, Any]] = []
     monkeypatch.setattr(
         keeping, "call", lambda target, told, folder: heard.append((told["event"], told["run"]))

@@ -106,8 +106,8 @@ def test_options(cache: Path) -> None:
         "DO_doubling",
         "DO_groups_tree",
         "DO_4MB",
-        "DO_nn_forward",
         "DO_smallest",
+        "DO_nn",
     ]
     table = summary["Searches over ranks"]
     told = dict(zip(bars["run"], table["rows"], strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -109,7 +110,8 @@ def _style(states: set[str]) -> str:
 
 
 def _class(state: str) -> str:
-    return f"dag-{state.replace(' ', '-') or 'unknown'}"
+    # A record of somebody else may hold any text; as a class it must not end the attribute.
+    return f"dag-{re.sub(r'[^a-z]+', '-', state) or 'unknown'}"
 
 
 def _lines(box: Box) -> list[str]:

@@ -23,8 +23,10 @@ def paper_mean_sections(runs: Sequence[tuple[str, Measurement]]) -> list[dict[st
             "kind": "table",
             "title": "Geometric means as the paper takes them",
             "about": (
-                f"Pan, Pearce, Owens (IPDPS 2018, section VI-A3) search from {SOURCES} random sources, leave out "
-                "searches of one level, and report the geometric mean of times or rates. Here sources are drawn "
+                f"Pan, Pearce, Owens (IPDPS 2018, section VI-A3) search from {SOURCES} random "
+                f"sources, leave out "
+                "searches of one level, and report the geometric mean of times or rates. Here "
+                "sources are drawn "
                 "among vertices with arcs, and a search has as many levels as its farthest vertex is away. "
                 "GTEPS count distinct undirected edges of the searched component; the paper counts those of "
                 "the generator's list."

@@ -51,10 +51,13 @@ def _table(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
         "kind": "table",
         "title": "Suggested degree thresholds",
         "about": (
-            "What threshold: auto takes for so many ranks, unless hosts are given. Of the powers of the square "
-            "root of 2, those are left that keep delegates d <= min(4 n / p, n / 16, 8 x 32 Mi), or a quarter "
+            "What threshold: auto takes for so many ranks, unless hosts are given. Of the powers of "
+            "the square "
+            "root of 2, those are left that keep delegates d <= min(4 n / p, n / 16, 8 x 32 Mi), or "
+            "a quarter "
             "of n where these are few, and nn arcs <= m / 10 (4 n / p and a tenth: Pan, Pearce, Owens, IPDPS "
-            "2018, section VI-B; n / 16 is gravel's). Of these the cost model's fastest on H200 GPUs is taken: "
+            "2018, section VI-B; n / 16 is gravel's). Of these the cost model's fastest on H200 GPUs "
+            "is taken: "
             "local work + masks + normal vertices + meetings. Where there is none, it is the least threshold "
             "with few delegates."
         ),

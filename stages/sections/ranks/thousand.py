@@ -124,8 +124,10 @@ def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
         "kind": "figure",
         "title": "Predicted for other machines, to 1,024 ranks",
         "about": (
-            "A prediction by the cost model for machines that were not measured here, and for Graph500 graphs, "
-            "whose divisions are computed for each size from R-MAT's distribution: not for the graphs of this "
+            "A prediction by the cost model for machines that were not measured here, and for "
+            "Graph500 graphs, "
+            "whose divisions are computed for each size from R-MAT's distribution: not for the "
+            "graphs of this "
             "page. Each has the threshold suggested for it; below, what a search goes to on "
             f"{first}. Ranks of a host read each other's memory; what joins hosts of H200 GPUs is assumed (a "
             "400 Gb/s card for each)."
@@ -186,7 +188,8 @@ def _table(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
         "kind": "table",
         "title": "Predicted times to 1,024 ranks",
         "about": (
-            "Times in ms, nothing overlapped; the efficiency is the rate of a rank over that of one rank alone, "
+            "Times in ms, nothing overlapped; the efficiency is the rate of a rank over that of one "
+            "rank alone, "
             "which sends nothing. It falls because nn arcs are a share of all arcs however many ranks there "
             "are, because d < 4 n / p forces higher thresholds and so more of them, and because every rank "
             "tests all delegates. In the paper's table II it is "

@@ -122,8 +122,10 @@ def _table(runs: Runs) -> dict[str, Any]:
         "about": (
             "Parts are those of the slowest rank in each level, added up: medians over the sources. They "
             "overlap and may add up to more than the search. Where ranks took turns in one process, "
-            "reduction and exchange hold the other ranks' computation. Local exchange is that within a group of "
-            "ranks, remote that between groups. Bytes are what all ranks send, means. Levels of GPUs that read "
+            "reduction and exchange hold the other ranks' computation. Local exchange is that within "
+            "a group of "
+            "ranks, remote that between groups. Bytes are what all ranks send, means. Levels of GPUs "
+            "that read "
             "each other's memory have those bytes that they read."
         ),
         "columns": [

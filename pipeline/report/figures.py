@@ -1,0 +1,133 @@
+"""Figures made safe to stand in a page: SVG by a list of what drawings need, all else taken out.
+
+What is left can neither run a script, load or link to anything, nor cover or restyle the page: no `script`,
+`style`, `foreignObject`, `a` or animation, no event handler, of references only those within the figure and
+images held in it, of CSS only how shapes and letters are painted. Markup is written anew from what was read,
+so that a browser reads no more into it than the parser here did.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from xml.parsers import expat
+
+ELEMENTS = frozenset(
+    """svg g defs clipPath path rect circle ellipse line polyline polygon text tspan use image title desc
+    linearGradient radialGradient stop""".split()  # noqa: SIM905 (a list to read)
+)
+HELD = frozenset({"title", "desc", "text", "tspan"})
+"""Elements whose text is shown."""
+ALONE = ("title", "desc")
+"""Elements that hold text alone: HTML begins again in them."""
+
+ATTRIBUTES = frozenset(
+    """aria-label clip-path clip-rule clipPathUnits cx cy d dx dy fill fill-opacity fill-rule font-family
+    font-size font-style font-weight fx fy gradientTransform gradientUnits height id offset opacity points
+    preserveAspectRatio r role rotate rx ry stop-color stop-opacity stroke stroke-dasharray stroke-dashoffset
+    stroke-linecap stroke-linejoin stroke-miterlimit stroke-opacity stroke-width text-anchor textLength
+    transform version viewBox width x x1 x2 y y1 y2""".split()  # noqa: SIM905
+)
+STYLES = frozenset(
+    """clip-path clip-rule color dominant-baseline fill fill-opacity fill-rule font font-family font-size
+    font-stretch font-style font-variant font-weight image-rendering letter-spacing opacity stop-color
+    stop-opacity stroke stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin stroke-miterlimit
+    stroke-opacity stroke-width text-anchor white-space""".split()  # noqa: SIM905
+)
+NAMESPACES = {"xmlns": "http://www.w3.org/2000/svg", "xmlns:xlink": "http://www.w3.org/1999/xlink"}
+
+_WITHIN = re.compile(r"#[A-Za-z_][\w.:-]*")
+_IMAGE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=\s]*")
+_VALUE = re.compile(r"""(?:[\w\s#.,%'"+;-]|url\(['"]?#[\w.:-]+['"]?\)|(?:rgba?|hsla?)\([\d\s.,%]*\))*""")
+_NUMBERS = re.compile(r"""[\w\s#.,%+:()'"-]*""")
+MAX_DEPTH = 100
+
+
+class BadFigure(ValueError):
+    """A figure that is no SVG."""
+
+
+def clean_figure(svg: str) -> str:
+    """Return a figure with only what drawings need; raises BadFigure for what is no well-formed SVG."""
+    writer = _Writer()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = writer.start
+    parser.EndElementHandler = writer.end
+    parser.CharacterDataHandler = writer.text
+    parser.StartDoctypeDeclHandler = _refuse_doctype  # entities are declared there
+    try:
+        parser.Parse(svg, True)
+    except (expat.ExpatError, UnicodeError) as error:
+        raise BadFigure(f"it is not well-formed ({error})") from None
+    text = "".join(writer.parts)
+    if not text.startswith("<svg"):
+        raise BadFigure("it is no SVG element")
+    return text
+
+
+def _refuse_doctype(*_: object) -> None:
+    raise BadFigure("it has a document type")
+
+
+class _Writer:
+    """Writes what a parser reads and the lists allow."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self._open: list[str] = []
+        self._left_out = 0  # how deep the parser is in an element that is left out
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._left_out or name not in ELEMENTS or (self._open and self._open[-1] in ALONE):
+            self._left_out += 1
+            return
+        if len(self._open) >= MAX_DEPTH:
+            raise BadFigure(f"its elements lie more than {MAX_DEPTH} deep in each other")
+        self._open.append(name)
+        kept = [f' {key}="{escape(value)}"' for key, value in attributes.items() if _keeps(name, key, value)]
+        style = _kept_style(attributes.get("style", ""))
+        if style:
+            kept.append(f' style="{escape(style)}"')
+        self.parts.append(f"<{name}{''.join(kept)}>")
+
+    def end(self, name: str) -> None:
+        if self._left_out:
+            self._left_out -= 1
+            return
+        self._open.pop()
+        self.parts.append(f"</{name}>")
+
+    def text(self, data: str) -> None:
+        if self._left_out:
+            return
+        if self._open and self._open[-1] in HELD:
+            self.parts.append(escape(data, quote=False))
+        elif not data.strip():
+            self.parts.append(" ")
+
+
+def _keeps(element: str, name: str, value: str) -> bool:
+    if name in NAMESPACES:
+        return value == NAMESPACES[name]
+    if name in ("href", "xlink:href"):
+        if element == "image":
+            return _IMAGE.fullmatch(value) is not None
+        return element == "use" and _WITHIN.fullmatch(value) is not None
+    if name in ("aria-label", "role"):
+        return True
+    return name in ATTRIBUTES and (_VALUE.fullmatch(value) or _plain(value)) is not None
+
+
+def _plain(value: str) -> re.Match[str] | None:
+    """Match coordinates and transformations: anything in brackets but an address."""
+    return None if "url" in value.lower() else _NUMBERS.fullmatch(value)
+
+
+def _kept_style(style: str) -> str:
+    kept = []
+    for declaration in style.split(";"):
+        name, colon, value = declaration.partition(":")
+        if colon and name.strip().lower() in STYLES and _VALUE.fullmatch(value):
+            kept.append(f"{name.strip()}:{value}")
+    return ";".join(kept)

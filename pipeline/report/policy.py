@@ -1,0 +1,38 @@
+"""The content security policy of pages: nothing is loaded, and only gravel's own script runs.
+
+It stands in every page, for when that is opened as a file, and is sent with everything that is served.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+META = '<meta http-equiv="Content-Security-Policy"'
+"""How the element begins that holds the policy of a page."""
+
+SCRIPT = (Path(__file__).parent / "follow.js").read_text(encoding="utf-8")
+"""What a served page runs, to follow its run."""
+
+
+def page_policy() -> str:
+    """Return the policy for a page's `meta` element.
+
+    Styles are attributes of the figures as well, which no hash can name; they cannot load anything.
+    """
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def served_headers() -> dict[str, str]:
+    """Return the headers of everything that is served; some of the policy has effect only there."""
+    return {
+        "Content-Security-Policy": f"{page_policy()}; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }

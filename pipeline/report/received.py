@@ -1,0 +1,57 @@
+"""The sections of a report artifact, checked: it may have come from another cache, made by any program.
+
+Figures are cleaned, and what is no section is left out with a word about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.report.figures import BadFigure, clean_figure
+
+Json = Any
+
+
+def checked(attributes: Mapping[str, Json]) -> tuple[str, list[dict[str, Json]]]:
+    """Return the title and the sections of a report as a page can show them."""
+    title, sections = attributes.get("title"), attributes.get("sections")
+    if not isinstance(sections, list):
+        sections = [None]
+    return str(title or "Report"), [_section(section) for section in sections]
+
+
+def _section(section: Json) -> dict[str, Json]:
+    if not isinstance(section, Mapping):
+        return _nothing("A section", "it is not what a report holds")
+    told = {"title": str(section.get("title", "")), "about": str(section.get("about") or "")}
+    if section.get("kind") == "figure":
+        try:
+            return {**section, **told, "svg": clean_figure(str(section.get("svg", "")))}
+        except BadFigure as error:
+            return _nothing(told["title"], f"its figure cannot be shown: {error}")
+    if section.get("kind") == "table" and _is_table(section.get("columns"), section.get("rows")):
+        return {**section, **told}
+    return _nothing(told["title"], "it is neither a figure nor a table")
+
+
+def _nothing(title: str, problem: str) -> dict[str, Json]:
+    about = f"Left out: {problem}."
+    return {"kind": "table", "title": title, "about": about, "columns": [""], "rows": []}
+
+
+def _is_table(columns: Json, rows: Json) -> bool:
+    return (
+        isinstance(columns, list)
+        and bool(columns)
+        and all(isinstance(column, str) for column in columns)
+        and isinstance(rows, list)
+        and all(isinstance(row, list) and len(row) == len(columns) for row in rows)
+        and all(_is_cell(cell) for row in rows for cell in row)
+    )
+
+
+def _is_cell(cell: Json) -> bool:
+    if isinstance(cell, Mapping):
+        return list(cell) == ["vertex"] and type(cell["vertex"]) is int
+    return cell is None or isinstance(cell, str | int | float)

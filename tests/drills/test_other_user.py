@@ -1,0 +1,307 @@
+"""What another user of the machine gets of a run at work: every port, socket and file, tried as `nobody`.
+
+    sudo -E python -m pytest -m slow -s tests/drills/test_other_user.py
+
+Root is needed to become that user, and to see everything that the run has opened. A table is printed. The
+same is tried on a scheduler and a file that are open to everybody, which must succeed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.drills.gravel import LIMIT, PROGRAM, environment, session
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user"),
+]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+STAGE = '''
+"""A stage whose two ranks stay together until a file appears."""
+
+from stages.artifacts import Graph
+from stages.stage import Extent, Need, Parameters, Slot, Stage
+
+
+class TogetherParameters(Parameters):
+    go: str
+    """The file whose appearance ends the wait."""
+
+
+def rank(context, item):
+    import pathlib, time
+
+    if context.rank == 1:
+        # The rendezvous listens as long as a rank is missing: this one is the first to be there.
+        pathlib.Path(item + ".ranks").touch()
+    while not pathlib.Path(item).exists():
+        context.barrier()
+        time.sleep(0.05)
+    return context.all_gather(context.rank)
+
+
+def together(context, parameters, *, input):
+    context.gang(rank, [parameters.go] * 2)
+    return input
+
+
+def estimate(parameters, inputs, machine):
+    graph = inputs["input"][0]
+    result = Extent(kind="Graph", vertices=graph.vertices, arcs=graph.arcs, bytes=graph.bytes)
+    return Need(host_bytes=1000, device_bytes=0, outputs=(result,))
+
+
+STAGE = Stage(
+    name="together", version=1, about="Waits.", parameters=TogetherParameters,
+    inputs={"input": Slot(kinds=("Graph",), about="any graph")}, outputs=("Graph",),
+    run=together, estimate=estimate, ranks=lambda_free,
+)
+'''.replace("lambda_free", "two").replace(
+    "def estimate", "def two(parameters):\n    return 2\n\n\ndef estimate"
+)
+
+OTHER = r'''
+"""Tries, as whoever runs it, what it reads as JSON on its standard input; prints what it got."""
+
+import asyncio, hmac, http.client, json, os, signal, socket, ssl, sys
+from multiprocessing.connection import Connection, answer_challenge
+
+import distributed  # from a folder that the other user may not look into
+
+def too_long(number, frame):
+    raise TimeoutError
+
+
+signal.signal(signal.SIGALRM, too_long)
+wanted = json.load(sys.stdin)
+security_of_its_own = distributed.Security.temporary()
+os.setgroups([])
+os.setgid(wanted["group"])
+os.setuid(wanted["user"])
+
+
+def dask(port, protocol):
+    from distributed.core import connect
+
+    security = security_of_its_own if protocol == "tls" else distributed.Security()
+
+    async def ask():
+        arguments = security.get_connection_args("client")
+        comm = await connect(f"{protocol}://127.0.0.1:{port}", timeout=3, **arguments)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return str(await asyncio.wait_for(comm.read(), 3))
+        finally:
+            comm.abort()
+
+    return asyncio.run(ask())
+
+
+def unverified(port):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection(("127.0.0.1", port), timeout=3) as plain:
+        with context.wrap_socket(plain) as coded:
+            coded.sendall(b"\0" * 64)
+            return coded.recv(64)
+
+
+def browser(port):
+    found = http.client.HTTPConnection("127.0.0.1", port, timeout=3)
+    found.request("GET", "/info/main/workers.html")
+    return found.getresponse().read(200)
+
+
+def rank(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=3) as plain:
+        plain.settimeout(3)
+        if not plain.recv(4, socket.MSG_PEEK):
+            return b""
+        plain.settimeout(None)
+        connection = Connection(os.dup(plain.fileno()))
+        if not connection.poll(3):
+            return b""
+        answer_challenge(connection, b"guess")
+        return connection.recv_bytes()
+
+
+def silence(port):
+    """What is told to somebody who says nothing; a challenge is no answer."""
+    with socket.create_connection(("127.0.0.1", port), timeout=2) as plain:
+        got = plain.recv(200)
+        return b"" if b"#CHALLENGE#" in got else got
+
+
+TRIES = {
+    "Dask, plain": lambda port: dask(port, "tcp"),
+    "Dask, TLS with a key of its own": lambda port: dask(port, "tls"),
+    "TLS without a certificate": unverified,
+    "HTTP": browser,
+    "a rank's handshake": rank,
+    "nothing said": silence,
+}
+got = []
+for port in wanted["ports"]:
+    for name, attempt in TRIES.items():
+        signal.alarm(10)
+        try:
+            answer, why = attempt(port), "no answer"
+        except Exception as error:
+            answer, why = "", type(error).__name__
+        finally:
+            signal.alarm(0)
+        got.append([f"port {port}", name, str(answer)[:60] if answer else "", why])
+for path in wanted["sockets"]:
+    name = "\0" + path[1:] if path.startswith("@") else path
+    try:
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(name)
+            answer, why = "connected", ""
+    except OSError as error:
+        answer, why = "", type(error).__name__
+    got.append([f"socket {path}", "connect", answer, why])
+for path in wanted["files"]:
+    for verb, flags in (("read", os.O_RDONLY), ("write", os.O_WRONLY)):
+        try:
+            os.close(os.open(path, flags))
+            answer, why = verb, ""
+        except OSError as error:
+            answer, why = "", type(error).__name__
+        got.append([path, verb, answer, why])
+for process in wanted["processes"]:
+    for name in ("environ", "mem", "cmdline"):
+        try:
+            with open(f"/proc/{process}/{name}", "rb") as file:
+                answer, why = ("PRIVATE KEY" if b"PRIVATE KEY" in file.read(1 << 20) else ""), "no key in it"
+        except OSError as error:
+            answer, why = "", type(error).__name__
+        got.append([f"/proc/{process}/{name}", "read", answer, why])
+json.dump({"user": os.getuid(), "got": got}, sys.stdout)
+'''
+
+
+@pytest.fixture
+def at_work(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """Start a run whose two ranks work together until the test ends, in a folder open to others."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)  # so that nothing but gravel's own modes keeps others out
+    (tmp_path / "together.py").write_text(STAGE)
+    go = tmp_path / "go"
+    source = {"rmat": {"scale": 8, "edge_factor": 8, "seed": 1}}
+    stages = {
+        "edges": {"stage": "ingest", "source": source},
+        "graph": {"stage": "symmetrize", "input": "edges"},
+        "together": {"stage": "together", "input": "graph", "go": str(go)},
+    }
+    path = tmp_path / "together.yaml"
+    path.write_text(json.dumps({"workflow": "together", "plugins": ["together.py"], "stages": stages}))
+    cache = tmp_path / "cache"
+    words = ["run", str(path), "--cluster", "local", "--workers", "2", "--backend", "cpu"]
+    run = subprocess.Popen(
+        [*PROGRAM, *words, "--cache", str(cache)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        env=environment(),
+    )
+    try:
+        limit = time.monotonic() + LIMIT
+        while not Path(f"{go}.ranks").exists():
+            assert run.poll() is None, run.communicate()[0]
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        yield run, cache
+        go.touch()
+        said = run.communicate(timeout=LIMIT)[0]
+        assert run.returncode == 0, said
+    finally:
+        go.touch()
+        run.kill()
+        run.communicate()
+
+
+def opened(processes: list[psutil.Process], cache: Path) -> dict[str, Any]:
+    """Return the ports, the named sockets and the files of processes, and all that is in the cache."""
+    ports, sockets = set[int](), set[str]()
+    files = {str(path) for path in cache.rglob("*") if path.is_file()}
+    for process in processes:
+        for found in process.net_connections("all"):
+            if isinstance(found.laddr, str):
+                sockets |= {found.laddr} if found.laddr else set()
+            elif found.status in (psutil.CONN_LISTEN, psutil.CONN_NONE):
+                ports.add(found.laddr.port)
+        files |= {each.path for each in process.open_files() if not each.path.startswith("/dev/null")}
+        files |= {
+            entry.path
+            for entry in process.memory_maps()
+            if entry.path.startswith(("/dev/shm", "/tmp", str(cache)))
+        }
+    installed = (sys.prefix, sys.base_prefix, "/usr", "/lib", str(ROOT))
+    return {
+        "ports": sorted(ports),
+        "sockets": sorted(sockets),
+        "files": sorted(path for path in files if not path.startswith(installed) and Path(path).exists()),
+        "processes": [process.pid for process in processes],
+    }
+
+
+def tried(wanted: dict[str, Any]) -> list[list[str]]:
+    """Try all that as another user; returns rows of what, how, what came of it, and why nothing did."""
+    other = pwd.getpwnam("nobody")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", OTHER],
+        input=json.dumps({**wanted, "user": other.pw_uid, "group": other.pw_gid}),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        cwd="/",
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["user"] == other.pw_uid
+    table: list[list[str]] = answer["got"]
+    return table
+
+
+def test_another_user_gets_nothing(at_work: tuple[subprocess.Popen[str], Path]) -> None:
+    run, cache = at_work
+    wanted = opened(session(run.pid), cache)
+    assert len(wanted["ports"]) >= 5
+    table = tried(wanted)
+    print(f"\nwhat another user gets of a run with {len(wanted['processes'])} processes:")
+    for what, how, got, why in table:
+        print(f"{what:60.60} {how:32} {got or 'nothing'} {f'({why})' if why else ''}")
+    assert not [row for row in table if row[2]]
+
+
+def test_what_is_open_to_everybody_is_got_by_the_same_means(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    file = tmp_path / "open"
+    file.touch(0o644)
+    options: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "protocol": "tcp", "n_workers": 0}
+    with LocalCluster(processes=False, **options) as cluster:
+        scheduler = cluster.scheduler
+        ports = {"Dask, plain": scheduler.port, "HTTP": scheduler.http_server.port}
+        own = [psutil.Process().pid]
+        wanted = {"ports": list(ports.values()), "sockets": [], "files": [str(file)], "processes": own}
+        got = {(what, how) for what, how, answer, _ in tried(wanted) if answer}
+    assert {(f"port {port}", how) for how, port in ports.items()} | {(str(file), "read")} <= got
