@@ -82,14 +82,13 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
     });
 }
 
-// Take in what came from a rank: `ids` up to `last`, whose predecessors `vertex(i)` gives. How far they were read is kept for
-// the next level, which is on the other `side`, so that nobody waits before it is written.
+// Take in what came from a rank: `ids` from `begin` up to `last`, whose predecessors `vertex(i)` gives. How far they were
+// read is kept for the `next` level, which is on the other side, so that nobody waits before it is written.
 template <class Vertex>
-__device__ __forceinline__ void receive_from(const World& w, const Rank& r, u64* counts, u64 side, u32 from, u64 last,
-                                             const u32* ids, const Vertex& vertex) {
-    u64 begin = r.came[side * w.rank_count + from];
+__device__ __forceinline__ void receive_from(const Rank& r, u64* counts, u64 begin, u64 last, u64& next, const u32* ids,
+                                             const Vertex& vertex) {
     if (global_thread() == 0) {
-        r.came[(side ^ 1) * w.rank_count + from] = last;
+        next = last;
         if (last > begin) atomicAdd(&counts[ARRIVED], last - begin);
     }
     for (u64 i = begin + global_thread(); i < last; i += global_threads()) {
@@ -108,10 +107,12 @@ __device__ __forceinline__ void receive_from(const World& w, const Rank& r, u64*
 
 // Take in what other ranks' nn arcs reached here, up to `tails` in their bins.
 __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts, u64 side, const u64* tails) {
+    u64* came = r.came + side * w.rank_count;
+    u64* next = r.came + (side ^ 1) * w.rank_count;
     for (u32 from = 0; from < w.rank_count; ++from) {
         if (from == r.rank) continue;
         const Rank& sender = w.ranks[from];
-        receive_from(w, r, counts, side, from, tails[from], sender.bin_ids,
+        receive_from(r, counts, came[from], tails[from], next[from], sender.bin_ids,
                      [&](u64 i) { return u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from; });
     }
 }

@@ -75,15 +75,17 @@ __device__ __forceinline__ u64 tail_for(const World& w, const Rank& r, const Sta
 // As `receive`, by stages.
 __device__ __forceinline__ void receive_staged(const World& w, const Rank& r, const Stages& s, u64* counts, u64 side,
                                                const u64* tails) {
+    u64* came = r.came + side * w.rank_count;
+    u64* next = r.came + (side ^ 1) * w.rank_count;
     for (u32 from = 0; from < w.rank_count; ++from) {
         Way way = way_of(s, w.rank_count, from, r.rank);
         if (from == r.rank || way == BY_NONE) continue;
         const Rank& sender = w.ranks[from];
         if (way == BY_BIN)
-            receive_from(w, r, counts, side, from, tails[from], sender.bin_ids,
+            receive_from(r, counts, came[from], tails[from], next[from], sender.bin_ids,
                          [&](u64 i) { return u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from; });
         else
-            receive_from(w, r, counts, side, from, tails[from], sender.relay_ids,
+            receive_from(r, counts, came[from], tails[from], next[from], sender.relay_ids,
                          [&](u64 i) { return u64(__ldcv(&sender.relay_tails[i])); });
     }
 }

@@ -117,10 +117,10 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
 
     Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds, `local_exchange` and
     `remote_exchange` of that within and between groups; `mask_bytes` and `vertex_bytes`, sent by all,
-    `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`; `backward`, the
-    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors; `link_bytes`, where
-    columns were placed, were read out of host memory by each rank. Of stripes it is `stripes`, as
-    `stages.searching.striped.told_by_stripes` has them.
+    `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`;
+    `backward`, the subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors;
+    `link_bytes`, where columns were placed, were read out of host memory by each rank. Of stripes it is
+    `stripes`, as `stages.searching.striped.told_by_stripes` has them.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:
