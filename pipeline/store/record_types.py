@@ -87,5 +87,10 @@ def _is_array(value: Any) -> bool:
 def _is_file(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str):
         return False
-    parts = value[0].split("/")
-    return not {"", ".", ".."} & set(parts) and _is_count(value[1]) and _is_digest(value[2])
+    return _is_count(value[1]) and _is_digest(value[2])
+
+
+def leads_outside(body: Mapping[str, Any]) -> str | None:
+    """Return the first part of a file's path in an artifact's record that may lead out of its folder."""
+    parts = (part for path, _, _ in body["files"] for part in path.split("/"))
+    return next((part for part in parts if part in ("", ".", "..")), None)
