@@ -109,18 +109,23 @@ class SideBySide:
         rounds = reduction_rounds(algorithm, self._ranks, groups)
         self._in_place = algorithm != "all_gather" or bool(groups)
         staging = Staging(self._ranks, rounds if self._in_place else (), 0, uniquify=False)
+        # Nothing is copied while a launch waits for the others.
+        schedules = [
+            self._on(place, lambda: cupy.asarray(staging.schedule())) for place in range(len(self._devices))
+        ]
+        for place in range(len(self._devices)):
+            self._on(place, lambda: cupy.cuda.Device().synchronize())
         ends = []
         for place, (kernel, blocks, described, own, here, stream) in enumerate(self._launches):
             table, ranks_here, clock = own
+            numbers = (here, self._ranks, self._words, len(staging.rounds), turns)
+            arguments = (described, table, ranks_here, schedules[place], clock, *map(numpy.uint64, numbers))
             with cupy.cuda.Device(self._devices[place]), stream or nullcontext():
-                schedule = cupy.asarray(staging.schedule())
-                numbers = (here, self._ranks, self._words, len(staging.rounds), turns)
-                arguments = (described, table, ranks_here, schedule, clock, *map(numpy.uint64, numbers))
                 end = cupy.cuda.Event()
                 kernel((blocks,), (BLOCK,), arguments)
                 end.record()
-                ends.append((end, schedule))
-        for end, _ in ends:
+                ends.append(end)
+        for end in ends:
             end.synchronize()
         if any(point.aborted for point in self._points):
             raise RuntimeError(GIVEN_UP)

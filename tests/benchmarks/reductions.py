@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import platform
 import time
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,9 @@ from kernels.exchange import Endpoint, drive
 from kernels.partition.reductions import ALGORITHMS, Algorithm, masks_sent, reduction_rounds
 from kernels.probes.reductions import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
 from pipeline.cluster.gang import Hub, run_rank
+
+# Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
 REPEATS = 3
 TURN_SECONDS = 2e-3
