@@ -75,7 +75,7 @@ def explain_write(
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         told = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
         return GravelError(
-            f"a file of {what} would be larger than files may be here{told}: {wanted}",
+            f"a file of {what} would exceed the limit on file sizes{told}: {wanted}",
             hint=f"raise the limit (ulimit -f unlimited), or {otherwise}; what was computed is kept",
         )
     return GravelError(
