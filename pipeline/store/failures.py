@@ -14,7 +14,7 @@ from pipeline.errors import GravelError, RequestError
 CANNOT_WRITE = (errno.EROFS, errno.EACCES, errno.EPERM)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NAMED = (*_FULL, errno.EFBIG, errno.EIO)
-_NUMPY = re.compile(r"(\d+) requested and (\d+) written")
+_NUMPY = r"(\d+) requested and (\d+) written"
 
 
 class ReadOnly(RequestError):
@@ -98,7 +98,7 @@ def explain_read(error: OSError, path: Path) -> GravelError:
 
 
 def _number(error: OSError) -> int:
-    if error.errno is None and _NUMPY.search(str(error)):
+    if error.errno is None and re.search(_NUMPY, str(error)):
         # NumPy's own writing loses what the system said; all but always it is this.
         return errno.ENOSPC
     return error.errno or 0
