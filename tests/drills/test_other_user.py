@@ -296,7 +296,8 @@ def test_what_is_open_to_everybody_is_got_by_the_same_means(tmp_path: Path) -> N
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     file = tmp_path / "open"
-    file.touch(0o644)
+    file.touch()
+    file.chmod(0o644)  # whatever the mask of this process
     options: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "protocol": "tcp", "n_workers": 0}
     with LocalCluster(processes=False, **options) as cluster:
         scheduler = cluster.scheduler
