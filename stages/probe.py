@@ -112,7 +112,7 @@ def _cannot_run(parameters: ProbeParameters, backend: str) -> CannotRun | None:
 
 STAGE = Stage(
     name="probe",
-    version=1,
+    version=2,
     about="Runs gathering and status look-up alone over the levels of searches, as microbenchmarks.",
     parameters=ProbeParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph whose levels are taken")},

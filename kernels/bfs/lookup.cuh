@@ -28,6 +28,7 @@ enum LookUp : u32 { LOOK_BITMASK = 1, LOOK_LABEL = 2, LOOK_WARP = 4, LOOK_HISTOR
 
 constexpr u32 HISTORY = 1024;   // vertices that a block remembers
 constexpr u32 WARP_HASH = 128;  // cells of a warp's table, as in the paper's implementation
+constexpr u32 SPREAD = 0x9e3779b1u;  // 2^32 over the golden ratio (Knuth, volume 3, section 6.4)
 constexpr bool REMEMBERS = !TREE || sizeof(VERTEX) == 4;  // a remembered pair must be one 64-bit word
 
 struct Status {
@@ -60,28 +61,35 @@ __device__ __forceinline__ void mark(u32 parts, const Status& s, VERTEX vertex) 
     *byte = u8(*byte | 1u << (vertex & 7));
 }
 
+// A cell of a table. Ids of neighbours in a lattice differ by powers of two, which a remainder would put together.
+__device__ __forceinline__ u32 hashed(VERTEX vertex) {
+    return u32(vertex) * SPREAD >> 16;
+}
+
 // Whether another lane's arc stands for this one; all lanes call it.
 __device__ __forceinline__ bool culled_by_warp(const Culling& c, bool live, VERTEX vertex, VERTEX parent) {
     volatile u8* winners = c.winners + warp_id() * WARP_HASH;
     __syncwarp();
-    if (live) winners[vertex % WARP_HASH] = u8(lane_id());
+    u32 cell = hashed(vertex) % WARP_HASH;
+    if (live) winners[cell] = u8(lane_id());
     __syncwarp();
-    u32 winner = live ? winners[vertex % WARP_HASH] : lane_id();
+    u32 winner = live ? winners[cell] : lane_id();
     VERTEX its = __shfl_sync(ALL_LANES, vertex, winner);
     VERTEX its_parent = TREE ? __shfl_sync(ALL_LANES, parent, winner) : VERTEX(0);
     return winner != lane_id() && its == vertex && (!TREE || its_parent <= parent);
 }
 
 // Whether an arc that this block looked up before stands for this one; if not, it is remembered. `last` is that of the
-// entries in use, a power of two.
+// entries in use, a power of two. With `at_once` a warp also sees what other warps look up at the same moment: it reads
+// and writes the cell by one instruction, without which two warps both find it empty.
 __device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent,
-                                                  u32 last = HISTORY - 1) {
+                                                  u32 last = HISTORY - 1, bool at_once = false) {
     if (!REMEMBERS) return false;
-    volatile u64* cell = &c.history[vertex & last];
-    u64 known = *cell;
+    u64* cell = &c.history[hashed(vertex) & last];
     u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(vertex);
+    u64 known = at_once ? atomicExch(cell, mine) : *(volatile u64*)cell;
     if (TREE ? known >> 32 == vertex && known <= mine : known == mine) return true;
-    *cell = mine;
+    if (!at_once) *(volatile u64*)cell = mine;
     return false;
 }
 
@@ -125,7 +133,10 @@ __device__ __forceinline__ void cull(u32 parts, const Status& s, const Culling& 
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         if (parts & LOOK_WARP && culled_by_warp(c, live[k], vertex[k], parent[k])) live[k] = false;
-        if (parts & LOOK_HISTORY && live[k] && culled_by_history(c, vertex[k], parent[k])) live[k] = false;
+        if (parts & LOOK_HISTORY && live[k] &&
+            culled_by_history(c, vertex[k], parent[k], HISTORY - 1, !(parts & LOOK_ATOMIC))) {
+            live[k] = false;
+        }
     }
 }
 

@@ -11,10 +11,16 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.parts import ATOMIC, HISTORY, LABEL, REMEMBERED, WARP, WARP_CELLS
+from kernels.bfs.cuda.parts import ATOMIC, HISTORY, LABEL, REMEMBERED, SPREAD, WARP, WARP_CELLS
 from kernels.jit import serial
 
 LANES = 32
+
+
+@serial
+def _hashed(vertex: int) -> int:
+    """Return the cell of a table, as `hashed` of `kernels/bfs/lookup.cuh` does."""
+    return (vertex * SPREAD & 0xFFFFFFFF) >> 16
 
 
 @serial
@@ -53,18 +59,18 @@ def lookup_level(
         if parts & WARP:
             for lane in range(lanes):
                 if live[lane]:
-                    winners[vertex[lane] % WARP_CELLS] = lane
+                    winners[_hashed(vertex[lane]) % WARP_CELLS] = lane
             for lane in range(lanes):
                 if live[lane]:
-                    winner = winners[vertex[lane] % WARP_CELLS]
+                    winner = winners[_hashed(vertex[lane]) % WARP_CELLS]
                     live[lane] = winner == lane or vertex[winner] != vertex[lane]
         if parts & HISTORY:
             for lane in range(lanes):
                 if live[lane]:
-                    live[lane] = history[vertex[lane] % REMEMBERED] != vertex[lane]
+                    live[lane] = history[_hashed(vertex[lane]) % REMEMBERED] != vertex[lane]
             for lane in range(lanes):
                 if live[lane]:
-                    history[vertex[lane] % REMEMBERED] = vertex[lane]
+                    history[_hashed(vertex[lane]) % REMEMBERED] = vertex[lane]
         if parts & ATOMIC:
             for lane in range(lanes):
                 bit = one << numpy.uint8(vertex[lane] & 7)

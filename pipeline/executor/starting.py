@@ -60,6 +60,7 @@ def start_cluster(
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
+    from pipeline.cluster.safe_path import safe_path_variables
     from pipeline.cluster.settings import (
         SPAWN_ENVIRONMENT,
         dask_settings,
@@ -77,6 +78,8 @@ def start_cluster(
     # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
     settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})
     put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
+    # Dask sets it for workers; Python's resource tracker starts before them.
+    os.environ.update(safe_path_variables())
 
     def undo() -> None:
         settings.__exit__(None, None, None)

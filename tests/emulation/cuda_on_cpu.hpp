@@ -261,6 +261,11 @@ inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 template <class T, class V>
+T atomicExch(T* address, V value) {
+    return __atomic_exchange_n(address, T(value), __ATOMIC_SEQ_CST);
+}
+
+template <class T, class V>
 T atomicAdd(T* address, V value) {
     return __atomic_fetch_add(address, T(value), __ATOMIC_SEQ_CST);
 }

@@ -40,4 +40,4 @@ def test_runs_of_tiles_and_culling_gather_next_to_nothing_again(name: str) -> No
     found = measured(name, "runs")
     assert found["off"] > BOUND, found
     assert 1.0 <= found["both"] < BOUND, found
-    assert found["both"] <= min(found["warp"], found["history"]), found
+    assert found["both"] <= min(found["warp"], found["history"]) * 1.01, found

@@ -10,7 +10,7 @@ from kernels.generate.mesh import mesh
 from kernels.generate.rmat import rmat
 from kernels.generate.uniform import uniform
 
-SETTINGS: dict[str, Any] = {"claim": "racing", "tiles": "runs", "blocks": 32}
+SETTINGS: dict[str, Any] = {"claim": "racing", "tiles": "runs", "blocks": 14}
 """As in workflows/merrill_culling.yaml."""
 
 CULLINGS = {

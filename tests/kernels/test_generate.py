@@ -56,7 +56,7 @@ def test_any_part_is_part_of_the_whole(name, data):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_head_and_a_tail_are_the_whole(name):
     whole = pairs(name, **EXAMPLES[name])
-    for cut in (0, 1, len(whole) // 2, len(whole) - 2, len(whole)):
+    for cut in {0, len(whole) // 2, max(0, len(whole) - 2), len(whole)}:
         head = pairs(name, **EXAMPLES[name], first=0, count=cut)
         assert head + pairs(name, **EXAMPLES[name], first=cut, count=len(whole) - cut) == whole
 

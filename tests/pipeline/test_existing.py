@@ -65,6 +65,7 @@ def test_a_run_by_address_and_by_scheduler_file_share_their_results(
     outcome = run(more, root, str(cluster.file))
     assert states(outcome) == {"a": "cached", "b": "cached", "gang": "computed"}
     assert "2 workers" in outcome.record["cluster"]
+    assert "not encrypted" in outcome.record["cluster"]
     assert not list((root / "scratch").iterdir())
 
 
@@ -374,6 +375,7 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
         assert encrypted.address.startswith("tls://")
         outcome = run(plan, tmp_path / "cache", str(encrypted.file), tls=tls)
         assert states(outcome) == {"a": "computed", "gang": "computed"}
+        assert ", encrypted" in outcome.record["cluster"]
         configured = {
             "distributed.comm.tls.ca-file": str(ours.ca),
             "distributed.comm.tls.client.cert": str(ours.certificate),

@@ -20,6 +20,9 @@ LOOKUPS = {
 REMEMBERED = 1024
 """Words of a block's history, as HISTORY in `kernels/bfs/lookup.cuh`."""
 
+SPREAD = 0x9E3779B1
+"""2^32 over the golden ratio, by which ids are spread over tables (Knuth, volume 3, section 6.4)."""
+
 WARP_CELLS = 128
 """Bytes of a warp's table, as WARP_HASH in `kernels/bfs/lookup.cuh`."""
 
