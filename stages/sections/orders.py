@@ -112,8 +112,12 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "kind": "table",
         "title": "Compressed searches in detail",
         "about": (
-            "As table 2 of Moschou, for the fastest compressed layout in the original order. What crosses "
-            "the link is counted by the search, in whole lines of 128 bytes."
+            "As table 2 of Moschou, for the fastest compressed layout in the original order."
+            + (
+                " What crosses the link is counted by the search, in whole lines of 128 bytes."
+                if any(row[7] is not None for row in rows)
+                else ""
+            )
         ),
         "columns": [
             "graph",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,16 @@ class Study:
 
     def standing(self, member: Member) -> Standing:
         """Say how a member stands among those that find the same labels."""
-        like = self.like(member)
-        ranked = standings([Entrant(each.name, each.one, each.times) for each in like])
-        return next(found for each, found in zip(like, ranked, strict=True) if each is member)
+        return self._standings[member.label]
+
+    @cached_property
+    def _standings(self) -> dict[str, Standing]:
+        found: dict[str, Standing] = {}
+        for output in dict.fromkeys(str(member.one.asked.get("output")) for member in self.members):
+            like = [each for each in self.members if str(each.one.asked.get("output")) == output]
+            ranked = standings([Entrant(each.name, each.one, each.times) for each in like])
+            found |= {each.label: standing for each, standing in zip(like, ranked, strict=True)}
+        return found
 
     def baseline(self, member: Member) -> Member | None:
         """Return the sequential search for the same labels, if it is among them."""
@@ -179,21 +187,3 @@ def _name(one: Measurement, with_output: bool) -> str:
     if with_output:
         told.append(asked["output"])
     return f"{asked['strategy']} ({', '.join(told)})" if told else str(asked["strategy"])
-
-
-def counted_bytes(one: Measurement, search: Mapping[str, Any]) -> int:
-    """Count the bytes that a search that expands its frontier cannot avoid; see `COUNTING_RULE`."""
-    vertices = one.graph["vertices"]
-    index = 4 if vertices < 1 << 32 else 8
-    tree = 4 if vertices < 1 << 31 else 8
-    output = one.asked["output"]
-    labels = (4 if output != "predecessor" else 0) + (tree if output != "distance" else 0)
-    arcs = search.get("expanded", search["arcs"])
-    return int(arcs * index + search["reached"] * (16 + labels))
-
-
-COUNTING_RULE = (
-    "Counted bytes of a search: the column index of each gathered arc (of each stored arc of the reached "
-    "vertices where the strategy does not count what it gathers), two row offsets of 8 bytes for each "
-    "reached vertex, and its labels once. Status look-ups and queues are not counted."
-)
