@@ -86,7 +86,7 @@ EXACT = ("Bits per arc", "Graphs", "Layouts")
 
 def arranged(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Give every section its part, and put them in the order of the page; answers come first."""
-    titles = [section["title"] for section in sections]
+    titles = [section["title"] for section in sections if not _is_plain(section)]
     figures = [section for section in sections if section["kind"] == "figure" and section["svg"]]
     chart = next(
         (each for start in ANSWERING for each in figures if each["title"].startswith(start)),
@@ -96,6 +96,11 @@ def arranged(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         {**section, "part": "answer" if section is chart else _part(section, titles)} for section in sections
     ]
     return sorted(told, key=_rank)
+
+
+def _is_plain(section: dict[str, Any]) -> bool:
+    """Tell whether a table of experiments has no comparison, which is then found elsewhere."""
+    return section["title"] == "Experiments" and "standing" not in section["columns"]
 
 
 def _part(section: dict[str, Any], titles: Sequence[str]) -> str:

@@ -89,14 +89,16 @@ def experiments(
     for kind, tell in FINDINGS.items():
         short = _short(entries[kind])
         for entry in entries[kind]:
-            results = [
-                (at, {**tell(one), **((beside or {}).get(label, {}) if kind == "Measurement" else {})})
-                for name, at, of, (label, one) in found
-                if of == kind and name == entry
-            ]
+            results = [(at, tell(one)) for name, at, of, (_, one) in found if of == kind and name == entry]
             for finding in dict.fromkeys(name for _, told in results for name in told):
                 title = f"{short[entry]}: {finding}" if len(entries[kind]) > 1 else finding
                 columns[title] = [_value(cell, results, finding) for cell in cells]
+    compared = [
+        (at, (beside or {}).get(label, {})) for _, at, kind, (label, _) in found if kind == "Measurement"
+    ]
+    if len(entries["Measurement"]) == 1:
+        for finding in dict.fromkeys(name for _, told in compared for name in told):
+            columns[finding] = [_value(cell, compared, finding) for cell in cells]
     searched = [(at, one.graph.get("digest")) for _, at, kind, (_, one) in found if kind == "Measurement"]
     graphs = [next((name for at, name in searched if at.items() <= cell.items()), None) for cell in cells]
     return Experiments(axes, cells, columns, graphs)

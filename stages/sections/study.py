@@ -24,7 +24,11 @@ def study_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     others = [(label, one) for label, one in members if type(one).__name__ != "Measurement"]
     joined = cells([*others, *measured])
     found = experiments(swept([*others, *measured], joined), compared_with)
-    sections = [] if found is None else [experiments_table(found, rules), *axis_figures(found)]
+    sections = (
+        []
+        if found is None
+        else [experiments_table(found, rules if "standing" in found.columns else ""), *axis_figures(found)]
+    )
     sections += [*order_sections(joined), *compression_sections(joined), *advised_sections(joined)]
     return [*sections, *scaling_sections(measured)]
 

@@ -47,7 +47,8 @@ addEventListener("load", () => {
       }
       images += each.localName === "image";
     }
-    pictures.push({title: svg.closest("section")?.querySelector("h3").textContent ?? "workflow",
+    pictures.push({title: svg.closest("section")?.querySelector("h3")?.textContent
+        ?? svg.closest("details")?.querySelector("h3").textContent ?? "workflow",
       left: frame.left + scrollX, top: frame.top + scrollY, width: frame.width, height: frame.height,
       drawn, images, smallest, outside});
   }
