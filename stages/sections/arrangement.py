@@ -80,6 +80,9 @@ SAME = {
 }
 """Titles, whole or how they begin, of sections that say what one of others says, if the report has it."""
 
+BESIDE = {"Traversal times and rates": ("Experiments", "Every strategy on every graph")}
+"""Titles of results that are details where the report has one of others, whose figures they tell further."""
+
 EXACT = ("Bits per arc", "Graphs", "Layouts")
 """Titles of `SAME` that have to be whole."""
 
@@ -93,7 +96,8 @@ def arranged(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         None,
     )
     told = [
-        {**section, "part": "answer" if section is chart else _part(section, titles)} for section in sections
+        {**section, "part": "answer" if section is chart else _part(section, titles, sections)}
+        for section in sections
     ]
     return sorted(told, key=_rank)
 
@@ -103,7 +107,7 @@ def _is_plain(section: dict[str, Any]) -> bool:
     return section["title"] == "Experiments" and "standing" not in section["columns"]
 
 
-def _part(section: dict[str, Any], titles: Sequence[str]) -> str:
+def _part(section: dict[str, Any], titles: Sequence[str], sections: Sequence[dict[str, Any]]) -> str:
     if section["kind"] == "answer":
         return "answer"
     title = section["title"]
@@ -111,6 +115,14 @@ def _part(section: dict[str, Any], titles: Sequence[str]) -> str:
         same = title == start if start in EXACT else title.startswith(start)
         if same and any(each.startswith(other) and each != title for other in others for each in titles):
             return "data"
+    if title == "Experiments" and any(
+        each["title"].startswith("Times of ") and len(each["rows"]) == len(section["rows"])
+        for each in sections
+        if each["kind"] == "table"
+    ):
+        return "data"
+    if any(other in titles for other in BESIDE.get(title, ())):
+        return "details"
     # What did not pass is no detail.
     if title == "Checks that did not pass" or "FAILED" in _words(section):
         return "results"

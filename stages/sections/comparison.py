@@ -23,10 +23,10 @@ def compared(study: Study, member: Member) -> dict[str, Value]:
     return {
         "standing": study.standing(member).text,
         "times the least": member.milliseconds / study.best(member).milliseconds,
-        "over sequential": speedup(study, member),
         "redundant expansion": _redundancy(one),
         "counted MB a search": None if counted is None else counted / 1e6,
         "GB/s of counted bytes": None if counted is None or not mean else counted / mean / 1e6,
+        "over sequential": speedup(study, member),
     }
 
 
@@ -42,7 +42,7 @@ def comparison_rules(studies: Sequence[Study]) -> str:
             + (": below 1 where a bottom-up search left arcs unread" if _is_below(members) else "")
             + "."
         )
-    return " ".join([*told, counting_rule([member.one for member in members])])
+    return " ".join([*told, counting_rule([member.one for member in members])]).strip()
 
 
 def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:

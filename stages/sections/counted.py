@@ -51,7 +51,10 @@ def _bytes_per_arc(one: Measurement) -> float | None:
 
 
 def counting_rule(several: Sequence[Measurement]) -> str:
-    """Say how the bytes of these measurements were counted, and of which they were not."""
+    """Say how the bytes of these measurements were counted, and of which they were not; empty if of none."""
+    known = [mean_bytes(one) is not None for one in several]
+    if not any(known):
+        return ""
     counted = all("expanded" in search for one in several for search in one.searches)
     encoded = [is_encoded(one) for one in several]
     read = {
@@ -66,6 +69,6 @@ def counting_rule(several: Sequence[Measurement]) -> str:
     if not counted:
         told.append("Where what is gathered is not counted, arcs are those of the reached vertices.")
     told.append("Status look-ups and queues are not counted.")
-    if any(mean_bytes(one) is None for one in several):
+    if not all(known):
         told.append("They are left out where levels were searched bottom-up without counting what was read.")
     return " ".join(told)

@@ -128,7 +128,7 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
     held = [{item for each in group for item in each.items()} for group in told]
     own = [
         [
-            value
+            _value(axis, value)
             for axis, value in each.items()
             if not any((axis, value) in other for other in held if other is not mine)
         ]
@@ -137,7 +137,10 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
     if all(own) and len({", ".join(each) for each in own}) == len(own) > 1:
         return [", ".join(each) for each in own]
     everywhere = _common(shared)
-    names = [", ".join(value for axis, value in each.items() if axis not in everywhere) for each in shared]
+    names = [
+        ", ".join(_value(axis, value) for axis, value in each.items() if axis not in everywhere)
+        for each in shared
+    ]
     if "" not in names and len(set(names)) == len(names):
         return names
     sizes = [group[0][1].graph for group in groups]
@@ -145,6 +148,11 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
         f"{name + ': ' if name else ''}{size['vertices']:,} vertices, {size['arcs']:,} arcs"
         for name, size in zip(names, sizes, strict=True)
     ]
+
+
+def _value(axis: str, value: str) -> str:
+    """Name a coordinate by its value alone, a number with its axis."""
+    return f"{axis} {value}" if value.replace(".", "", 1).isdigit() else value
 
 
 def _common(several: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -167,7 +175,8 @@ def _named(
         same = _common(varying)
         for place, each in zip(alike, varying, strict=True):
             told = [value for axis, value in each.items() if axis not in same and value not in name]
-            names[place] = ", ".join([name, *told])
+            # What all have in common does not tell any apart.
+            names[place] = ", ".join(told if told and len(alike) == len(group) else [name, *told])
     if len(set(names)) < len(names):
         names = [label for label, _ in group]
     return tuple(

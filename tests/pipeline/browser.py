@@ -95,11 +95,17 @@ def browse(address: str, profile: Path, *options: str) -> str:
     return done.stdout
 
 
-def look(page: Path, profile: Path, width: int, scheme: int) -> dict[str, Any]:
-    """Open a copy of a page that measures its own pictures; returns what it found."""
+def unfolded(text: str) -> str:
+    """Open all that a page folds."""
+    return text.replace("<details ", "<details open ")
+
+
+def look(page: Path, profile: Path, width: int, scheme: int, *, unfold: bool = False) -> dict[str, Any]:
+    """Open a copy of a page, `unfold` all of it or not, that measures its own pictures; returns what it found."""
     copy = page.with_name("looked.html")
     # Its policy, which other tests hold, would not let it.
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
+    text = unfolded(text) if unfold else text
     copy.write_text(text.replace("</body>", f"<script>{LOOK}</script></body>"))
     frame = page.with_name("frame.html")
     frame.write_text(FRAME.format(width=width))

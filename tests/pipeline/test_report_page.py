@@ -144,7 +144,14 @@ def test_a_page_that_grows_too_large_drops_pictures_and_says_so(
 def test_cells():
     assert cell_text(1234567) == "1,234,567"
     assert cell_text(1234567, "source") == "1234567"
-    assert cell_text(0.000123456) == "0.0001235"
+    assert cell_text(0.000123456) == "0.000123"
+    assert [cell_text(each) for each in (1.5, 100.0, 99.96, 999.7, 0.0)] == [
+        "1.50",
+        "100",
+        "100",
+        "1,000",
+        "0",
+    ]
     assert cell_text(None) == ""
     assert cell_text(True) == "yes"
 

@@ -11,6 +11,7 @@ from typing import Any
 from stages.sections.answer.beside import beside_papers, beside_runs
 from stages.sections.answer.checks import UNCHECKED, verdict_of
 from stages.sections.answer.sentences import asked, count, sentence
+from stages.sections.ranks.times import in_turns
 from stages.sections.repetitions import repeated_times, typical
 
 MAX_REASONS = 3
@@ -45,7 +46,9 @@ def answer_section(
     if told:
         facts.append(["compared", " ".join(told)])
     elif len(measured) == 1:
-        facts.append(["compared", "With nothing: one way of searching was measured."])
+        facts.append(["compared", "Nothing: one way of searching was measured."])
+    if any(in_turns(one) for _, one in measured):
+        facts.append(["note", "Ranks took turns on shared hardware, so that no speedup can show."])
     if not_run:
         facts.append(["not run", _not_run(not_run)])
     return {

@@ -62,13 +62,11 @@ def standing_text(study: Study, like: Sequence[Member]) -> str:
     best = [member for member in ordered if standing[member.label].word == BEST]
     slowest = ordered[-1]
     factor = slowest.milliseconds / ordered[0].milliseconds if ordered[0].milliseconds else 0.0
-    span = f"; the slowest, {slowest.name}, takes {factor:.3g} times as long"
+    span = f"; the slowest, {_plain(slowest.name)}, takes {factor:.3g} times as long"
     if best:
-        return (
-            f"fastest is {best[0].name}, {best[0].milliseconds:.3g} ms{span if slowest not in best else ''}"
-        )
+        return f"fastest is {_plain(best[0].name)}, {best[0].milliseconds:.3g} ms{span if slowest not in best else ''}"
     if tied:
-        named = ", ".join(member.name for member in tied[:MAX_NAMED])
+        named = ", ".join(_plain(member.name) for member in tied[:MAX_NAMED])
         more = f" and {len(tied) - MAX_NAMED} more" if len(tied) > MAX_NAMED else ""
         return (
             f"{named}{more} are tied within their spread, from {tied[0].milliseconds:.3g} ms"
@@ -77,6 +75,11 @@ def standing_text(study: Study, like: Sequence[Member]) -> str:
     if any(standing[member.label].word == ONCE for member in like):
         return "measured once and from one source each, so that they are not ranked"
     return "all ran the same code, so that they are not ranked"
+
+
+def _plain(name: str) -> str:
+    """Write a name of several values so that it can stand in a list."""
+    return name.replace(", ", " ")
 
 
 def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
@@ -91,7 +94,7 @@ def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
         return [f"On {len(groups)} graphs: not ranked, each measured once or by the same code."]
     ordered = sorted(leads.items(), key=lambda item: (-sum(item[1]), -item[1][0]))
     told = [
-        f"{name} fastest on {best}" + (f", tied on {tied}" if tied else "")
+        f"{_plain(name)} fastest on {best}" + (f", tied on {tied}" if tied else "")
         for name, (best, tied) in ordered[:MAX_NAMED]
     ]
     more = f"; {len(ordered) - MAX_NAMED} others on fewer" if len(ordered) > MAX_NAMED else ""
@@ -99,9 +102,11 @@ def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
 
 
 def beside_papers(sections: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Give the range of ratios to published values, one sentence for each printed table."""
+    """Give the range of ratios to the values of each printed table, and what papers claim of this."""
     told = []
     for section in sections:
+        if section["title"].startswith("Claims of the papers"):
+            told += _claims(section["rows"])
         if not section["title"].startswith("Beside "):
             continue
         ratios = [row[3] for row in section["rows"] if row[3] is not None]
@@ -114,5 +119,13 @@ def beside_papers(sections: Sequence[Mapping[str, Any]]) -> list[str]:
         told.append(f"{span} times the values of {paper}{'' if same else ', on other graphs'}.")
     return [
         *told[:MAX_NAMED],
-        *([f"And {len(told) - MAX_NAMED} more tables."] if len(told) > MAX_NAMED else []),
+        *([f"And {len(told) - MAX_NAMED} more."] if len(told) > MAX_NAMED else []),
+    ]
+
+
+def _claims(rows: Sequence[Sequence[Any]]) -> list[str]:
+    return [
+        f"{claim}: {number:.3g} in {paper}, {here:.3g} here."
+        for paper, claim, number, here, *_ in rows
+        if isinstance(here, int | float) and isinstance(number, int | float)
     ]

@@ -33,9 +33,11 @@ def verdict_of(
     searches = sum(max((check["searches"] for check in one.checks), default=0) for _, one in verified)
     skipped = sum(len(one.skipped) for _, one in verified)
     left_out = f"; {skipped:,} could not be made" if skipped else ""
+    what = "search" if measured[0][1].algorithm == "bfs" else "result"
+    several = "" if searches == 1 else "es" if what == "search" else "s"
     return PASSED, (
-        f"Passed: {checks} check{'' if checks == 1 else 's'} on {searches:,} "
-        f"result{'' if searches == 1 else 's'}, from the graph alone{left_out}."
+        f"Passed: {checks} check{'' if checks == 1 else 's'} on {searches:,} {what}{several}, "
+        f"from the graph alone{left_out}."
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.ranks.times import in_turns
 from stages.sections.rates import harmonic_mean, rates
 from stages.sections.studies import coordinates, is_batched
 
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
     from stages.artifacts import Measurement
 
 Measured = Sequence[tuple[str, "Measurement"]]
+
+MAX_VALUES = 5
+"""Values of an axis that the answer lists."""
 
 TITLES = {"bfs": "BFS", "components": "Connected components"}
 
@@ -35,7 +37,7 @@ def sentence(
         (each for each in sections if "scaling with" in each["title"] and each["kind"] == "figure"), None
     )
     if scaled is not None:
-        return _scaled(scaled, measured)
+        return _scaled(scaled)
     if len(measured) == 1:
         return _one(measured[0][1], by_kind)
     return _several(measured)
@@ -133,7 +135,7 @@ def _span(values: Sequence[float]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _scaled(section: Mapping[str, Any], measured: Measured) -> str:
+def _scaled(section: Mapping[str, Any]) -> str:
     """Give the efficiency that was reached with the most workers."""
     kind, _, unit = section["title"].partition(" scaling with ")
     series = list(section["data"].values())
@@ -141,11 +143,8 @@ def _scaled(section: Mapping[str, Any], measured: Measured) -> str:
     times = [(each["median_milliseconds"][0], each["median_milliseconds"][-1]) for each in series]
     first, last = min(each[unit][0] for each in series), max(each[unit][-1] for each in series)
     told = f"{times[0][0]:.3g} ms with {first}, {times[0][1]:.3g} ms with {last}" if len(series) == 1 else ""
-    turns = any(in_turns(one) for _, one in measured)
-    return (
-        f"{kind} scaling over {first} to {last} {unit}: {_span(ends)} % of the ideal at {last}"
-        + (f" (median {told})" if told else f" in {len(series)} ways")
-        + ("; ranks took turns on shared hardware, so no speedup can show" if turns else "")
+    return f"{kind} scaling over {first} to {last} {unit}: {_span(ends)} % of the ideal at {last}" + (
+        f" (median {told})" if told else f" in {len(series)} ways"
     )
 
 
@@ -163,7 +162,7 @@ def asked(measured: Measured, repeated: Mapping[str, Sequence[float]]) -> str:
         for axis, value in coordinates(label).items():
             if value not in axes.setdefault(axis, []):
                 axes[axis].append(value)
-    varied = [f"{len(each)} of {axis}" for axis, each in axes.items() if len(each) > 1]
+    varied = [f"{axis} ({_listed(each)})" for axis, each in axes.items() if len(each) > 1]
     told = [", ".join(fixed)] if fixed else []
     if varied:
         told.append(f"varied: {', '.join(varied)}")
@@ -174,6 +173,10 @@ def asked(measured: Measured, repeated: Mapping[str, Sequence[float]]) -> str:
         told.append(f"each repeated {counts[-1]} times")
     text = "; ".join(told)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(values) if len(values) <= MAX_VALUES else f"{len(values)} values"
 
 
 def _choices(one: Measurement) -> dict[str, str]:
