@@ -66,7 +66,7 @@ RESULTS = (
 
 SAME = {
     "Every strategy on every graph": ("Experiments",),
-    "Arc rates and speedup": ("Experiments", "Every strategy on every graph"),
+    "Arc rates": ("Experiments", "Every strategy on every graph"),
     "Times side by side": ("Strong scaling with", "Weak scaling with", "Times by order and layout"),
     "Strategies side by side": ("Times by order and layout",),
     "Median ms over": ("Strategies side by side", "Times by order and layout"),

@@ -12,7 +12,7 @@ from stages.sections.ranking import BEST, ONCE, RULE, TIED
 from stages.sections.rates import quartile
 from stages.sections.studies import Member, Study
 
-MAX_ROWS = 40
+MAX_ROWS = 30
 """Strategies in one panel of the comparison; more are in the table alone."""
 
 MAX_PANELS = 12

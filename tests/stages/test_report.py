@@ -145,7 +145,7 @@ def test_the_order_of_a_graph_counts_as_preparation():
     table = sections["When preparation has paid for itself"]["rows"]
     assert [row[3:] for row in table] == [
         [None, None, 9.0, "", None],
-        [20.0, 5.0, 3.0, "two_phase, original", 4],
+        [20.0, 5.0, 3.0, "original", 4],
     ]
 
 

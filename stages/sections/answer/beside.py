@@ -64,7 +64,8 @@ def standing_text(study: Study, like: Sequence[Member]) -> str:
     factor = slowest.milliseconds / ordered[0].milliseconds if ordered[0].milliseconds else 0.0
     span = f"; the slowest, {_plain(slowest.name)}, takes {factor:.3g} times as long"
     if best:
-        return f"fastest is {_plain(best[0].name)}, {best[0].milliseconds:.3g} ms{span if slowest not in best else ''}"
+        first = f"fastest is {_plain(best[0].name)}, {best[0].milliseconds:.3g} ms"
+        return first if slowest in best else first + span
     if tied:
         named = ", ".join(_plain(member.name) for member in tied[:MAX_NAMED])
         more = f" and {len(tied) - MAX_NAMED} more" if len(tied) > MAX_NAMED else ""
