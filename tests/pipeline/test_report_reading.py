@@ -56,7 +56,8 @@ addEventListener("load", () => {
   parent.postMessage(JSON.stringify({
     says: bottom(".says"), facts: bottom(".answer dl"), chart: bottom(".answer figure"),
     text: document.querySelector(".answer").innerText,
-    order: [...document.querySelectorAll(".answer, #results, #stage-runs, #details")].map(each => each.id || "answer"),
+    order: [...document.querySelectorAll(".answer, #results, #stage-runs, #details")].map(
+      each => each.id || "answer"),
     height: document.documentElement.scrollHeight,
     titles: [...document.querySelectorAll("main h3")].map(each => each.textContent),
     open: document.querySelectorAll("details[open]").length}), "*");
@@ -131,7 +132,8 @@ addEventListener("load", () => {
   const table = document.querySelector(".table table"), holder = table.closest(".table");
   const column = place => [...table.tBodies[0].rows].map(row => row.cells[place].textContent);
   const headings = [...table.tHead.rows[0].cells].map(each => each.textContent);
-  const place = headings.indexOf("median ms"), button = table.tHead.rows[0].cells[place].querySelector("button");
+  const place = headings.indexOf("median ms");
+  const button = table.tHead.rows[0].cells[place].querySelector("button");
   button.focus();
   const outline = getComputedStyle(document.activeElement).outlineStyle;
   button.click();
@@ -144,7 +146,8 @@ addEventListener("load", () => {
   const shown = [...table.tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[1].textContent);
   const scrollers = [...document.querySelectorAll("main *")].filter(each =>
     each.scrollWidth > each.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(each).overflowX));
-  parent.postMessage(JSON.stringify({outline, up, down, said, shown, output: holder.querySelector("output").textContent,
+  parent.postMessage(JSON.stringify({outline, up, down, said, shown,
+    output: holder.querySelector("output").textContent,
     focused: document.activeElement === button,
     stuck: scrollers.filter(each => each.tabIndex < 0).map(each => each.className)}), "*");
 });
