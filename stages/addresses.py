@@ -29,14 +29,15 @@ __all__ = [
 HIDDEN = "..."
 REFERENCE = re.compile(r"\$\{env:\s*([^{}]*?)\s*\}")
 
-_URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)
-_IN_TEXT = re.compile(r"[a-z][a-z0-9+.-]+://[^\s\"'<>]+", re.IGNORECASE)
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_HALVES = re.compile(r"((?:\$\{[^{}]*\}|[^:])*)(?::(.*))?", re.DOTALL)
-_HOST = re.compile(r"[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\]")
-_AUTHORITY = re.compile(r"(?:[^/?#@:]*|\[[^/?#@]*\])(?::\d*)?")
-_ASSIGNMENT = re.compile(r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)")
+# Texts that `re` compiles when they are first used: a cached run uses none.
+_URL = r"(?i)[a-z][a-z0-9+.-]+(?:::|://)"
+_IN_TEXT = r"(?i)[a-z][a-z0-9+.-]+://[^\s\"'<>]+"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+_CONTROL = r"[\x00-\x1f\x7f]"
+_HALVES = r"(?s)((?:\$\{[^{}]*\}|[^:])*)(?::(.*))?"
+_HOST = r"[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\]"
+_AUTHORITY = r"(?:[^/?#@:]*|\[[^/?#@]*\])(?::\d*)?"
+_ASSIGNMENT = r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)"
 _IN_PATH = "/%:@!$&'()*+,;=~-._[]|"
 _SECRET_LENGTH = 3
 """Shorter pieces are not looked for in the messages of others, which they would only garble."""
@@ -44,7 +45,7 @@ _SECRET_LENGTH = 3
 
 def is_url(location: str) -> bool:
     """Tell a URL (`scheme://...`, or fsspec's `cache::scheme://...`) from a path."""
-    return _URL.match(location) is not None
+    return re.match(_URL, location) is not None
 
 
 def shown(location: str) -> str:
@@ -74,9 +75,11 @@ def hidden_in_text(text: str) -> str:
     """Return a message with every URL in it as `shown` has it, as far as blanks tell where one ends."""
     if "://" not in text:
         return text
-    text = _IN_TEXT.sub(lambda match: shown(match[0]), text)
-    return _ASSIGNMENT.sub(
-        lambda match: match[0] if not REFERENCE.sub("", match[2]) else f"{match[1]}{HIDDEN}", text
+    text = re.sub(_IN_TEXT, lambda match: shown(match[0]), text)
+    return re.sub(
+        _ASSIGNMENT,
+        lambda match: match[0] if not REFERENCE.sub("", match[2]) else f"{match[1]}{HIDDEN}",
+        text,
     )
 
 
@@ -122,7 +125,7 @@ def address_of(location: str) -> Address:
 
         # Only what stands in the URL is quoted; a password in the environment is taken as it is.
         literal = REFERENCE.sub(lambda match: match[0].replace("%", "%25"), userinfo)
-        halves = _HALVES.fullmatch(literal)
+        halves = re.fullmatch(_HALVES, literal)
         assert halves is not None
         named = [_filled(unquote(each), location) for each in halves.groups(default="")]
         who = ":".join(named)
@@ -154,7 +157,7 @@ def _parts(rest: str) -> tuple[str, str, str, str]:
     authority = re.match(r"[^/?#]*", rest)
     assert authority is not None
     cut = authority[0].rfind("@") + 1
-    if cut == 0 and "@" in rest and not _AUTHORITY.fullmatch(REFERENCE.sub("x", authority[0])):
+    if cut == 0 and "@" in rest and not re.fullmatch(_AUTHORITY, REFERENCE.sub("x", authority[0])):
         # `user:pass/word@host`: not quoted as it should be, and still no part of what is shown.
         cut = rest.rfind("@") + 1
     userinfo, rest = rest[: max(0, cut - 1)], rest[cut:]
@@ -182,7 +185,7 @@ def _authority(location: str, host: str) -> str:
         except UnicodeError:
             plain = ""
     labels = plain.rstrip(".").split(".")
-    if not _HOST.fullmatch(plain) or not all(
+    if not re.fullmatch(_HOST, plain) or not all(
         0 < len(label) < 64 or label.startswith("[") for label in labels
     ):
         raise StageError(
@@ -204,7 +207,7 @@ def _filled(text: str, location: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
-        if not _VARIABLE.fullmatch(name):
+        if not re.fullmatch(_VARIABLE, name):
             raise StageError(
                 f"{match[0]} in the URL {shown(location)} names no environment variable",
                 hint="write it like ${env:TOKEN}",
@@ -222,9 +225,9 @@ def _filled(text: str, location: str) -> str:
 
 
 def _refuse_control_characters(text: str, location: str, what: str = "") -> None:
-    found = _CONTROL.search(text)
+    found = re.search(_CONTROL, text)
     if found is not None:
-        plain = _CONTROL.sub(lambda match: repr(match[0])[1:-1], shown(location))
+        plain = re.sub(_CONTROL, lambda match: repr(match[0])[1:-1], shown(location))
         raise StageError(
             f"{what}the URL {plain} has the control character {found[0]!r}",
             hint="write it quoted, such as %20 for a blank, or remove it",

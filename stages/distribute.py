@@ -37,12 +37,13 @@ class DistributeParameters(Parameters):
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
     """Vertices with more neighbours than this are delegates; `auto` takes the one that a cost model finds
     fastest."""
-    hosts: int = Field(default=1, ge=1, le=65536)
-    """Machines that the ranks are spread over evenly, for the cost model."""
+    hosts: int | None = Field(default=None, ge=1, le=65536)
+    """Machines that the ranks are spread over evenly, for the cost model; as few as hold eight ranks each by
+    default."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> DistributeParameters:
-        if self.ranks % self.hosts:
+        if self.hosts is not None and self.ranks % self.hosts:
             raise ValueError(f"{self.ranks} ranks do not make {self.hosts} equal hosts")
         return self
 
@@ -191,7 +192,7 @@ def _estimate(
 
 STAGE = Stage(
     name="distribute",
-    version=3,
+    version=4,
     about="Generates a graph on the ranks that search it, each its own part, and keeps none of it on disk.",
     parameters=DistributeParameters,
     inputs={},

@@ -39,9 +39,10 @@ class PartitionParameters(Parameters):
     """Ranks (one GPU or worker each) that share the graph."""
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
     """Vertices with more out-neighbours than this are delegates; `auto` takes the one that a cost model finds
-    fastest."""
-    hosts: int = Field(default=1, ge=1, le=65536)
-    """Machines that the ranks are spread over evenly, for the cost model."""
+    fastest, which a report lists among its suggestions."""
+    hosts: int | None = Field(default=None, ge=1, le=65536)
+    """Machines that the ranks are spread over evenly, for the cost model; as few as hold eight ranks each by
+    default."""
     scheme: Literal["delegates", "striped"] = "delegates"
     """`delegates` makes the busiest vertices known to every rank (Pan, Pearce, Owens 2018, section III);
     `striped` gives vertex v with its row to rank v mod ranks (Merrill, Garland, Grimshaw 2012, section 6)."""
@@ -55,7 +56,7 @@ class PartitionParameters(Parameters):
     def _fit_together(self) -> PartitionParameters:
         if self.scheme == "striped" and self.threshold != "auto":
             raise ValueError("a threshold makes delegates, and scheme striped has none")
-        if self.ranks % self.hosts:
+        if self.hosts is not None and self.ranks % self.hosts:
             raise ValueError(f"{self.ranks} ranks do not make {self.hosts} equal hosts")
         return self
 
@@ -217,7 +218,7 @@ def _estimate(
 
 STAGE = Stage(
     name="partition",
-    version=4,
+    version=5,
     about="Splits a graph over ranks by degree separation (Pan, Pearce, Owens 2018), or in stripes.",
     parameters=PartitionParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph to split")},

@@ -109,10 +109,22 @@ PRESETS: tuple[Preset, ...] = (
             Setting("tuning.local_all_to_all", (False, True), "L, section VI-B"),
             Setting("tuning.uniquify", (False, True), "U, section VI-B"),
             Setting("tuning.reduction", ("blocking", "overlapped"), "BR and IR, section VI-B"),
+            Setting(
+                "tuning.reduction_algorithm",
+                ("tree", "recursive_doubling"),
+                "section V-A: tree-like; or as MPI_Allreduce",
+                {"transport": ("auto", "peer")},
+            ),
             Setting("tuning.changed_only", (False,), "section V-A: whole masks are reduced"),
+            Setting(
+                "tuning.message_bytes",
+                (4 << 20,),
+                "section VI-A1: about 4 MB for data of more than 2 MB",
+                strict=False,
+            ),
             Setting("tuning.nn_directed", (False,), "section IV-B: nn is visited forward alone"),
             *_FACTORS,
-            Setting("sources", ({"random": 140},), "section VI", strict=False),
+            Setting("sources", ({"random": 140},), "section VI-A3", strict=False),
             Setting("tuning.groups"),
             Setting("tuning.predecessors"),
         ),
@@ -201,7 +213,7 @@ def whose(name: str, used: Mapping[str, Any]) -> Iterator[tuple[str, str, str, s
 
 
 def _applies(setting: Setting, given: Mapping[str, Any]) -> bool:
-    defaults = {"algorithm": "bfs", "backend": "auto"}
+    defaults = {"algorithm": "bfs", "backend": "auto", "transport": "auto"}
     return all((given.get(name) or defaults.get(name)) in values for name, values in setting.when.items())
 
 

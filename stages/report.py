@@ -36,6 +36,9 @@ class ReportParameters(Parameters):
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
     """A file of figures that papers print, to be put beside what was measured; see `published.yaml`."""
+    predict: bool = False
+    """Also predict what searches over 1 to 1,024 ranks of other machines take, after all that was "
+    "measured."""
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
@@ -76,6 +79,10 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         sections += published_sections(
             read_published(parameters.published), list(zip(labels, inputs, strict=True))
         )
+    if parameters.predict:
+        from stages.sections.ranks.thousand import thousand_sections
+
+        sections += thousand_sections()
     members = list(zip(labels, inputs, strict=True))
     sections.insert(0, answer_section(members, parameters.not_run, sections))
     return Report(title=parameters.title, sections=arranged(sections))
@@ -99,7 +106,8 @@ def _estimate(
 ) -> Need:
     # Degree and component histograms read one array of the vertices at a time; matplotlib takes the rest.
     widest = max((extent.vertices for extent in inputs["inputs"]), default=0)
-    model = MODEL_BYTES if any(extent.kind == "Partition" for extent in inputs["inputs"]) else 0
+    models = parameters.predict or any(extent.kind == "Partition" for extent in inputs["inputs"])
+    model = MODEL_BYTES if models else 0
     return Need(
         host_bytes=DRAWING_BYTES + model + 26 * widest,
         device_bytes=0,
@@ -109,7 +117,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=12,
+    version=13,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -23,6 +23,7 @@ from kernels.exchange.endpoint import Endpoint, Program, Ticket, Wire, drive
 from kernels.exchange.gang import Gang, Gathering
 from kernels.exchange.groups import Groups
 from kernels.exchange.lock_step import Stuck, run_in_lock_step
+from kernels.exchange.pieces import Posted, post_arrays, take_arrays
 from kernels.exchange.verbs import gather, swap
 
 __all__ = [
@@ -30,12 +31,15 @@ __all__ = [
     "Gang",
     "Gathering",
     "Groups",
+    "Posted",
     "Program",
     "Stuck",
     "Ticket",
     "Wire",
     "drive",
     "gather",
+    "post_arrays",
     "run_in_lock_step",
     "swap",
+    "take_arrays",
 ]

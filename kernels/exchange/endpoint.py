@@ -7,12 +7,19 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 Result = TypeVar("Result")
 
+FURTHER = 1 << 40
+"""Further messages of a post have its number and so many times their place; no program posts as often."""
+
 
 class Ticket(NamedTuple):
     """Parcels that a program waits for: one of each of these ranks, posted under this number."""
 
     number: int
     senders: tuple[int, ...]
+
+    def further(self, place: int, senders: tuple[int, ...]) -> Ticket:
+        """Give what to yield for further messages of the same post (`Endpoint.post_further`)."""
+        return Ticket(self.number + place * FURTHER, senders)
 
 
 Program = Generator[Ticket, dict[int, Any], Result]
@@ -63,6 +70,10 @@ class Endpoint:
                 raise ValueError(f"rank {to} posts to itself")
             self._wire.send(to, number, value)
         return Ticket(number, tuple(senders))
+
+    def post_further(self, ticket: Ticket, place: int, to: int, value: Any) -> None:
+        """Send a further message of a post; its receiver knows from the first that it comes."""
+        self._wire.send(to, ticket.number + place * FURTHER, value)
 
 
 def drive(program: Program[Result], wire: Wire) -> Result:

@@ -45,7 +45,7 @@ from kernels.partition.model import Prediction, Searching, predict
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import PartitionSearch, prepare, search_rank
 from kernels.partition.storage import RankSize, rank_size, storage, storage_of
-from kernels.partition.threshold import choose_threshold, suggest_threshold
+from kernels.partition.threshold import choose_threshold, suggest, suggest_threshold
 
 __all__ = [
     "Census",
@@ -74,6 +74,7 @@ __all__ = [
     "separate",
     "storage",
     "storage_of",
+    "suggest",
     "suggest_threshold",
     "take_census",
     "to_arrays",

@@ -7,6 +7,7 @@ predecessor, and gets these alone, as 32-bit ids.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Ticket, swap
+from kernels.exchange import Endpoint, Groups, Ticket, post_arrays, swap, take_arrays
 from kernels.partition.rank_search import Bins, RankSearch, unique_smallest
 
 Steps = Generator[Ticket, dict[int, Any], None]
@@ -35,11 +36,29 @@ def from_bits(bits: NDArray[Any], count: int) -> NDArray[numpy.bool_]:
     return numpy.unpackbits(bits, count=count).view(numpy.bool_)
 
 
-class Direct:
-    """Every rank sends to every other."""
+class Stopwatch:
+    """Milliseconds since it was made."""
 
-    def __init__(self, end: Endpoint, state: RankSearch, *, tree: bool) -> None:
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    @property
+    def milliseconds(self) -> float:
+        """How many have passed."""
+        return (time.perf_counter() - self._since) * 1e3
+
+
+class Direct:
+    """Every rank sends to every other; with groups what mates send is waited for first.
+
+    `local_milliseconds` and `local_bytes` are of the exchange with the mates, in `sent_bytes` too.
+    """
+
+    def __init__(self, end: Endpoint, state: RankSearch, *, tree: bool, groups: Groups | None = None) -> None:
         self._end, self._state, self._tree = end, state, tree
+        self._mates = groups.mates if groups is not None else ()
+        self._far = tuple(rank for rank in end.others if rank not in self._mates)
+        self.local_milliseconds, self.local_bytes = 0.0, 0
         self._tails: dict[int, list[NDArray[Any]]] = defaultdict(list)
         self._came: dict[int, list[tuple[int, NDArray[Any]]]] = defaultdict(list)
         self.sent_bytes = 0
@@ -54,16 +73,24 @@ class Direct:
                 ids, tails = unique_smallest(ids, tails)
             parcels[to] = ids
             self.sent_bytes += ids.nbytes
+            self.local_bytes += ids.nbytes if to in self._mates else 0
             if self._tree and len(ids):
                 self._tails[to].append(tails)
+        most, watch = state.options.message_bytes, Stopwatch()
+        near = end.post({mate: parcels[mate] for mate in self._mates}, self._mates) if self._mates else None
+        far = post_arrays(end, {to: parcels[to] for to in self._far}, self._far, most)
+        came = {} if near is None else (yield near)
+        if near is not None:
+            self.local_milliseconds += watch.milliseconds
         ids, tails = bins.of(end.rank)
         state.receive(ids)
         if self._tree:
             state.candidates(ids, tails, level=state.level, scale=end.size, shift=end.rank)
-        for sender, came in (yield from swap(end, parcels)).items():
-            state.receive(came)
-            if self._tree and len(came):
-                self._came[sender].append((state.level, came))
+        came |= yield from take_arrays(far)
+        for sender in end.others:
+            state.receive(came[sender])
+            if self._tree and len(came[sender]):
+                self._came[sender].append((state.level, came[sender]))
 
     def answer(self) -> Steps:
         """Exchange the predecessors that are asked for; every rank does so once, after the last level."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Groups, Ticket
+from kernels.exchange import Endpoint, Ticket
+from kernels.partition.reductions import Algorithm, receivers, reduction_rounds
 
 Words = NDArray[Any]  # uint64, bit d % 64 of word d // 64
 Message = tuple[Words, ...]
@@ -43,44 +44,44 @@ def message_bytes(message: Message) -> int:
 class Reduction:
     """An OR over all ranks: `begin` posts, `end` waits, and other work may go on in between.
 
-    With groups it has two phases (section V-A): members send to their group's leader, leaders exchange, and
-    each hands the result to its members.
+    It follows the rounds of `kernels.partition.reductions`. Every rank posts in every round, with a mask or
+    without, since the n-th post of one rank belongs to the n-th of all others.
     """
 
-    def __init__(self, end: Endpoint, *, groups: Groups | None, changed_only: bool) -> None:
+    def __init__(
+        self,
+        end: Endpoint,
+        *,
+        changed_only: bool,
+        algorithm: Algorithm = "all_gather",
+        groups: int = 0,
+    ) -> None:
         self._end = end
-        self._groups = groups
         self._changed_only = changed_only
+        self._rounds = [
+            (receivers(each, end.rank), each[end.rank])
+            for each in reduction_rounds(algorithm, end.size, groups)
+        ]
         self.sent_bytes = 0
 
-    def _post(self, mask: Words, to: tuple[int, ...], senders: tuple[int, ...]) -> Ticket:
-        message = pack(mask, self._changed_only)
+    def _post(self, mask: Words, number: int) -> Ticket:
+        to, senders = self._rounds[number]
+        # What is sent may be added to before it is read in this process; that adds bits of the result alone.
+        message = pack(mask, self._changed_only) if to else ()
         self.sent_bytes += message_bytes(message) * len(to)
         return self._end.post(dict.fromkeys(to, message), senders)
 
     def begin(self, mask: Words) -> Ticket:
         """Send what this rank found; the mask must not change before `end`."""
-        groups = self._groups
-        if groups is None:
-            return self._post(mask, self._end.others, self._end.others)
-        if groups.leads:
-            return self._post(mask, (), groups.mates)
-        return self._post(mask, (groups.leader,), ())
+        return self._post(mask, 0) if self._rounds else self._end.post({}, ())
 
     def end(self, mask: Words, begun: Ticket) -> Generator[Ticket, dict[int, Any], Words]:
         """Give the OR of all masks."""
         total = mask.copy()
-        for message in (yield begun).values():
-            add(total, message)
-        groups = self._groups
-        if groups is None:
-            return total
-        leaders = groups.twins if groups.leads else ()
-        for message in (yield self._post(total, leaders, leaders)).values():
-            add(total, message)
-        if groups.leads:
-            yield self._post(total, groups.mates, ())
-        else:
-            for message in (yield self._post(total, (), (groups.leader,))).values():
+        ticket = begun
+        for following in range(1, len(self._rounds) + 1):
+            for message in (yield ticket).values():
                 add(total, message)
+            if following < len(self._rounds):
+                ticket = self._post(total, following)
         return total

@@ -28,7 +28,6 @@ __all__ = [
     "Searching",
     "calibrated",
     "fastest",
-    "grown",
     "hosts_of",
     "predict",
 ]
@@ -128,17 +127,6 @@ def _local(division: Division, vertices: int, ranks: int, machine: Machine, how:
     spent += how.reached * (normals + delegates) / (machine.label_rate * how.together)
     spent += how.label_bytes * (normals + delegates) / machine.memory_bandwidth
     return spent + (how.levels + machine.end_levels) * machine.level_seconds
-
-
-def grown(division: Division, factor: float) -> Division:
-    """Divide a graph that is `factor` times as large alike, for weak scaling."""
-    return replace(
-        division,
-        delegates=round(division.delegates * factor),
-        nn=round(division.nn * factor),
-        mixed=round(division.mixed * factor),
-        dd=round(division.dd * factor),
-    )
 
 
 def calibrated(

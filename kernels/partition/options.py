@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from kernels.partition.reductions import ALGORITHMS, Algorithm
+
 OPTIMIZED = ("nd", "dn", "dd")
 """Subgraphs whose direction a rank decides; nn is expanded forward.
 
@@ -35,6 +37,9 @@ class SearchOptions:
     """U: no vertex is sent to a rank twice in a level."""
     reduction: Literal["blocking", "overlapped"] = "overlapped"
     """BR waits for the delegates before it visits normal vertices; IR does so after they are exchanged."""
+    reduction_algorithm: Algorithm = "all_gather"
+    """How masks are joined (`kernels.partition.reductions`): every rank takes all others', or along a tree,
+    as section V-A assumes, or by recursive doubling, as MPI libraries do. NCCL ranks choose by size."""
     changed_only: bool = True
     """Send only those words of a mask that changed, and nothing where none did."""
     nn_directed: bool = True
@@ -44,6 +49,9 @@ class SearchOptions:
     other's memory are faster with any; all else takes the smallest in any case."""
     groups: int = 0
     """Hosts that the ranks are taken to be on, for L and a reduction in two phases; 0 for neither."""
+    message_bytes: int = 0
+    """Bytes of normal vertices that a message has at most; longer lists go in several. 0 sends each whole.
+    Section VI-A1 found about 4 MB the best for data of more than 2 MB."""
     nd_backward: float = 0.01
     dn_backward: float = 0.01
     dd_backward: float = 0.01
@@ -54,6 +62,14 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.reduction not in ("blocking", "overlapped"):
             raise ValueError(f"reduction is {self.reduction!r}; it can be 'blocking' or 'overlapped'")
+        if self.reduction_algorithm not in ALGORITHMS:
+            told = ", ".join(map(repr, ALGORITHMS))
+            raise ValueError(f"reduction_algorithm is {self.reduction_algorithm!r}; it can be {told}")
+        if self.message_bytes < 0 or self.message_bytes % 4:
+            raise ValueError(
+                f"message_bytes is {self.message_bytes}; it is a multiple of the 4 bytes of a vertex, "
+                "or 0 for messages of any size"
+            )
         if self.predecessors not in ("any", "smallest"):
             raise ValueError(f"predecessors is {self.predecessors!r}; it can be 'any' or 'smallest'")
         if self.groups < 0:

@@ -34,6 +34,13 @@ class LevelRecord:
     exchange_milliseconds: float
     mask_bytes: int  # sent
     vertex_bytes: int  # sent
+    local_exchange_milliseconds: float = 0.0  # of the exchange, that within the rank's group
+    local_vertex_bytes: int = 0  # of those sent, within the group
+
+    @property
+    def remote_exchange_milliseconds(self) -> float:
+        """Of the exchange, that between groups; all of it where there are none."""
+        return max(0.0, self.exchange_milliseconds - self.local_exchange_milliseconds)
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,13 @@ def search_program(
     if options.local_all_to_all and groups is not None:
         route = LocalAllToAll(end, state, groups, tree=tree)
     else:
-        route = Direct(end, state, tree=tree)
-    reduction = Reduction(end, groups=groups, changed_only=options.changed_only)
+        route = Direct(end, state, tree=tree, groups=groups)
+    reduction = Reduction(
+        end,
+        algorithm=options.reduction_algorithm,
+        groups=options.groups,
+        changed_only=options.changed_only,
+    )
     started = time.perf_counter()
     state.start(source)
     records = []
@@ -84,7 +96,7 @@ def search_program(
     frontier, level = 1, 0
     while frontier and (max_depth is None or level < max_depth):
         backward = tuple(name for name, turned in state.backward.items() if turned)
-        sent = reduction.sent_bytes, route.sent_bytes
+        sent = reduction.sent_bytes, route.sent_bytes, route.local_bytes, route.local_milliseconds
         visit, reduce, exchange = _Clock(), _Clock(), _Clock()
         visit.start()
         found = state.visit_delegates()
@@ -121,6 +133,8 @@ def search_program(
                 exchange.milliseconds,
                 reduction.sent_bytes - sent[0],
                 route.sent_bytes - sent[1],
+                route.local_milliseconds - sent[3],
+                route.local_bytes - sent[2],
             )
         )
     sent_before = route.sent_bytes

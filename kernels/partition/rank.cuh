@@ -61,6 +61,12 @@ struct Rank {
     u64* bin_tail;        // (ranks)
     u32* bin_ids;
     u32* bin_tails;       // if TREE: local tails of the arcs
+    // What is listed for other groups, for kernels/partition/ranks_staged.cu alone: where the list for each begins and ends,
+    // ids there, and if TREE the vertices at the tails.
+    const u64* relay_start;
+    u64* relay_tail;
+    u32* relay_ids;
+    VERTEX* relay_tails;
     u64 rank;
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
@@ -94,6 +100,8 @@ struct Rank {
     u64* dd_starts;
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
+    u32* relay_sent;      // (groups, words of a rank) what was listed already, or null
+    u64* relay_taken;     // (2, ranks) how far mates' bins for other groups were read
     u64 local, local_words, own, own_words;  // slots, and vertices
     u64 sent_words;
     u64 nd_source_count, dn_filled, dd_filled;
@@ -131,6 +139,13 @@ __device__ __forceinline__ bool set_bit(u32* bitmap, u32 place) {
     bool open = !(*reinterpret_cast<volatile u32*>(&bitmap[place >> 5]) & bit);
     if (open) atomicOr(&bitmap[place >> 5], bit);
     return open;
+}
+
+// Whether this thread alone set it.
+__device__ __forceinline__ bool set_once(u32* bitmap, u32 place) {
+    u32 bit = 1u << (place & 31);
+    u32* word = bitmap + (place >> 5);
+    return !(*reinterpret_cast<volatile u32*>(word) & bit) && !(atomicOr(word, bit) & bit);
 }
 
 __device__ __forceinline__ void lower_key(Key* key, Key value) {

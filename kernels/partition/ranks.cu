@@ -18,14 +18,20 @@
 #include "kernels/partition/labels.cuh"
 #include "kernels/partition/meeting.cuh"
 #include "kernels/partition/queues.cuh"
+#include "kernels/partition/staged.cuh"
+
+#ifndef STAGED
+#define STAGED 0
+#endif
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
 
 // Words of `log`: levels, then from FIRST_LEVEL on for each of the first levels LEVEL_WORDS: directions, 4 bits for
 // each rank of this device; the frontier here (normal vertices) and everywhere (delegates); and the clock when its
 // visits began and ended, when all had met, when labels were written, and when all had met again; and the vertices
-// that came from other ranks to make this frontier, which the level after the last has too.
-constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 9, LOGGED_LEVELS = 250;
+// that came from other ranks to make this frontier, which the level after the last has too. If STAGED, then the clock when
+// masks were reduced, and when vertices were listed for other groups.
+constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 11, LOGGED_LEVELS = 250;
 constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of the whole search, with PLACED
 // The clock when all devices had come and when the last block here was done, and how many were.
 constexpr u32 BEGAN = LINK_SECTORS + 1, ENDED = BEGAN + 1, DONE = ENDED + 1;
@@ -224,7 +230,7 @@ enum Fetched : u32 { OF_RANKS, OF_MEETING, OF_OTHERS, OF_WORLD, FETCHES };
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
            u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
-           u64 source_delegate, u64 source_slot, u64 max_depth) {
+           u64 source_delegate, u64 source_slot, u64 max_depth, const Stages* staged) {
     __shared__ Ahead known[MOST_HERE];
     // Of global memory these and all other pointers would be fetched anew after every meeting.
     __shared__ Rank own[MOST_HERE];
@@ -262,23 +268,53 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (m.devices > 1 && !meet(m, true)) return;
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
     for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_slot});
+#if STAGED
+    const Stages stages = *staged;
+    // What a rank begins to read from others is written anew.
+    for (u32 k = 0; k < here_count; ++k) begin_relay(w, own[k], stages);
+#endif
 
     u64 level = 0;
     for (bool begun = false;; begun = true) {
         u64 ahead = level + begun, side = level & 1;
+#if STAGED
+        bool stamps = begun && global_thread() == 0 && level < LOGGED_LEVELS;
+        u64* stamp = log + FIRST_LEVEL + level * LEVEL_WORDS + 9;
+        for (u64 round = 0; begun && !all.no_delegates && round < stages.rounds; ++round) {
+            for (u32 k = 0; k < here_count; ++k) {
+                auto mask_of = [&](u32 from) { return reinterpret_cast<u64*>(afar[from].found + side * w.words); };
+                take_masks(mask_of(u32(own[k].rank)), stages.schedule, round * rank_count + own[k].rank, w.words / 2, mask_of);
+            }
+            if (!meet(m, true)) return;
+        }
+        if (stamps) stamp[0] = nanoseconds();
+        if (begun && relays(stages, rank_count)) {
+            for (u32 k = 0; k < here_count; ++k) relay(w, own[k], stages, own[k].counts + side_of(ahead), side);
+            if (!meet(m, true)) return;
+        }
+        if (stamps) stamp[1] = nanoseconds();
+#endif
         for (u32 k = 0; begun && k < here_count; ++k) {
             const Rank& r = own[k];
             u64* counts = r.counts + side_of(ahead);
             Tally tally;
             // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
             bool asks = threadIdx.x < rank_count && threadIdx.x != r.rank;
+#if STAGED
+            u64 told = asks ? tail_for(w, r, stages, threadIdx.x) : 0;
+#else
             u64 told = asks ? __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]) : 0;
+#endif
             if (!all.no_delegates)
                 settle_delegates(
                     w, r, tally,
                     [&](u64 own) {
                         u32 found = 0;
+#if STAGED
+                        found = __ldcv(&r.found[side * w.words + own]);
+#else
                         for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&afar[from].found[side * w.words + own]);
+#endif
                         r.found[(side ^ 1) * w.words + own] = 0;
                         return found;
                     },
@@ -286,7 +322,11 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             if (rank_count > 1) {
                 if (asks) tails[threadIdx.x] = told;
                 __syncthreads();
+#if STAGED
+                receive_staged(w, r, stages, counts, side, tails);
+#else
                 receive(w, r, counts, side, tails);
+#endif
                 __syncthreads();
             }
             // A warp lists the words that it settled, so nobody waits.

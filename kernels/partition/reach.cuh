@@ -11,9 +11,7 @@ constexpr u32 MOST_RANKS = 256;
 // Whether a vertex of another rank has not been sent there yet, where that is remembered.
 __device__ __forceinline__ bool unsent(const Rank& r, u32 to, u32 id) {
     if (!r.sent) return true;
-    u32 bit = 1u << (id & 31);
-    u32* word = r.sent + to * r.sent_words + (id >> 5);
-    return !(*reinterpret_cast<volatile u32*>(word) & bit) && !(atomicOr(word, bit) & bit);
+    return set_once(r.sent + to * r.sent_words, id);
 }
 
 // The next places in the tails of the ranks that live lanes send to. Whole warps call it.

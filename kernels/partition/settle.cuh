@@ -82,32 +82,38 @@ __device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, 
     });
 }
 
-// Take in what other ranks' nn arcs reached here, up to `tails` in their bins. How far each bin was read is kept for
-// the next level, which is on the other `side`, so that nobody waits before it is written.
+// Take in what came from a rank: `ids` from `begin` up to `last`, whose predecessors `vertex(i)` gives. How far they were
+// read is kept for the `next` level, which is on the other side, so that nobody waits before it is written.
+template <class Vertex>
+__device__ __forceinline__ void receive_from(const Rank& r, u64* counts, u64 begin, u64 last, u64& next, const u32* ids,
+                                             const Vertex& vertex) {
+    if (global_thread() == 0) {
+        next = last;
+        if (last > begin) atomicAdd(&counts[ARRIVED], last - begin);
+    }
+    for (u64 i = begin + global_thread(); i < last; i += global_threads()) {
+        u32 local = __ldcv(&ids[i]);
+        if (TREE == SMALLEST ? test_bit(r.seen, local) : !set_bit(r.reached, local)) continue;
+        if (TREE == SMALLEST) set_bit(r.reached, local);
+        // Delegates found theirs already, and come first; only for the others is the tail asked for.
+        if (!TREE || (TREE == SMALLEST && __ldcv(&r.keys[local]) < Key(NORMAL_CLASS))) continue;
+        note_class(r, local);
+        if (TREE == ANY)
+            r.keys[local] = Key(vertex(i));
+        else
+            atomicMin(&r.keys[local], Key(normal_key(vertex(i))));
+    }
+}
+
+// Take in what other ranks' nn arcs reached here, up to `tails` in their bins.
 __device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts, u64 side, const u64* tails) {
     u64* came = r.came + side * w.rank_count;
     u64* next = r.came + (side ^ 1) * w.rank_count;
     for (u32 from = 0; from < w.rank_count; ++from) {
         if (from == r.rank) continue;
         const Rank& sender = w.ranks[from];
-        u64 begin = came[from], last = tails[from];
-        if (global_thread() == 0) {
-            next[from] = last;
-            if (last > begin) atomicAdd(&counts[ARRIVED], last - begin);
-        }
-        for (u64 i = begin + global_thread(); i < last; i += global_threads()) {
-            u32 local = __ldcv(&sender.bin_ids[i]);
-            if (TREE == SMALLEST ? test_bit(r.seen, local) : !set_bit(r.reached, local)) continue;
-            if (TREE == SMALLEST) set_bit(r.reached, local);
-            // Delegates found theirs already, and come first; only for the others is the tail asked for.
-            if (!TREE || (TREE == SMALLEST && __ldcv(&r.keys[local]) < Key(NORMAL_CLASS))) continue;
-            u64 tail = u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from;
-            note_class(r, local);
-            if (TREE == ANY)
-                r.keys[local] = Key(tail);
-            else
-                atomicMin(&r.keys[local], Key(normal_key(tail)));
-        }
+        receive_from(r, counts, came[from], tails[from], next[from], sender.bin_ids,
+                     [&](u64 i) { return u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from; });
     }
 }
 

@@ -1,4 +1,18 @@
-"""The degree threshold that the cost model finds fastest while delegates and nn arcs stay few."""
+"""The degree threshold that the cost model finds fastest while delegates and nn arcs stay few.
+
+`suggest` is the one place that chooses: `threshold: auto` and the suggestions of a report call it with the
+same thresholds, the powers of the square root of 2 of a census. Of those that keep (`Limits`)
+
+    d <= min(4 n / p, n / 16, 8 * 32 Mi)   delegates; n / 4 and 2^20 for n / 16 where nn is not met otherwise
+    nn <= m / 10                           arcs between normal vertices
+
+it takes the one for which `kernels.partition.model.predict` gives the least time of a search,
+
+    local work + masks + normal vertices + meetings
+
+on p ranks. 4 n / p, a tenth and "several tens of MBs" are from Pan, Pearce, Owens 2018 (sections V-A and
+VI-B), n / 16 is gravel's. The paper sweeps thresholds instead, and finds a wide range near the best.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +24,7 @@ from numpy.typing import NDArray
 
 from kernels.partition.census import Census, Division, take_census
 from kernels.partition.machines import H200_PEER, Machine
-from kernels.partition.model import Searching, fastest
-
-STEPS = 32
-"""Thresholds that are tried between the least and the most: the paper finds a wide range near the best."""
+from kernels.partition.model import Searching, fastest, hosts_of
 
 
 @dataclass(frozen=True)
@@ -47,12 +58,12 @@ class Limits:
         return min(self.delegates_per_local * vertices / ranks, most, 8 * self.mask_bytes)
 
 
-def choose(
+def suggest(
     divisions: Sequence[Division],
     *,
     vertices: int,
     ranks: int,
-    hosts: int = 1,
+    hosts: int | None = None,
     machine: Machine = H200_PEER,
     searching: Searching | None = None,
     limits: Limits | None = None,
@@ -60,9 +71,11 @@ def choose(
     """Choose among the divisions of one graph at several thresholds; there has to be one.
 
     The fastest of those that keep delegates and nn arcs few; where none does, that of the smallest threshold
-    that keeps the delegates few; where none does that either, that of the largest.
+    that keeps the delegates few; where none does that either, that of the largest. Without `hosts` the ranks
+    are on as few as have room for them.
     """
     bounds = limits or Limits()
+    hosts = hosts_of(ranks, machine) if hosts is None else hosts
     for larger in (False, True):
         most = bounds.most_delegates(vertices, ranks, larger=larger)
         both = [
@@ -79,39 +92,19 @@ def choose(
 
 
 def choose_threshold(
-    census: Census, ranks: int, *, hosts: int = 1, machine: Machine = H200_PEER, **limits: Any
+    census: Census, ranks: int, *, hosts: int | None = None, machine: Machine = H200_PEER, **limits: Any
 ) -> int:
-    """Choose a threshold for p ranks on h hosts by a census of the graph.
+    """Choose a threshold for p ranks by a census of the graph, as `suggest` does; 0 for one without arcs.
 
     Parameters
     ----------
     limits : those of `Limits`, by name.
 
     """
-    bounds = Limits(**limits)
-    vertices, arcs = census.vertices, int(census.busier.sum())
-    if vertices == 0 or arcs == 0:
+    if census.vertices == 0 or census.largest == 0:
         return 0
-    above = vertices - census.of_degree.cumsum()
-    lows = [
-        int((above <= bounds.most_delegates(vertices, ranks, larger=larger)).argmax())
-        for larger in (False, True)
-    ]
-    fits = int(census.busier.cumsum().searchsorted(bounds.nn_share * arcs, side="right")) - 1
-    high = min(census.largest, fits)
-    tried = set(lows)
-    for low in lows:
-        first = max(low, 1)
-        if high > low:
-            tried |= {round(first * (high / first) ** (step / STEPS)) for step in range(STEPS + 1)}
-    return choose(
-        [census.at(each) for each in sorted(tried)],
-        vertices=vertices,
-        ranks=ranks,
-        hosts=hosts,
-        machine=machine,
-        limits=bounds,
-    ).threshold
+    facts: dict[str, Any] = {"vertices": census.vertices, "ranks": ranks, "hosts": hosts}
+    return suggest(census.curve(), **facts, machine=machine, limits=Limits(**limits)).threshold
 
 
 def suggest_threshold(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from pipeline.executor.interrupt import on_interrupt
 from pipeline.executor.options import RunOptions, RunOutcome
 from pipeline.runs.reading import last_report, list_runs, still_runs
-from pipeline.store.failures import ReadOnly, storage_errors
+from pipeline.store.failures import ReadOnly, explain, storage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,5 +168,6 @@ def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> st
         telling.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
         return None
     except (GravelError, OSError) as error:
-        telling.emit("note", message=f"the report could not be written: {error}")
+        told = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
+        telling.emit("note", message=f"the report could not be written: {told}")
         return None

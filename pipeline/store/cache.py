@@ -284,7 +284,7 @@ class Cache:
         What lies where one of the cache's folders should be and is none is moved aside. Nothing is done in a
         cache that cannot be written.
         """
-        from pipeline.store.collect import sweep
+        from pipeline.store.sweeping import sweep
 
         try:
             for folder in FOLDERS:

@@ -14,7 +14,7 @@ from pipeline.errors import GravelError, RequestError
 CANNOT_WRITE = (errno.EROFS, errno.EACCES, errno.EPERM)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NAMED = (*_FULL, errno.EFBIG, errno.EIO)
-_NUMPY = re.compile(r"(\d+) requested and (\d+) written")
+_NUMPY = r"(\d+) requested and (\d+) written"
 
 
 class ReadOnly(RequestError):
@@ -75,7 +75,7 @@ def explain_write(
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         told = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
         return GravelError(
-            f"a file of {what} would be larger than files may be here{told}: {wanted}",
+            f"a file of {what} would exceed the limit on file sizes{told}: {wanted}",
             hint=f"raise the limit (ulimit -f unlimited), or {otherwise}; what was computed is kept",
         )
     return GravelError(
@@ -98,7 +98,7 @@ def explain_read(error: OSError, path: Path) -> GravelError:
 
 
 def _number(error: OSError) -> int:
-    if error.errno is None and _NUMPY.search(str(error)):
+    if error.errno is None and re.search(_NUMPY, str(error)):
         # NumPy's own writing loses what the system said; all but always it is this.
         return errno.ENOSPC
     return error.errno or 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
+import string
 from collections.abc import Mapping
 from typing import Any
 
-_ID = re.compile(r"[A-Za-z0-9_:-]+")  # a name of one file: "recipe:" and the recipe where nothing is kept
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_WORD = frozenset(string.ascii_letters + string.digits + "_-")
+_HEX = frozenset("0123456789abcdef")
 
 _NAMES_OF_PROVENANCE = {"stage": str, "key": str, "workflow": str, "run": str, "host": str, "user": str}
 
@@ -20,7 +19,7 @@ def is_recipe(body: Mapping[str, Any]) -> bool:
     return (
         _is_digest(body.get("recipe"))
         and isinstance(outputs, list)
-        and all(isinstance(each, str) and _ID.fullmatch(each) for each in outputs)
+        and all(_is_output(each) for each in outputs)
         and isinstance(provenance, dict)
         and all(
             provenance.get(name) is None or isinstance(provenance[name], kind)
@@ -55,11 +54,20 @@ def is_artifact(body: Mapping[str, Any]) -> bool:
 
 
 def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+    return isinstance(value, str) and len(value) == 64 and _HEX.issuperset(value)
 
 
 def _is_file_name(value: Any) -> bool:
-    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+    return isinstance(value, str) and value[:1] != "." and _is_word(value.replace(".", ""))
+
+
+def _is_output(value: Any) -> bool:
+    # "recipe:" and the recipe where nothing is kept.
+    return isinstance(value, str) and _is_word(value.removeprefix("recipe:"))
+
+
+def _is_word(value: str) -> bool:
+    return value != "" and _WORD.issuperset(value)
 
 
 def _is_count(value: Any) -> bool:
@@ -87,5 +95,10 @@ def _is_array(value: Any) -> bool:
 def _is_file(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str):
         return False
-    parts = value[0].split("/")
-    return not {"", ".", ".."} & set(parts) and _is_count(value[1]) and _is_digest(value[2])
+    return _is_count(value[1]) and _is_digest(value[2])
+
+
+def leads_outside(body: Mapping[str, Any]) -> str | None:
+    """Return the first part of a file's path in an artifact's record that may lead out of its folder."""
+    parts = (part for path, _, _ in body["files"] for part in path.split("/"))
+    return next((part for part in parts if part in ("", ".", "..")), None)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from pipeline.errors import RequestError
-from pipeline.store.record_types import is_artifact, is_recipe
+from pipeline.store.record_types import is_artifact, is_recipe, leads_outside
 from stages.sizes import Extent
 
 Json: TypeAlias = Any
@@ -161,6 +161,8 @@ class ArtifactRecord:
         """Read the body back; `data` is the folder of all artifacts. Raises `BrokenRecord` as above."""
         if not is_artifact(body):
             raise BrokenRecord("its values are not those of an artifact's record")
+        if (part := leads_outside(body)) is not None:
+            raise BrokenRecord(f"it names {part!r}, which is no name of a file")
         files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
             id=body["id"],

@@ -39,7 +39,7 @@ class Recipe:
     arguments: str
     ranks: int
     threshold: int | Literal["auto"]
-    hosts: int = 1
+    hosts: int | None = None
 
     @classmethod
     def of(cls, graph: DistributedGraph) -> Recipe:

@@ -133,16 +133,14 @@ def _task_of(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
 ) -> tuple[RankTask, list[str]]:
     from kernels.exchange import Groups
+    from stages.searching.nccl_ranks import check_nccl_options
     from stages.searching.partitioned import search_options
     from stages.searching.strategy import backend_of_search
 
     options = search_options(parameters.tuning)
     backend = backend_of_search(parameters, context.machine)
-    if options.groups and backend == "cuda" and parameters.transport != "nccl":
-        raise StageError(
-            "groups are for ranks that send to each other; on GPUs every rank reads from the others",
-            hint="leave groups and local_all_to_all out, or take transport: nccl or backend: cpu",
-        )
+    if backend == "cuda" and parameters.transport == "nccl":
+        check_nccl_options(options)
     if options.groups:
         try:
             Groups.of(0, graph.ranks, options.groups)

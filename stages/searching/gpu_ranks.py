@@ -40,6 +40,9 @@ WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
 BYTES_PER_NORMAL_ARC = 20
 """A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
 
+BYTES_PER_RELAYED_ARC = 8
+"""With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""
+
 BYTES_PER_DELEGATE = 73
 """On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
 
@@ -47,12 +50,14 @@ DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""
 
 
-def device_bytes(graph: Extent, ranks: int) -> int:
+def device_bytes(graph: Extent, ranks: int, *, relays: bool = False) -> int:
     """State what each of `ranks` GPUs takes.
 
-    Subgraphs and labels, what each nn arc takes, and the bits of all ranks' frontiers.
+    Subgraphs and labels, what each nn arc takes, more if vertices go by way of mates, and the bits of all
+    ranks' frontiers.
     """
-    normal = BYTES_PER_NORMAL_ARC * (graph.normal_arcs or 0)
+    relayed = BYTES_PER_RELAYED_ARC + (4 if graph.vertices >= 1 << 32 else 0)
+    normal = (BYTES_PER_NORMAL_ARC + relays * relayed) * (graph.normal_arcs or 0)
     shared = graph.bytes + vertex_bytes(graph.vertices) * graph.vertices + normal
     fronts = graph.vertices // 8
     return shared // max(1, ranks) + fronts + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
@@ -73,6 +78,8 @@ def prepare_on_gpus(
     """
     from kernels.partition import storage
     from kernels.partition.cuda import prepare
+    from kernels.partition.cuda.encoded import layout_of
+    from kernels.partition.cuda.staging import Staging, check_staged
     from kernels.partition.encoded import encoded_bytes
     from kernels.partition.layout import arc_count
     from stages.stage import Extent
@@ -81,11 +88,6 @@ def prepare_on_gpus(
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
     if parameters.transport == "nccl":
         return prepare_over_nccl(context, graph, parameters, options)
-    if options.groups:
-        raise StageError(
-            "groups are for ranks that send to each other; on GPUs every rank reads from the others",
-            hint="leave groups and local_all_to_all out, or take transport: nccl or backend: cpu",
-        )
     ranks = graph.partition.ranks
     nn_arcs = sum(arc_count(part.nn) for part in graph.partition.parts)
     if graph.compressed is None:
@@ -96,12 +98,19 @@ def prepare_on_gpus(
     held = graph.stored is not None or graph.compressed is not None
     gang = ranks > 1 and context.reserved >= ranks and held
     gpus = ranks if gang else 1
-    whole = device_bytes(extent, gpus)
+    whole = device_bytes(extent, gpus, relays=options.local_all_to_all)
     if graph.compressed is None:
         plan = plan_loaded(parameters, context.machine, graph.partition, whole=whole, gpus=gpus)
     else:
         plan = plan_encoded(parameters, context.machine, whole=whole)
     notes = [] if plan.placement == "device" else [plan.described()]
+    try:
+        layout = layout_of(graph.partition.parts[0])
+        check_staged(Staging.of(options, ranks), placed=plan.placement != "device", layout=layout)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    if options.message_bytes:
+        notes.append("GPUs that read each other's memory send no messages, so message_bytes was left out")
     if gang:
         return GpuGangSearch(context, graph, parameters, options, plan=plan), notes
     if ranks > 1:
@@ -141,12 +150,15 @@ class RanksOnGpu:
         labels = (found.distance, found.predecessor)
         distance, predecessor = (None if array is None else array.get() for array in labels)
         found = replace(found, distance=distance, predecessor=predecessor)
-        self.labels = tuple(_told_by_gpu(levels, found) for levels in self._search.levels)
+        self.labels = tuple(
+            _told_by_gpu(levels, found, self._search.masks_read(place))
+            for place, levels in enumerate(self._search.levels)
+        )
         return found
 
 
-def _told_by_gpu(levels: Sequence[Level], found: BFSResult) -> RankLabels:
-    """Tell of the levels of a GPU's ranks together what one rank of a gang does; no masks are sent."""
+def _told_by_gpu(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> RankLabels:
+    """Tell of the levels of a GPU's ranks together what one rank of a gang does."""
     import numpy
 
     from kernels.partition.program import LevelRecord, RankLabels
@@ -154,11 +166,13 @@ def _told_by_gpu(levels: Sequence[Level], found: BFSResult) -> RankLabels:
     told = []
     for level in levels:
         backward = tuple(sorted({name for rank in level.backward for name in rank}))
-        parts = level.visit / 1e3, level.settle / 1e3, (level.wait + level.settle_wait) / 1e3
-        told.append(LevelRecord(level.normal, level.delegates, backward, *parts, 0, 4 * level.arrived))
+        waits = level.wait + level.relay + level.settle_wait
+        parts = level.visit / 1e3, (level.reduce + level.settle) / 1e3, waits / 1e3
+        sent = mask_bytes, 4 * level.arrived
+        told.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
     # Deeper levels than the GPU logs.
     for way in found.directions[len(told) :]:
-        told.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, 0, 0))
+        told.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, mask_bytes, 0))
     # Labels themselves come with the result.
     return RankLabels(numpy.empty(0, numpy.int32), None, found.milliseconds, 0, tuple(told))
 

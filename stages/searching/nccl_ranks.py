@@ -21,6 +21,16 @@ BYTES_PER_ARRIVAL = 8
 """Of an arc between normal vertices, beside what peers take: an id that comes, and a tail asked for."""
 
 
+def check_nccl_options(options: SearchOptions) -> None:
+    """Raise `StageError` for options that have no meaning over NCCL."""
+    if options.reduction_algorithm != "all_gather":
+        raise StageError(
+            f"reduction_algorithm {options.reduction_algorithm} and transport nccl do not go together; ranks "
+            "over NCCL choose by size among three ways of their own",
+            hint="leave reduction_algorithm out, or take transport: peer or backend: cpu",
+        )
+
+
 def prepare_over_nccl(
     context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: SearchOptions
 ) -> tuple[Any, list[str]]:
@@ -31,6 +41,7 @@ def prepare_over_nccl(
     from kernels.partition.nccl import prepare
 
     assert graph.partition is not None
+    check_nccl_options(options)
     ranks = graph.partition.ranks
     if parameters.placement not in ("auto", "device"):
         raise StageError(
@@ -131,6 +142,7 @@ def nccl_rank(gang: RankContext, task: RankTask) -> NcclRank:
     from kernels.partition.layout import rank_from_arrays
     from kernels.partition.nccl import NcclRank
 
+    check_nccl_options(task.options)
     try:
         return NcclRank(
             gang,

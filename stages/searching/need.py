@@ -126,7 +126,9 @@ def estimate(
 def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, need: Need) -> Need:
     """Complete the need of ranks on GPUs by their columns, wherever those lie."""
     gpus = max(1, need.gang)
-    whole, columns = device_bytes(graph, gpus), min(graph.bytes, _width(graph.vertices) * graph.arcs) // gpus
+    relays = parameters.tuning.get("local_all_to_all") is True
+    whole = device_bytes(graph, gpus, relays=relays)
+    columns = min(graph.bytes, _width(graph.vertices) * graph.arcs) // gpus
     if parameters.transport == "nccl":
         whole += BYTES_PER_ARRIVAL * (graph.normal_arcs or 0) // gpus
     try:

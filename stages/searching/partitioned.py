@@ -115,11 +115,12 @@ def prepare_ranks(
 def told_by_ranks(search: Any) -> dict[str, Any]:
     """Describe the last search's levels as its ranks tell them, under `ranks`; {} for other searches.
 
-    Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds; `mask_bytes` and
-    `vertex_bytes`, sent by all; `normal`, the frontier's normal vertices, and `delegates`; `backward`, the
-    subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors; `link_bytes`, where
-    columns were placed, were read out of host memory by each rank. Of stripes it is `stripes`, as
-    `stages.searching.striped.told_by_stripes` has them.
+    Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds, `local_exchange` and
+    `remote_exchange` of that within and between groups; `mask_bytes` and `vertex_bytes`, sent by all,
+    `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`;
+    `backward`, the subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors;
+    `link_bytes`, where columns were placed, were read out of host memory by each rank. Of stripes it is
+    `stripes`, as `stages.searching.striped.told_by_stripes` has them.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:
@@ -131,9 +132,9 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
     told: dict[str, Any] = {
         name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
-        for name in ("visit", "reduce", "exchange")
+        for name in ("visit", "reduce", "exchange", "local_exchange", "remote_exchange")
     }
-    for name in ("mask_bytes", "vertex_bytes", "normal"):
+    for name in ("mask_bytes", "vertex_bytes", "local_vertex_bytes", "normal"):
         told[name] = [sum(getattr(record, name) for record in level) for level in levels]
     told["delegates"] = [level[0].delegates for level in levels]
     told["backward"] = [sorted({way for record in level for way in record.backward}) for level in levels]

@@ -42,6 +42,8 @@ RESULTS = (
     "Batches of searches",
     "Sources over workers",
     "Searches over ranks",
+    "Geometric means as the paper takes them",
+    "Communication volume by formula",
     "Searches over stripes",
     "Ranks with columns in host memory",
     "Redundant expansion by culling",

@@ -152,7 +152,7 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
 
 def _value(axis: str, value: str) -> str:
     """Name a coordinate by its value alone, a number with its axis."""
-    return f"{axis} {value}" if value.replace(".", "", 1).isdigit() else value
+    return f"{axis}={value}" if value.replace(".", "", 1).isdigit() else value
 
 
 def _common(several: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -18,7 +18,7 @@ kills      test_killed.py          kill -9 of a run, inline or with workers, the
                                    `cache verify`, the run again, its export compared
 damage     test_many_damages.py    a piece of damage: bytes, files, exchanged chunks,     15,000  10 s
                                    artifacts and records, links, folders, memos,
-                                   permissions (750 of them more); five to a case, each
+                                   permissions (750 of them more); twenty to a case, each
                                    case used in one of several ways, run, exported
 chunks     test_exchanged.py       inner chunks exchanged, within arrays and between      300     2 min
                                    artifacts of a graph of many chunks

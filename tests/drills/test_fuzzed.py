@@ -123,7 +123,8 @@ def test_files(small: Small, tmp_path: Path, tries: Callable[[str], int], seed: 
         answers[name] = read(
             Trial(small, tmp_path / "cache", tally, f"whole {name}"), tmp_path / "whole" / name
         )
-        assert answers[name] is not None, (name, tally.refusals)
+        # One of the files that come from elsewhere is no graph.
+        assert answers[name] is not None or "GRAVEL_TINY_GRAPHS" in os.environ, (name, tally.refusals)
     for number in range(share(count(tries, "files"), part, 2)):
         if number % 200 == 0:
             shutil.rmtree(tmp_path / "cache", ignore_errors=True)

@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 PARTS = 10
 """Tests of the drill, each with its own share of the pieces; `-n 2` has two at work at once."""
 
-MAX_PIECES = 9
-"""Pieces of one case; five on average."""
+MAX_PIECES = 39
+"""Pieces of one case; twenty on average."""
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import os
 import pwd
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -279,6 +280,14 @@ def tried(wanted: dict[str, Any]) -> list[list[str]]:
     return table
 
 
+@pytest.fixture
+def everybodys() -> Iterator[Path]:
+    """A folder that everybody may enter, which those of pytest are not while another session begins."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 def test_another_user_gets_nothing(at_work: tuple[subprocess.Popen[str], Path]) -> None:
     run, cache = at_work
     wanted = opened(session(run.pid), cache)
@@ -290,13 +299,12 @@ def test_another_user_gets_nothing(at_work: tuple[subprocess.Popen[str], Path]) 
     assert not [row for row in table if row[2]]
 
 
-def test_what_is_open_to_everybody_is_got_by_the_same_means(tmp_path: Path) -> None:
+def test_what_is_open_to_everybody_is_got_by_the_same_means(everybodys: Path) -> None:
     from distributed import LocalCluster
 
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    file = tmp_path / "open"
-    file.touch(0o644)
+    file = everybodys / "open"
+    file.touch()
+    file.chmod(0o644)  # whatever the mask of this process
     options: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "protocol": "tcp", "n_workers": 0}
     with LocalCluster(processes=False, **options) as cluster:
         scheduler = cluster.scheduler

@@ -17,7 +17,8 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
-    for launch in ("partition.cuda.launch", "partition.cuda.components_launch", "probes.links.peer"):
+    device_launches = ("partition.cuda.launch", "partition.cuda.components_launch")
+    for launch in (*device_launches, "probes.links.peer", "probes.reductions"):
         monkeypatch.setattr(f"kernels.{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     for module in ("order.renumber_cuda", "partition.cuda.slots"):

@@ -127,10 +127,12 @@ def test_what_cannot_be_is_said() -> None:
     graph = made(context, 2)
     with pytest.raises(StageError, match="transport nccl needs NCCL on every rank, and rank 0 has none"):
         traverse(context, TraverseParameters(transport="nccl", **ASKED), input=graph)
-    for transport in ("auto", "peer"):
-        asked = TraverseParameters(transport=transport, tuning={"groups": 2}, **ASKED)
-        with pytest.raises(StageError, match="groups are for ranks that send to each other"):
-            traverse(context, asked, input=graph)
+    asked = TraverseParameters(transport="nccl", tuning={"reduction_algorithm": "tree"}, **ASKED)
+    with pytest.raises(StageError, match="reduction_algorithm tree and transport nccl do not go together"):
+        traverse(context, asked, input=graph)
+    asked = TraverseParameters(transport="peer", tuning={"groups": 3}, **ASKED)
+    with pytest.raises(StageError, match="2 ranks do not make 3 equal groups"):
+        traverse(context, asked, input=graph)
     _, measured = traverse(context, TraverseParameters(backend="cpu", transport="nccl", **ASKED), input=graph)
     assert any("transport nccl is for ranks on GPUs, and was left out" in note for note in measured.notes)
 

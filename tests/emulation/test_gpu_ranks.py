@@ -80,8 +80,8 @@ def test_without_being_asked_the_cpu_searches() -> None:
 
 def test_what_gpus_cannot_do_is_said() -> None:
     stored = split("path_33", 2)
-    with pytest.raises(StageError, match="groups are for ranks that send"):
-        search(PlainContext(GPU), stored, backend="cuda", tuning={"groups": 2})
+    with pytest.raises(StageError, match="2 ranks do not make 3 equal groups"):
+        search(PlainContext(GPU), stored, backend="cuda", tuning={"groups": 3})
     small = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1000)
     with pytest.raises(StageError, match="this GPU has 1,000"):
         search(PlainContext(small), stored, backend="cuda")

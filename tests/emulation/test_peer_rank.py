@@ -84,5 +84,5 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
 
     answers = run_in_threads(one_is_late, [None] * 2)
     assert all("the search was given up" in answer for answer in answers)
-    with pytest.raises(ValueError, match="groups are for ranks that send"):
-        run_in_threads(lambda gang, _: search(gang, whole, [1], options=SearchOptions(groups=1)), [None] * 2)
+    with pytest.raises(ValueError, match="2 ranks do not make 3 equal groups"):
+        run_in_threads(lambda gang, _: search(gang, whole, [1], options=SearchOptions(groups=3)), [None] * 2)

@@ -10,9 +10,10 @@ import pytest
 
 from kernels.partition import predict, take_census
 from kernels.partition.census import Division
+from kernels.partition.kronecker import kronecker_divisions
 from kernels.partition.machines import H200_NCCL, H200_PEER, MACHINES, P100_RAY, Machine
-from kernels.partition.model import Searching, calibrated, fastest, grown, hosts_of
-from kernels.partition.threshold import Limits, choose, choose_threshold
+from kernels.partition.model import Searching, calibrated, fastest, hosts_of
+from kernels.partition.threshold import Limits, choose_threshold, suggest
 from tests.kernels.cuda_case import fast_csr, rmat
 
 DIVISION = Division(threshold=64, delegates=1 << 20, nn=40_000_000, mixed=300_000_000, dd=700_000_000)
@@ -82,11 +83,17 @@ def test_local_work_by_direction_and_by_ranks() -> None:
     assert predict(no_delegates, vertices=VERTICES, ranks=8).local < local(8)
 
 
+def _times(division: Division, factor: int) -> Division:
+    """As much of everything, so that only what each rank has of all delegates grows."""
+    counts = {name: factor * getattr(division, name) for name in ("delegates", "nn", "mixed", "dd")}
+    return replace(division, **counts)
+
+
 def test_weak_scaling_costs_the_masks_most() -> None:
     found = []
     for ranks in (1, 8, 64, 1024):
         hosts = hosts_of(ranks, H200_PEER)
-        found.append(predict(grown(DIVISION, ranks), vertices=ranks << 26, ranks=ranks, hosts=hosts))
+        found.append(predict(_times(DIVISION, ranks), vertices=ranks << 26, ranks=ranks, hosts=hosts))
     masks = [each.masks for each in found]
     assert masks == sorted(masks)
     assert masks[-1] > found[-1].vertices
@@ -171,8 +178,8 @@ def test_the_fastest_threshold_is_chosen_among_those_that_fit() -> None:
                 assert time <= 1.02 * there
     # Masks that are sent in thousands of levels cost more than the nn arcs that they spare.
     facts = {"vertices": vertices, "ranks": 4, "machine": slow_links, "limits": Limits(nn_share=0.9)}
-    often = choose(census.curve(), searching=Searching(mask_levels=4000), **facts)
-    assert often.threshold > 2 * choose(census.curve(), **facts).threshold
+    often = suggest(census.curve(), searching=Searching(mask_levels=4000), **facts)
+    assert often.threshold > 2 * suggest(census.curve(), **facts).threshold
     # A bound on the mask counts in bits.
     small = choose_threshold(census, 4, mask_bytes=8)
     assert census.at(small).delegates <= 64
@@ -186,15 +193,52 @@ def test_what_is_chosen_where_not_all_limits_can_be_kept() -> None:
         Division(16, delegates=20, nn=600, mixed=300, dd=100),
     ]
     facts = {"vertices": 1000, "ranks": 2}
-    assert choose(curve, **facts).threshold == 8  # the first with few delegates, though nn are many
-    assert choose(curve[:1], **facts).threshold == 1
+    assert suggest(curve, **facts).threshold == 8  # the first with few delegates, though nn are many
+    assert suggest(curve[:1], **facts).threshold == 1
     # A quarter of the vertices may be delegates where only that leaves few nn arcs, if they are few at all.
     more = Division(4, delegates=240, nn=90, mixed=200, dd=710)
-    assert choose([*curve, more], **facts).threshold == 4
-    assert choose([*curve, more], **facts, limits=Limits(few_delegates=100)).threshold == 8
-    assert choose([*curve, replace(more, nn=120, mixed=170)], **facts).threshold == 8
-    assert choose(curve, **facts, limits=Limits(nn_share=0.7)) == fastest(curve[1:], **facts)
-    assert choose(curve, **facts, limits=Limits(delegate_share=1)).threshold == 1
-    assert choose(curve, **facts, limits=Limits(mask_bytes=3)).threshold == 16
+    assert suggest([*curve, more], **facts).threshold == 4
+    assert suggest([*curve, more], **facts, limits=Limits(few_delegates=100)).threshold == 8
+    assert suggest([*curve, replace(more, nn=120, mixed=170)], **facts).threshold == 8
+    assert suggest(curve, **facts, limits=Limits(nn_share=0.7)) == fastest(curve[1:], **facts)
+    assert suggest(curve, **facts, limits=Limits(delegate_share=1)).threshold == 1
+    assert suggest(curve, **facts, limits=Limits(mask_bytes=3)).threshold == 16
     assert numpy.isclose(Limits().most_delegates(1600, 64), 100)
     assert numpy.isclose(Limits().most_delegates(1600, 128), 50)
+
+
+@pytest.mark.parametrize(("scale", "ranks"), [(9, 2), (12, 4), (12, 8), (14, 16)])
+def test_auto_is_what_a_report_suggests(scale: int, ranks: int) -> None:
+    census = take_census(*fast_csr(rmat(scale), symmetric=True))
+    best = suggest(census.curve(), vertices=census.vertices, ranks=ranks)
+    assert choose_threshold(census, ranks) == best.threshold
+    assert best in census.curve()
+
+
+def test_divisions_of_kronecker_graphs_follow_the_generator() -> None:
+    scale = 16
+    graph = rmat(scale, edge_factor=16)
+    tails = numpy.concatenate((graph.source, graph.target))
+    order = numpy.argsort(tails, kind="stable")
+    offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
+    numpy.cumsum(numpy.bincount(tails, minlength=graph.vertex_count), out=offsets[1:])
+    # Duplicates and loops are in.
+    census = take_census(offsets, numpy.concatenate((graph.target, graph.source))[order])
+    for told in kronecker_divisions(scale):
+        counted = census.at(told.threshold)
+        assert told.arcs == pytest.approx(32 << scale, rel=1e-6)
+        assert told.delegates == pytest.approx(counted.delegates, rel=0.05, abs=30)
+        for name in ("nn", "mixed", "dd"):
+            assert getattr(told, name) == pytest.approx(getattr(counted, name), abs=0.01 * told.arcs)
+
+
+def test_larger_kronecker_graphs_are_more_skewed() -> None:
+    """So the shares of a small one are not those of a large one, at any threshold with as many delegates."""
+    shares = []
+    for scale in (16, 26, 33):
+        few = [each for each in kronecker_divisions(scale) if each.delegates <= 0.018 * 2**scale]
+        shares.append(min(each.nn / each.arcs for each in few))
+    assert shares[0] > 2 * shares[1] > 2 * shares[2]
+    # The paper: 1.75 % of the vertices are delegates at scale 33.
+    scale_33 = {each.threshold: each.delegates / 2**33 for each in kronecker_divisions(33)}
+    assert scale_33[181] == pytest.approx(0.0175, abs=0.0005)

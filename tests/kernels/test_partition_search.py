@@ -30,6 +30,8 @@ OPTIONS = {
     "uniquify": {"uniquify": True, "reduction": "blocking"},
     "backward": dict.fromkeys(("nd_backward", "dn_backward", "dd_backward"), 0.0)
     | dict.fromkeys(("nd_forward", "dn_forward", "dd_forward"), 0.0),
+    "tree": {"reduction_algorithm": "tree", "message_bytes": 8},
+    "recursive doubling": {"reduction_algorithm": "recursive_doubling", "reduction": "blocking"},
     "swinging": dict.fromkeys(("nd_backward", "dn_backward", "dd_backward"), 1e-3)
     | dict.fromkeys(("nd_forward", "dn_forward", "dd_forward"), 1e-3),
 }
@@ -39,6 +41,13 @@ GROUPED = {
     "one group": {"groups": 1},
     "local all-to-all": {"groups": 2, "local_all_to_all": True},
     "local all-to-all, uniquify": {"groups": 2, "local_all_to_all": True, "uniquify": True},
+    "local all-to-all by trees": {
+        "groups": 2,
+        "local_all_to_all": True,
+        "uniquify": True,
+        "reduction_algorithm": "tree",
+        "message_bytes": 4,
+    },
     "four groups": {"groups": 4, "local_all_to_all": True, "uniquify": True},
     "all in one": {"groups": 1, "local_all_to_all": True},
 }
@@ -182,7 +191,17 @@ def test_ranks_of_a_gang_find_the_same() -> None:
 
 @pytest.mark.parametrize("hold", slow_among([0.1, 0.5, 0.95], [0.1, 0.95]))
 @pytest.mark.parametrize(
-    "name", ["forward", "uniquify", "two phases", "local all-to-all, uniquify", "all in one"]
+    "name",
+    [
+        "forward",
+        "uniquify",
+        "tree",
+        "recursive doubling",
+        "two phases",
+        "local all-to-all, uniquify",
+        "local all-to-all by trees",
+        "all in one",
+    ],
 )
 def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
     options = SearchOptions(**{**OPTIONS, **GROUPED}[name])
@@ -225,6 +244,8 @@ def test_max_depth_and_outputs() -> None:
     ("wrong", "words"),
     [
         ({"reduction": "lazy"}, "'blocking' or 'overlapped'"),
+        ({"reduction_algorithm": "ring"}, "'all_gather', 'tree', 'recursive_doubling'"),
+        ({"message_bytes": 6}, "multiple of the 4 bytes"),
         ({"predecessors": "first"}, "'any' or 'smallest'"),
         ({"groups": -1}, "number of hosts"),
         ({"local_all_to_all": True}, "say how many `groups`"),

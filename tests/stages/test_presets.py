@@ -35,6 +35,10 @@ def test_a_paper_fills_in_its_own_settings() -> None:
     options = SearchOptions(**pan.tuning)
     assert (options.nn_directed, options.dd_backward, options.dd_forward) == (False, 0.5, 0.0)
     assert (options.changed_only, options.reduction) == (False, "blocking")
+    assert (options.reduction_algorithm, options.message_bytes) == ("tree", 4 << 20)
+    assert TraverseParameters(paper="pan2018").sources.random == 140
+    over_nccl = TraverseParameters(paper="pan2018", backend="cuda", transport="nccl")
+    assert "reduction_algorithm" not in over_nccl.tuning  # NCCL has ways of its own
     assert TraverseParameters(paper="flexbfs").tuning == {"configuration": "config3"}
     assert PartitionParameters(paper="pan2018", ranks=2).threshold == 64
     assert CompressParameters(paper="moschou2024").codec == "varint"

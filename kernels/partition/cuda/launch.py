@@ -13,13 +13,14 @@ from kernels.cuda import load, resident_blocks
 from kernels.partition.cuda.hubs_first import in_order
 from kernels.partition.cuda.meeting import MeetingPoint
 from kernels.partition.cuda.slots import Slots
+from kernels.partition.cuda.staging import Staging
 from kernels.partition.layout import mask_words
 from kernels.partition.options import OPTIMIZED, SearchOptions
 
 BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
 
-LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 9, 250, 1 << 20
+LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 11, 250, 1 << 20
 """Of the kernel's log; directions of deeper levels than the last are taken for forward."""
 
 LINK_SECTORS = 1 + LOGGED_LEVELS * LEVEL_WORDS
@@ -45,6 +46,8 @@ class Level:
     wait: float  # for the others' visits
     settle: float  # masks, arrivals, labels
     settle_wait: float
+    reduce: float = 0.0  # masks, where they are reduced in rounds; not in `settle`
+    relay: float = 0.0  # what is listed for other groups; not in `settle` either
 
 
 class Launch:
@@ -65,6 +68,7 @@ class Launch:
     blocks : of the grid, at most what runs at the same time; None fills the device.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
     placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
+    staging : what is done by stages (`kernels/partition/staged.cuh`), which goes with OFFSET u64; or None.
 
     """
 
@@ -87,13 +91,14 @@ class Launch:
         layout: str | None = None,
         numbers: NDArray[numpy.uint32] | None = None,
         slots: Mapping[int, Slots] | None = None,
+        staging: Staging | None = None,
     ) -> None:
         import cupy
 
         self.point = point
         self._here, self._ranks = len(here), len(rows)
         self._delegates, self._numbers, self._slots = delegates, numbers, slots or {}
-        file = "ranks_placed" if placed else "ranks"
+        file = "ranks_placed" if placed else "ranks" if staging is None else "ranks_staged"
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
         module = load(f"kernels/partition/{file}.cu", **macros)
@@ -101,6 +106,12 @@ class Launch:
         self._alone = len(points) == 1
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
         self._placed = placed
+        self._staged = staging is not None
+        described = [0, 0, 0]
+        if staging is not None:
+            self._schedule = cupy.asarray(staging.schedule())
+            described = [int(self._schedule.data.ptr), len(staging.rounds), staging.members]
+        self._stages = cupy.asarray(numpy.array(described, numpy.uint64))
         self._log = cupy.zeros(LOG_WORDS, numpy.uint64)
         self._turned = cupy.empty(TURNED_LEVELS, numpy.uint8)
         d = len(delegates)
@@ -127,7 +138,7 @@ class Launch:
         depth = (1 << 31) - 1 if max_depth is None else max_depth
         slot = None if is_delegate else self._slot(source)
         places = (NOWHERE if each is None else each for each in (place if is_delegate else None, slot))
-        last = [numpy.uint64(v) for v in (source, *places, depth)]
+        last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
         start.record()
         self._kernel((self._blocks,), (BLOCK,), (*self._arguments, *last))
@@ -155,7 +166,7 @@ class Launch:
 
     def levels(self) -> tuple[Level, ...]:
         """Read the first levels of the last search."""
-        return tuple(_read_levels(self._log.get(), self._here))
+        return tuple(_read_levels(self._log.get(), self._here, staged=self._staged))
 
     def link_bytes(self) -> int | None:
         """Count what the last search read out of host memory; None where columns were not placed."""
@@ -179,7 +190,7 @@ def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uin
     return packed
 
 
-def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
+def _read_levels(log: NDArray[Any], here: int, *, staged: bool) -> Iterator[Level]:
     """Read the kernel's log of the first levels."""
     for level in range(min(int(log[0]), LOGGED_LEVELS)):
         words = log[1 + level * LEVEL_WORDS :][:LEVEL_WORDS].tolist()
@@ -188,6 +199,7 @@ def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
             for rank in range(here)
         ]
         began, visited, met, settled, met_again = words[3:8]
+        reduced, relayed = words[9:11] if staged else (met, met)
         # What came counts with the frontier that it made; of the last level that is logged it is not known.
         later = log[1 + (level + 1) * LEVEL_WORDS :][:LEVEL_WORDS]
         arrived = int(later[8]) if level + 1 < LOGGED_LEVELS else 0
@@ -198,6 +210,8 @@ def _read_levels(log: NDArray[Any], here: int) -> Iterator[Level]:
             arrived,
             (visited - began) / 1e3,
             (met - visited) / 1e3,
-            (settled - met) / 1e3,
+            (settled - relayed) / 1e3,
             (met_again - settled) / 1e3,
+            (reduced - met) / 1e3,
+            (relayed - reduced) / 1e3,
         )

@@ -25,7 +25,20 @@ from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_coun
 from kernels.partition.options import SearchOptions
 from kernels.strategy import backend_of
 
-SHARED = ("found", "counts", "front", "delegate_keys", "bin_start", "bin_tail", "bin_ids", "bin_tails")
+SHARED = (
+    "found",
+    "counts",
+    "front",
+    "delegate_keys",
+    "bin_start",
+    "bin_tail",
+    "bin_ids",
+    "bin_tails",
+    "relay_start",
+    "relay_tail",
+    "relay_ids",
+    "relay_tails",
+)
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
 
 LOOKING = ("nd", "dn", "dd")
@@ -76,6 +89,8 @@ FIELDS = (
     "dd_starts",
     "sent",
     "came",
+    "relay_sent",
+    "relay_taken",
     "local",
     "local_words",
     "own",
@@ -174,6 +189,8 @@ class RankMemory(Table):
         `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
+    relay_starts : of what is listed for other groups, uint64 (groups + 1,)
+        (`kernels.partition.cuda.staging`); None where nothing goes by way of a mate.
     slotting : of a part that goes by slots (`kernels.partition.cuda.slots`); None where all have one.
 
     `nn_rows` counts the rows of nn that are not empty, or is 0 where nn is never visited backward.
@@ -199,6 +216,7 @@ class RankMemory(Table):
         sends: bool = False,
         placing: Placing | None = None,
         slotting: Slotting | None = None,
+        relay_starts: NDArray[numpy.uint64] | None = None,
     ) -> None:
         import cupy
 
@@ -261,6 +279,8 @@ class RankMemory(Table):
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])
+        groups = 0 if relay_starts is None else len(relay_starts) - 1
+        relayed = 0 if relay_starts is None else int(relay_starts[-1])
         key = delegates.dtype if tree == ANY else numpy.uint64
         self.slab = Slab(
             {
@@ -272,10 +292,16 @@ class RankMemory(Table):
                 "bin_tail": (ranks, numpy.uint64),
                 "bin_ids": (binned, numpy.uint32),
                 "bin_tails": (binned if tree else 0, numpy.uint32),
+                "relay_start": (groups + 1 if groups else 0, numpy.uint64),
+                "relay_tail": (groups, numpy.uint64),
+                "relay_ids": (relayed, numpy.uint32),
+                "relay_tails": (relayed if tree else 0, delegates.dtype),
             }
         )
         arrays |= self.slab.arrays
         arrays["bin_start"].set(starts)
+        if relay_starts is not None:
+            arrays["relay_start"].set(relay_starts)
         filled = {
             name: _set_bits(mask) for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
         }
@@ -300,6 +326,8 @@ class RankMemory(Table):
             ("dd_starts", filled["dd"], numpy.uint64),
             ("sent", ranks * largest if uniquify and ranks > 1 else 0, numpy.uint32),
             ("came", 2 * ranks, numpy.uint64),
+            ("relay_sent", groups * largest if uniquify else 0, numpy.uint32),
+            ("relay_taken", 2 * ranks if groups else 0, numpy.uint64),
         ):
             arrays[name] = cupy.empty(count, dtype)
         arrays["expected"] = (

@@ -18,6 +18,7 @@ from kernels.partition.cuda.memory import RankMemory, tree_of
 from kernels.partition.cuda.placing import Placing
 from kernels.partition.cuda.search import WIDE, check_encoded
 from kernels.partition.cuda.slots import Slots, slots_of, slotted
+from kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
 from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
 from kernels.partition.options import SearchOptions
 from kernels.partition.program import LevelRecord, RankLabels
@@ -36,7 +37,7 @@ class PeerRank:
     time_limit : seconds that a device waits for the others at one meeting.
     placing : where columns lie, of all ranks alike; on the device by default.
 
-    Raises ValueError for options with groups.
+    Raises ValueError for groups that would not be equal.
 
     """
 
@@ -54,17 +55,20 @@ class PeerRank:
         time_limit: float = TIME_LIMIT,
         placing: Placing | None = None,
     ) -> None:
-        if options.groups:
-            raise ValueError(
-                "groups are for ranks that send; on peer devices every rank reads from the others"
-            )
         self._gang = gang
+        self._staging = staging = Staging.of(options, gang.size)
         self._tree, self._max_depth = tree_of(options, found=tree), max_depth
         self._words = 2 * mask_words(len(delegates))
         widest = max(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
+        check_staged(staging, placed=placing is not None, layout=layout)
         wide = max(gang.all_gather(widest)) >= WIDE or placing is not None or layout is not None
+        wide = wide or staging is not None
+        relay_starts = None
+        if staging is not None and staging.relays:
+            sent = numpy.array(gang.all_gather(arcs_sent(part, gang.size)))
+            relay_starts = staging.relay_starts(sent, gang.rank)
         numbers, slotting, slots = None, None, dict[int, Slots]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
@@ -85,6 +89,7 @@ class PeerRank:
             apart=gang.size > 1,
             placing=placing,
             slotting=slotting,
+            relay_starts=relay_starts,
         )
         point = MeetingPoint()
         self._mapping = Mapping(gang, self._memory, point)
@@ -108,6 +113,7 @@ class PeerRank:
             layout=layout,
             numbers=numbers,
             slots=slots,
+            staging=staging,
             nn_rows=sum(gang.all_gather(self._memory.nn_rows)) if options.nn_directed else 0,
         )
 
@@ -151,7 +157,10 @@ class PeerRank:
         """
         turned = self._launch.turned()
         levels = self._launch.levels()
-        read = 4 * self._words * (self._gang.size - 1)
+        masks = self._gang.size - 1
+        if self._staging is not None:
+            masks = self._staging.masks_read(self._gang.rank)
+        read = 4 * self._words * masks
         # Where nn is visited backward every other rank's frontier is read.
         fronts = 4 * (self._memory.numbers["sent_words"] * (self._gang.size - 1))
         told = [
@@ -160,10 +169,11 @@ class PeerRank:
                 level.delegates,
                 level.backward[0],
                 level.visit / 1e3,
-                level.settle / 1e3,
-                (level.wait + level.settle_wait) / 1e3,
+                (level.reduce + level.settle) / 1e3,
+                (level.wait + level.relay + level.settle_wait) / 1e3,
                 read,
                 fronts if "nn" in level.backward[0] else 4 * level.arrived,
+                level.relay / 1e3,
             )
             for level in levels
         ]

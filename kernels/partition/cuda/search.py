@@ -18,7 +18,8 @@ from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
 from kernels.partition.cuda.memory import RankMemory, seen_from_afar, tree_of
 from kernels.partition.cuda.placing import Placing
 from kernels.partition.cuda.slots import Slots, slots_of, slotted
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count
+from kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
+from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count, mask_words
 from kernels.partition.options import SearchOptions
 from kernels.partition.search import check_output, predecessor_dtype
 
@@ -60,10 +61,7 @@ class CudaPartitionSearch:
         started = time.perf_counter()
         check_output(output)
         self.options = options or SearchOptions()
-        if self.options.groups:
-            raise ValueError(
-                "groups are for ranks that send; on peer devices every rank reads from every other"
-            )
+        self._staging = Staging.of(self.options, graph.ranks)
         self.devices = tuple(devices) if devices is not None else (cupy.cuda.Device().id,)
         p, count = graph.ranks, len(self.devices)
         if p < count or p > count * MOST_HERE:
@@ -78,7 +76,8 @@ class CudaPartitionSearch:
         wide = any(arc_count(part.subgraph(name)) >= WIDE for part in graph.parts for name in SUBGRAPHS)
         layout = layout_of(graph.parts[0])
         check_encoded(layout, graph.delegates.dtype, placing)
-        wide = wide or placing is not None or layout is not None
+        check_staged(self._staging, placed=placing is not None, layout=layout)
+        wide = wide or placing is not None or layout is not None or self._staging is not None
         self._numbers, self._slots = None, dict[int, Slots]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and self._have_room(graph):
@@ -133,14 +132,25 @@ class CudaPartitionSearch:
             "placing": placing,
         }
 
-        slots = list(self._slots.values())
+        slots, staging = list(self._slots.values()), self._staging
+        sent = None
+        if staging is not None and staging.relays:
+            sent = numpy.array(
+                [
+                    self._on(self._home[part.rank], lambda part=part: arcs_sent(part, graph.ranks))
+                    for part in graph.parts
+                ]
+            )
 
         def load(part: RankGraph) -> RankMemory:
+            own = dict(facts)
+            if staging is not None and sent is not None:
+                own["relay_starts"] = staging.relay_starts(sent, part.rank)
             ready = part if self._numbers is None else renumbered(part, self._numbers)
             if not slots:
-                return RankMemory(ready, **facts)
+                return RankMemory(ready, **own)
             ready, slotting = slotted(ready, slots)
-            return RankMemory(ready, **facts, slotting=slotting)
+            return RankMemory(ready, **own, slotting=slotting)
 
         return [self._on(self._home[part.rank], lambda part=part: load(part)) for part in graph.parts]
 
@@ -161,10 +171,19 @@ class CudaPartitionSearch:
         here = [rank for rank, home in enumerate(self._home) if home == place]
         points = [point.pointer for point in self._points]
         choices |= {"point": self._points[place], "options": self.options, "numbers": self._numbers}
+        choices["staging"] = self._staging
         choices["slots"] = {rank: self._slots[rank] for rank in here if rank in self._slots}
         nn_rows = sum(memory.nn_rows for memory in self._memory)
         choices["nn_rows"] = nn_rows if self.options.nn_directed else 0
         return Launch(macros, rows, here, self.delegates, points, place, **choices)
+
+    def masks_read(self, place: int) -> int:
+        """Count the bytes of masks that the ranks of a device read from other ranks in a level."""
+        here = [rank for rank, home in enumerate(self._home) if home == place]
+        mask = 8 * mask_words(len(self.delegates))
+        if self._staging is None:
+            return mask * len(here) * (self.ranks - 1)
+        return mask * sum(map(self._staging.masks_read, here))
 
     def wake(self) -> None:
         """Bring the devices, their memory and links up to speed for a search that follows at once."""
@@ -263,7 +282,7 @@ def prepare(
     Parameters
     ----------
     devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
-    output, max_depth, symmetric, options : as `kernels.partition.prepare`; groups raise ValueError.
+    output, max_depth, symmetric, options : as `kernels.partition.prepare`.
     time_limit : seconds that a device waits for the others.
     placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
 

@@ -24,6 +24,7 @@ class LevelEvents:
     flagged: Any
     reduced: Any
     told: Any
+    gathered: Any  # within groups
     exchanged: Any
 
 
@@ -40,7 +41,7 @@ class Clock:
     def _make(self) -> LevelEvents:
         new = self._event
         return LevelEvents(
-            new(), new(), new(), (new(), new()), (new(), new()), new(), new(), new(), new(), new()
+            new(), new(), new(), (new(), new()), (new(), new()), new(), new(), new(), new(), new(), new()
         )
 
     def level(self, number: int) -> LevelEvents:
@@ -54,18 +55,20 @@ class Clock:
         """Milliseconds of the last search, when it has ended."""
         return _between(self.start, self.end)
 
-    def split(self, number: int, *, blocking: bool) -> tuple[float, float, float]:
-        """Milliseconds of visits, reduction and exchange in a level; they may overlap.
+    def split(self, number: int, *, blocking: bool) -> tuple[float, float, float, float]:
+        """Milliseconds of visits, reduction, exchange and of that within groups in a level; all may overlap.
 
         Where visits wait for the reduction, its time is taken off theirs.
         """
         if number >= TIMED_LEVELS:
-            return 0.0, 0.0, 0.0
+            return 0.0, 0.0, 0.0, 0.0
         events = self._made[number]
         visit = max(_between(events.begun, end) for end in events.normals_found)
         reduction = _between(events.reducing, events.reduced)
-        exchange = _between(events.normals_found[0], events.exchanged)
-        return max(0.0, visit - reduction) if blocking else visit, reduction, exchange
+        exchange, local = (
+            _between(events.normals_found[0], end) for end in (events.exchanged, events.gathered)
+        )
+        return max(0.0, visit - reduction) if blocking else visit, reduction, exchange, local
 
 
 def _between(start: Any, end: Any) -> float:

@@ -28,8 +28,9 @@ from kernels.partition.nccl.visits import Visits
 from kernels.partition.options import OPTIMIZED, SearchOptions
 from kernels.partition.program import LevelRecord, RankLabels
 
-Record = tuple[tuple[int, int, tuple[str, ...]], int, int]
-"""Of a level: frontier here, delegates, backward visits; bytes of masks and of vertices that were sent."""
+Record = tuple[tuple[int, int, tuple[str, ...]], int, int, int]
+"""Of a level: frontier here, delegates, backward visits; bytes of masks and of vertices that were sent, and
+of those within the group."""
 
 Connect = Callable[[Gathering], Communicator]
 
@@ -112,6 +113,7 @@ class NcclRank:
             self._arrays["bin_tails"] if tree else None,
             groups=groups if options.local_all_to_all else None,
             stream=self._visits.normal,
+            message_bytes=options.message_bytes,
         )
         self._arrivals = self._exchange.described()
         self._clock = Clock()
@@ -141,11 +143,15 @@ class NcclRank:
         distance, keys = self._arrays["distance"], self._arrays["keys"]
         predecessor = (keys if on_device else keys.get()).view(numpy.int64) if self._tree else None
         blocking = self._options.reduction == "blocking"
-        levels = tuple(
-            LevelRecord(*counts, *self._clock.split(level, blocking=blocking), masks, vertices)
-            for level, (counts, masks, vertices) in enumerate(records)
+        levels = []
+        for level, (counts, masks, vertices, within) in enumerate(records):
+            visit, reduce, exchange, local = self._clock.split(level, blocking=blocking)
+            local = local if self._options.local_all_to_all else 0.0
+            parts = visit, reduce, exchange
+            levels.append(LevelRecord(*counts, *parts, masks, vertices, local, within))
+        return RankLabels(
+            distance if on_device else distance.get(), predecessor, taken, answered, tuple(levels)
         )
-        return RankLabels(distance if on_device else distance.get(), predecessor, taken, answered, levels)
 
     def _search(self, source: int) -> tuple[list[Record], int]:
         visits, exchange, reduction = self._visits, self._exchange, self._reduction
@@ -165,18 +171,19 @@ class NcclRank:
             visits.previsit(level, mask, reduction.changed, events)
             if level == self._max_depth:
                 break
-            sent = reduction.sent_bytes, exchange.sent_bytes
+            sent = reduction.sent_bytes, exchange.sent_bytes, exchange.local_bytes
             mask = self._visit(level, events)
             told = self._tell(events)
             if not told[:, ROW_NORMALS].any() and not told[0, ROW_DELEGATES]:
                 break
-            if exchange.deliver():
+            if exchange.deliver(events.gathered):
                 visits.arrive(self._arrivals)
             events.exchanged.record(normal)
             normal.wait_event(events.normals_found[1])
             delegate.wait_event(events.reduced)
-            masks, vertices = reduction.sent_bytes - sent[0], exchange.sent_bytes - sent[1]
-            records.append((self._counts(told), masks, vertices))
+            now = reduction.sent_bytes, exchange.sent_bytes, exchange.local_bytes
+            masks, vertices, within = (after - before for after, before in zip(now, sent, strict=True))
+            records.append((self._counts(told), masks, vertices, within))
             level += 1
         # Labels need what the delegate stream wrote, and nothing may run on when the next search begins.
         for stream in (delegate, self._reducing):

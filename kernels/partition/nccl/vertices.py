@@ -20,12 +20,24 @@ import numpy
 from numpy.typing import NDArray
 
 from kernels.exchange import Groups
-from kernels.partition.nccl.communicator import Communicator
+from kernels.partition.nccl.communicator import Communicator, Message
 from kernels.partition.nccl.launching import Kernels
 from kernels.partition.nccl.layout import Regions, empty, pinned
 
 ROW_NORMALS, ROW_DELEGATES, ROW_BACKWARD, ROW_SENT = range(4)
 """Places in what the ranks tell each other; in `kernels/partition/nccl/level.cu` too."""
+
+
+def cut(messages: list[Message], most_bytes: int) -> list[Message]:
+    """Cut messages of uint32 into some of at most so many bytes; 0 leaves them whole."""
+    if not most_bytes:
+        return messages
+    size = most_bytes // 4
+    return [
+        (other, array[first : first + size])
+        for other, array in messages
+        for first in range(0, len(array), size)
+    ]
 
 
 class Positions:
@@ -48,6 +60,7 @@ class VertexExchange:
     capacities : what at most goes from each rank to each, int64 (ranks, ranks).
     bins, tails : of this rank's nn arcs, uint32; tails only where predecessors are found.
     groups : for local all-to-all; None to send directly.
+    message_bytes : of a message at most; 0 for messages of any size.
 
     """
 
@@ -61,9 +74,12 @@ class VertexExchange:
         *,
         groups: Groups | None,
         stream: Any,
+        message_bytes: int = 0,
     ) -> None:
         import cupy
 
+        self._message_bytes = message_bytes
+        self.local_bytes = 0
         self._communicator, self._kernels, self._stream = communicator, kernels, stream
         self._groups = groups
         rank, ranks = communicator.rank, communicator.size
@@ -112,7 +128,7 @@ class VertexExchange:
     def start(self) -> None:
         """Forget the last search."""
         self._sent[:] = 0
-        self.sent_bytes = 0
+        self.sent_bytes = self.local_bytes = 0
         if self._words[1]:
             self._questions.data.memset_async(0, 4 * self._words[1], self._stream)
 
@@ -122,16 +138,23 @@ class VertexExchange:
         self._rows.get(stream=self._stream, out=self.told.reshape(-1), blocking=False)
         event.record(self._stream)
 
-    def deliver(self) -> bool:
-        """Enqueue what was told of; returns whether anything goes from any rank to any."""
+    def deliver(self, gathered: Any) -> bool:
+        """Enqueue what was told of; returns whether anything goes from any rank to any.
+
+        The event is recorded when what goes within groups has come.
+        """
         before, self._sent = self._sent, self.told[:, ROW_SENT:].astype(numpy.int64)
         new = self._sent - before
         if not new.any():
+            gathered.record(self._stream)
             return False
         if self._groups is None:
+            gathered.record(self._stream)
             self._deliver_directly(before, new)
         else:
-            self._deliver_by_mates(self._groups, before, new)
+            parcels = self._gather_from_mates(self._groups, before, new)
+            gathered.record(self._stream)
+            self._send_on(self._groups, parcels, before, new)
         return True
 
     def _bin(self, to: int, before: NDArray[Any]) -> Any:
@@ -147,11 +170,18 @@ class VertexExchange:
         ranks = range(self._communicator.size)
         sends = [(to, self._bin(to, before)) for to in ranks if new[rank, to]]
         receives = [(origin, self._place(origin, before)) for origin in ranks if new[origin, rank]]
-        if sends or receives:
-            self._communicator.exchange(sends, receives, self._stream)
+        self._send_and_receive(sends, receives)
         self.sent_bytes += 4 * int(new[rank].sum())
 
-    def _deliver_by_mates(self, groups: Groups, before: NDArray[Any], new: NDArray[Any]) -> None:
+    def _send_and_receive(self, sends: list[Message], receives: list[Message]) -> None:
+        if sends or receives:
+            most = self._message_bytes
+            self._communicator.exchange(cut(sends, most), cut(receives, most), self._stream)
+
+    def _gather_from_mates(
+        self, groups: Groups, before: NDArray[Any], new: NDArray[Any]
+    ) -> dict[int, list[tuple[int, int]]]:
+        """Exchange within the group; returns what is to go on to each twin: places and sizes."""
         rank = self._communicator.rank
         origins = sorted((rank, *groups.mates))
         sends, receives, first = [], [], 0
@@ -177,12 +207,13 @@ class VertexExchange:
                 first += size
         for mate in groups.mates:
             receives += [(mate, piece) for piece in pieces[mate]]
-        if sends or receives:
-            self._communicator.exchange(sends, receives, self._stream)
-        self.sent_bytes += sum(4 * len(array) for _, array in sends)
+        self._send_and_receive(sends, receives)
+        given = sum(4 * len(array) for _, array in sends)
+        self.sent_bytes += given
+        self.local_bytes += given
         for own, twin in zip(pieces[rank], [twin for twin in groups.twins if new[rank, twin]], strict=True):
             own.data.copy_from_device_async(self._bin(twin, before).data, 4 * len(own), self._stream)
-        self._send_on(groups, parcels, before, new)
+        return parcels
 
     def _send_on(
         self,
@@ -207,8 +238,7 @@ class VertexExchange:
                 first += count
             if first > begin:
                 receives.append((twin, self._arrived[begin:first]))
-        if sends or receives:
-            self._communicator.exchange(sends, receives, self._stream)
+        self._send_and_receive(sends, receives)
         self.sent_bytes += sum(4 * len(array) for _, array in sends)
         if moves:
             self._parcels_here[: len(moves)] = moves

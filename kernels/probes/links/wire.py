@@ -81,7 +81,7 @@ class WireLink:
 
     @staticmethod
     def _reduce(end: Endpoint, made: Any, turns: int) -> Program[Any]:
-        reduction = Reduction(end, groups=None, changed_only=False)
+        reduction = Reduction(end, changed_only=False)
         got: Any = None
         for _ in range(turns):
             got = yield from reduction.end(made, reduction.begin(made))

@@ -8,13 +8,14 @@ from typing import Any
 from stages.sections.ranks.host_columns import host_column_sections
 from stages.sections.ranks.links import link_sections
 from stages.sections.ranks.memory import memory_figure
+from stages.sections.ranks.paper_means import paper_mean_sections
 from stages.sections.ranks.predicted import predicted_sections
 from stages.sections.ranks.splits import splits_of
 from stages.sections.ranks.suggested import suggested_sections
-from stages.sections.ranks.thousand import thousand_sections
 from stages.sections.ranks.thresholds import thresholds_figure
 from stages.sections.ranks.times import times_sections
 from stages.sections.ranks.transports import transport_sections
+from stages.sections.ranks.volumes import volume_sections
 from stages.sections.repetitions import typical
 
 
@@ -30,7 +31,9 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     sections = [thresholds_figure(graphs), memory_figure(graphs)] if graphs else []
     sections += suggested_sections(graphs)
     sections += times_sections(runs)
+    sections += paper_mean_sections(runs)
+    sections += volume_sections(runs)
     sections += transport_sections(runs)
     sections += host_column_sections(measured)
     sections += predicted_sections(measured, links)
-    return [*sections, *thousand_sections(graphs), *link_sections(links)]
+    return [*sections, *link_sections(links)]

@@ -12,18 +12,12 @@ from stages.sections.ranks.splits import SplitGraph
 if TYPE_CHECKING:
     from kernels.partition.census import Division
 
-COUNTS = (1, 8, 64, 1024)
-"""Numbers of ranks that a threshold is suggested for, besides those that were used."""
-
 
 def suggested(graph: SplitGraph, ranks: int) -> Division:
-    """Choose among the thresholds that were counted, for ranks on hosts of eight."""
-    from kernels.partition.machines import H200_PEER
-    from kernels.partition.model import hosts_of
-    from kernels.partition.threshold import choose
+    """Choose among the thresholds that were counted, as `threshold: auto` does."""
+    from kernels.partition.threshold import suggest
 
-    hosts = hosts_of(ranks, H200_PEER)
-    return choose(graph.divisions, vertices=graph.vertices, ranks=ranks, hosts=hosts)
+    return suggest(graph.divisions, vertices=graph.vertices, ranks=ranks)
 
 
 def suggested_sections(graphs: Sequence[SplitGraph]) -> list[dict[str, Any]]:
@@ -36,44 +30,38 @@ def suggested_sections(graphs: Sequence[SplitGraph]) -> list[dict[str, Any]]:
 
 def _table(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     from kernels.partition.machines import H200_PEER
-    from kernels.partition.model import hosts_of, predict
+    from kernels.partition.model import hosts_of
 
     rows = []
     for graph in graphs:
-        for ranks in sorted({*graph.ranks, *COUNTS}):
-            best, hosts = suggested(graph, ranks), hosts_of(ranks, H200_PEER)
-            found = predict(best, vertices=graph.vertices, ranks=ranks, hosts=hosts)
+        for ranks in graph.ranks:
+            best = suggested(graph, ranks)
             rows.append(
                 [
                     graph.name,
                     ranks,
-                    hosts,
+                    hosts_of(ranks, H200_PEER),
                     best.threshold,
                     100 * best.delegates / max(1, graph.vertices),
                     100 * best.nn / max(1, best.arcs),
                     best.delegates / 8,
-                    1e3 * found.seconds,
                 ]
             )
     return {
         "kind": "table",
         "title": "Suggested degree thresholds",
         "about": (
-            "Of the thresholds drawn above, the one that the cost model finds fastest on H200 GPUs, eight a "
-            "host, among those with few delegates (a sixteenth of the vertices, a quarter of few, four for "
-            "each vertex of a rank, masks of 32 MiB) and less than a tenth of nn arcs; where there is none, "
-            "the least with few delegates."
+            "What threshold: auto takes for so many ranks, unless hosts are given. Of the powers of "
+            "the square "
+            "root of 2, those are left that keep delegates d <= min(4 n / p, n / 16, 8 x 32 Mi), or "
+            "a quarter "
+            "of n where these are few, and nn arcs <= m / 10 (4 n / p and a tenth: Pan, Pearce, Owens, IPDPS "
+            "2018, section VI-B; n / 16 is gravel's). Of these the cost model's fastest on H200 GPUs "
+            "is taken: "
+            "local work + masks + normal vertices + meetings. Where there is none, it is the least threshold "
+            "with few delegates."
         ),
-        "columns": [
-            "graph",
-            "ranks",
-            "hosts",
-            "threshold",
-            "delegates, %",
-            "nn arcs, %",
-            "mask bytes",
-            "predicted ms",
-        ],
+        "columns": ["graph", "ranks", "hosts", "threshold", "delegates, %", "nn arcs, %", "mask bytes"],
         "rows": rows,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,14 @@ PARTS = {
 }
 """Names in `Measurement.searches[...]["ranks"]` of what a level goes to."""
 
+APART = {
+    "visit": "local computation",
+    "reduce": "delegate reduction",
+    "local_exchange": "local exchange",
+    "remote_exchange": "remote exchange",
+}
+"""The same where any run exchanged within groups of ranks, as the bars of the paper's figure 8."""
+
 MAX_BARS = 40
 """Runs in one picture; more are in the table alone."""
 
@@ -31,9 +39,24 @@ MAX_COLUMNS = 60
 """Levels up to which each has a bar of its own."""
 
 
-def spent(one: Measurement) -> dict[str, float]:
+def spent(one: Measurement, parts: Iterable[str] = PARTS) -> dict[str, float]:
     """Give milliseconds of each part, of the slowest rank in each level: medians over the sources."""
-    return {name: median(sum(search["ranks"][name]) for search in one.searches) for name in PARTS}
+    return {name: median(sum(levels_of(search, name)) for search in one.searches) for name in parts}
+
+
+def levels_of(search: Mapping[str, Any], name: str) -> list[float]:
+    """Give milliseconds of a part in each level; all exchange was remote where it was not told apart."""
+    told = search["ranks"]
+    if name in told:
+        values: list[float] = told[name]
+        return values
+    return told["exchange"] if name == "remote_exchange" else [0.0] * len(told["exchange"])
+
+
+def parts_of(runs: Runs) -> dict[str, str]:
+    """Name the parts that searches are divided into: exchanges apart where any was within groups."""
+    local = any(any(levels_of(search, "local_exchange")) for _, one in runs for search in one.searches)
+    return APART if local else PARTS
 
 
 def sent(one: Measurement, name: str) -> float:
@@ -73,8 +96,9 @@ def times_sections(runs: Runs) -> list[dict[str, Any]]:
 
 def _table(runs: Runs) -> dict[str, Any]:
     rows: list[list[Any]] = []
+    names = parts_of(runs)
     for label, one in runs:
-        parts = spent(one)
+        parts = spent(one, names)
         told = [search["ranks"] for search in one.searches]
         rows.append(
             [
@@ -104,7 +128,17 @@ def _table(runs: Runs) -> dict[str, Any]:
                 if any(in_turns(one) for _, one in runs)
                 else ""
             )
+            + (
+                "Local exchange is that within a group of ranks, remote that between groups. "
+                if names is APART
+                else ""
+            )
             + "Bytes are what all ranks send, means."
+            + (
+                " Levels of GPUs that read each other's memory have those bytes that they read."
+                if any(one.backend == "cuda" for _, one in runs)
+                else ""
+            )
         ),
         "columns": [
             "run",
@@ -113,7 +147,7 @@ def _table(runs: Runs) -> dict[str, Any]:
             "options",
             "ranks ran",
             "median ms",
-            *(f"{name}, ms" for name in PARTS.values()),
+            *(f"{name}, ms" for name in names.values()),
             "mask bytes",
             "vertex bytes",
             "predecessor bytes",
@@ -126,13 +160,14 @@ def _table(runs: Runs) -> dict[str, Any]:
 
 def _bars(runs: Runs) -> dict[str, Any]:
     names = run_names([label for label, _ in runs])
-    parts = [spent(one) for _, one in runs]
+    titles = parts_of(runs)
+    parts = [spent(one, titles) for _, one in runs]
     whole = [median(search["milliseconds"] for search in one.searches) for _, one in runs]
 
     def paint(axes: Any) -> None:
         places = range(len(runs))
         start = [0.0] * len(runs)
-        for color, (name, title) in zip(PALETTE, PARTS.items(), strict=False):
+        for color, (name, title) in zip(PALETTE, titles.items(), strict=False):
             width = [each[name] for each in parts]
             axes.barh(places, width, left=start, color=color, height=0.6, label=title)
             start = [a + b for a, b in zip(start, width, strict=True)]
@@ -160,7 +195,7 @@ def _bars(runs: Runs) -> dict[str, Any]:
             height=min(12.0, 1.1 + 0.24 * len(names)),
             alt=f"Computation, reduction and exchange of {len(names)} runs over ranks",
         ),
-        "data": {"run": names, "whole": whole, **{name: [each[name] for each in parts] for name in PARTS}},
+        "data": {"run": names, "whole": whole, **{name: [each[name] for each in parts] for name in titles}},
     }
 
 
