@@ -113,7 +113,7 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     rows = [_row(label, one) for label, one in members]
     about = []
     if any(row[6] is not None for row in rows):
-        about.append("GTEPS counts each distinct undirected edge of the searched component once.")
+        about.append("GTEPS counts each distinct undirected edge that was reached once.")
         about.append("The arc rate counts stored arcs, as Gunrock and the 2012 paper do.")
     if any(row[10] for row in rows):
         about.append("Labels are mapped back to the input's vertices; rates are given with it and without.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil, floor, log10
 from statistics import fmean
 from typing import Any
 
@@ -17,6 +18,9 @@ MAX_ROWS = 30
 
 MAX_PANELS = 12
 """Graphs of one comparison; more are in the table alone."""
+
+MAX_TICKS = 4
+"""Values named on the axis of a panel: more would run into each other."""
 
 ROW_INCHES = 0.17
 """Height of one row in a panel of the comparison."""
@@ -211,8 +215,23 @@ def _dots(study: Study, names: Sequence[str], letters: float) -> Callable[[Any],
         if most > 0:
             # Room for the words beside the slowest.
             axes.set_xlim(least, most * max(6.0, (most / least) ** 0.9))
+        axes.minorticks_off()
+        axes.set_xticks(ticks := _ticks(*axes.get_xlim()), [f"{tick:g}" for tick in ticks])
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
 
     return paint
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Choose at most four round values of a logarithmic axis."""
+    if not 0 < least < most:
+        return []
+    powers = range(floor(log10(least)), ceil(log10(most)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        found = [step * 10.0**power for power in powers for step in steps]
+        found = [value for value in found if least <= value <= most]
+        if len(found) <= MAX_TICKS:
+            return found
+    return found[:: -(-len(found) // MAX_TICKS)]

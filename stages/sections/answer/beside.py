@@ -88,14 +88,17 @@ def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
     leads: dict[str, list[int]] = {}
     for study, like in groups:
         for member in like:
-            word = study.standing(member).word
-            if word in (BEST, TIED):
-                leads.setdefault(member.name, [0, 0])[0 if word == BEST else 1] += 1
+            standing = study.standing(member)
+            # Runs of the same code lead together, and count once.
+            same = sorted([member.name, *standing.same_code])
+            if standing.word in (BEST, TIED) and member.name == same[0]:
+                name = f"{_plain(' and '.join(same[:2]))} (same code)" if same[1:] else _plain(member.name)
+                leads.setdefault(name, [0, 0])[0 if standing.word == BEST else 1] += 1
     if not leads:
         return [f"On {len(groups)} graphs: not ranked, each measured once or by the same code."]
     ordered = sorted(leads.items(), key=lambda item: (-sum(item[1]), -item[1][0]))
     told = [
-        f"{_plain(name)} fastest on {best}" + (f", tied on {tied}" if tied else "")
+        f"{name} fastest on {best}" + (f", tied on {tied}" if tied else "")
         for name, (best, tied) in ordered[:MAX_NAMED]
     ]
     more = f"; {len(ordered) - MAX_NAMED} others on fewer" if len(ordered) > MAX_NAMED else ""
