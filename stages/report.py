@@ -42,12 +42,14 @@ class ReportParameters(Parameters):
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
-    """Make the sections of a report: of a study as a whole, then of each kind of artifact along a pipeline.
+    """Make the answer of a report, then the sections of a study and of each kind of artifact.
 
     Artifacts of one kind share a section, so that the experiments of a matrix stand in one table.
     """
     from stages.artifacts import Report
     from stages.sections import SECTIONS
+    from stages.sections.answer import answer_section
+    from stages.sections.arrangement import arranged
     from stages.sections.graphs import matrix_sections
     from stages.sections.told import not_run_table
 
@@ -81,7 +83,9 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         from stages.sections.ranks.thousand import thousand_sections
 
         sections += thousand_sections()
-    return Report(title=parameters.title, sections=sections)
+    members = list(zip(labels, inputs, strict=True))
+    sections.insert(0, answer_section(members, parameters.not_run, sections))
+    return Report(title=parameters.title, sections=arranged(sections))
 
 
 def _of_graph(one: Artifact, graph: str) -> Artifact:
@@ -113,7 +117,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=12,
+    version=13,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -9,7 +9,7 @@ NAMES = ("source", "largest's name")
 
 
 def cell_text(cell: Any, column: str = "") -> str:
-    """Write a table cell: thousands separated, four significant digits, vertex ids untouched."""
+    """Write a table cell: thousands separated, three significant digits, vertex ids and counts untouched."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -17,7 +17,9 @@ def cell_text(cell: Any, column: str = "") -> str:
     if isinstance(cell, int):
         return str(cell) if column in NAMES else f"{cell:,}"
     if isinstance(cell, float):
-        return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.4g}"
+        if cell == 0:
+            return "0"
+        return f"{cell:,.0f}" if abs(cell) >= 999.5 else f"{cell:#.3g}".removesuffix(".")
     return str(cell)
 
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from pipeline.datasets.summary import report_tables
 from pipeline.memory import format_bytes
 from pipeline.progress.rates import format_seconds
-from pipeline.report.cells import cell_text, plain_text
+from pipeline.report.answers import DONE, headline, note_verified_runs
+from pipeline.report.cells import plain_text
 from pipeline.report.links import counts_of, log_address, makers, relatives
 from pipeline.report.place import page_path, put
-from pipeline.report.policy import SCRIPT, page_policy
+from pipeline.report.policy import SCRIPT, TABLES, page_policy
 from pipeline.report.received import checked
+from pipeline.report.tables import prepared_table
 from pipeline.report.workflow import workflow_picture
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ SIZE_LIMIT = 2_000_000
 """Bytes of `report.html` at most; pictures are left out from the last one up until it fits."""
 WIDE = 400.0
 """Points of width beyond which a picture takes the whole page and, on a phone, is scrolled."""
-FEW = 4
-"""Rows from which on a column that says the same in all of them is said once."""
+ROWS = (1_000, 300, 100)
+"""Rows of a table that are shown; fewer where the page would not stay small."""
 BAR_WIDTH = 6.0
 """Length in rem of the bar of the slowest stage run."""
 
@@ -63,9 +65,12 @@ def page_text(
         "workflow": workflow_picture(record),
         "live": live,
     }
-    page = _render(record, reports, around)
+    for most in ROWS:
+        page = _render(record, reports, around, most)
+        if len(page.encode()) <= SIZE_LIMIT:
+            return page
     while len(page.encode()) > SIZE_LIMIT and _drop_last_figure(reports):
-        page = _render(record, reports, around)
+        page = _render(record, reports, around, ROWS[-1])
     return page
 
 
@@ -89,6 +94,7 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         attributes = cache.describe(run["outputs"][0]).attributes
         title, sections = checked(attributes)
         _name_vertices(sections, run, by_key, cache)
+        note_verified_runs(sections, run, record)
         found.append({"key": run["key"], "title": title, "sections": sections})
     return found
 
@@ -133,7 +139,7 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
 
 
 def _render(
-    record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]], around: Mapping[str, Json]
+    record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]], around: Mapping[str, Json], most: int
 ) -> str:
     import jinja2
 
@@ -141,6 +147,9 @@ def _render(
     template = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False
     ).from_string(source)
+    # What did not go well is shown first where not all is.
+    runs = sorted(around["runs"], key=lambda row: row["state"] in DONE)[:most]
+    kept = {row["key"] for row in runs}
     return template.render(
         policy=page_policy(),
         script=SCRIPT,
@@ -150,16 +159,43 @@ def _render(
         about=record["workflow"].get("about") or "",
         facts=_facts(record),
         failures=[run for run in record["stages"] if run.get("error")],
-        keys={run["key"] for run in record["stages"]},
-        reports=[
-            {
-                "title": report["title"],
-                "sections": [_prepared(section) for section in report["sections"]],
-            }
-            for report in reports
-        ],
-        **around,
+        headline=headline(record, reports),
+        took=format_seconds(record["seconds"]) if record.get("seconds") is not None else "",
+        counts=counts_of(record),
+        slowest=_slowest(record),
+        keys=kept,
+        reports=[_parts(report, most) for report in reports],
+        tables=TABLES,
+        **dict(around)
+        | {
+            "runs": [row for row in around["runs"] if row["key"] in kept],
+            "left_out": len(around["runs"]) - len(kept),
+        },
     )
+
+
+def _parts(report: Mapping[str, Json], most: int) -> dict[str, Json]:
+    """Return the sections of a report by their part; what says again what others say, by its title."""
+    found: dict[str, Json] = {
+        "title": report["title"],
+        "answer": [],
+        "results": [],
+        "details": [],
+        "data": [],
+    }
+    for section in report["sections"]:
+        part = section.get("part", "results")
+        found[part].append(section["title"] if part == "data" else _prepared(section, most))
+    return found
+
+
+def _slowest(record: Mapping[str, Json]) -> str:
+    """Name the stage run that took longest in this run."""
+    timed = [run for run in record["stages"] if run["state"] == "computed" and run["seconds"]]
+    if not timed:
+        return ""
+    longest = max(timed, key=lambda run: run["seconds"])
+    return f"{longest['key']}, {format_seconds(longest['seconds'])}"
 
 
 def _facts(record: Mapping[str, Json]) -> list[tuple[str, list[str]]]:
@@ -217,47 +253,10 @@ def _progress(progress: Mapping[str, Json] | None) -> str:
     return f"{100 * progress['done'] / progress['total']:.0f} % of {progress['total']:,} {progress['unit']}"
 
 
-def _prepared(section: Mapping[str, Json]) -> dict[str, Json]:
+def _prepared(section: Mapping[str, Json], most: int) -> dict[str, Json]:
     if section["kind"] == "figure":
         return dict(section) | {"wide": _width(section["svg"]) > WIDE}
-    shown, told = _shown(section)
-    columns = [section["columns"][place] for place in shown]
-    rows = [[row[place] for place in shown] for row in section["rows"]]
-    numeric = [
-        place
-        for place in range(len(columns))
-        if any(isinstance(row[place], int | float) for row in rows)
-        and not any(isinstance(row[place], str) for row in rows)
-    ]
-    cells = [
-        [
-            {
-                "text": cell_text(cell, columns[place]),
-                "key": place == 0 and isinstance(cell, str),
-                "classes": "number" if place in numeric else cell if cell in ("passed", "FAILED") else "",
-            }
-            for place, cell in enumerate(row)
-        ]
-        for row in rows
-    ]
-    return dict(section) | {"columns": columns, "numeric": numeric, "cells": cells, "told": told}
-
-
-def _shown(section: Mapping[str, Json]) -> tuple[list[int], str]:
-    """Choose the columns of a table that tell rows apart, and say what the others hold in every row.
-
-    Empty ones go, and in a table of several rows so do those whose cells are all the same, verdicts excepted:
-    a page is narrow.
-    """
-    rows, shown, told = section["rows"], [], []
-    for place, column in enumerate(section["columns"]):
-        first = rows[0][place] if rows else ""
-        same = all(row[place] == first for row in rows)
-        if not rows or not same or (first is not None and len(rows) < FEW) or first in ("passed", "FAILED"):
-            shown.append(place)
-        elif first not in (None, ""):
-            told.append(f"{column} {cell_text(first, column)}")
-    return (shown, f"In every row: {', '.join(told)}." if told else "") if shown else ([0], "")
+    return dict(section) if section["kind"] == "answer" else prepared_table(section, most)
 
 
 def _width(svg: str) -> float:

@@ -1,4 +1,4 @@
-"""The content security policy of pages: nothing is loaded, and only gravel's own script runs.
+"""The content security policy of pages: nothing is loaded, and only gravel's own scripts run.
 
 It stands in every page, for when that is opened as a file, and is sent with everything that is served.
 """
@@ -15,15 +15,21 @@ META = '<meta http-equiv="Content-Security-Policy"'
 SCRIPT = (Path(__file__).parent / "follow.js").read_text(encoding="utf-8")
 """What a served page runs, to follow its run."""
 
+TABLES = (Path(__file__).parent / "tables.js").read_text(encoding="utf-8")
+"""What every page runs, to sort and filter tables."""
+
 
 def page_policy() -> str:
     """Return the policy for a page's `meta` element.
 
     Styles are attributes of the figures as well, which no hash can name; they cannot load anything.
     """
-    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    scripts = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in (SCRIPT, TABLES)
+    )
     return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
 

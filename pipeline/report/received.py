@@ -12,6 +12,11 @@ from pipeline.report.figures import BadFigure, clean_figure
 
 Json = Any
 
+PARTS = ("answer", "results", "details", "data")
+"""Where a page shows a section; what does not say it is a result."""
+
+VERDICTS = ("passed", "FAILED", "not verified")
+
 
 def checked(attributes: Mapping[str, Json]) -> tuple[str, list[dict[str, Json]]]:
     """Return the title and the sections of a report as a page can show them."""
@@ -25,6 +30,10 @@ def _section(section: Json) -> dict[str, Json]:
     if not isinstance(section, Mapping):
         return _nothing("A section", "it is not what a report holds")
     told = {"title": str(section.get("title", "")), "about": str(section.get("about") or "")}
+    part = section.get("part")
+    told["part"] = part if part in PARTS else "results"
+    if section.get("kind") == "answer":
+        return {"kind": "answer", **told, "part": "answer", **_facts(section)}
     if section.get("kind") == "figure":
         try:
             return {**section, **told, "svg": clean_figure(str(section.get("svg", "")))}
@@ -35,9 +44,20 @@ def _section(section: Json) -> dict[str, Json]:
     return _nothing(told["title"], "it is neither a figure nor a table")
 
 
+def _facts(section: Mapping[str, Json]) -> dict[str, Json]:
+    facts = section.get("facts")
+    pairs = facts if isinstance(facts, list) else []
+    return {
+        "verdict": next((each for each in VERDICTS if each == section.get("verdict")), ""),
+        "facts": [
+            [str(pair[0]), str(pair[1])] for pair in pairs if isinstance(pair, list) and len(pair) == 2
+        ],
+    }
+
+
 def _nothing(title: str, problem: str) -> dict[str, Json]:
     about = f"Left out: {problem}."
-    return {"kind": "table", "title": title, "about": about, "columns": [""], "rows": []}
+    return {"kind": "table", "title": title, "about": about, "part": "results", "columns": [""], "rows": []}
 
 
 def _is_table(columns: Json, rows: Json) -> bool:

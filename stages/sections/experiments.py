@@ -62,14 +62,17 @@ FINDINGS: dict[str, Callable[[Any], dict[str, Value]]] = {
 """What an artifact adds to the row of an experiment."""
 
 
-def experiments(members: Sequence[tuple[str, Any]]) -> Experiments | None:
+def experiments(
+    members: Sequence[tuple[str, Any]], beside: Mapping[str, Mapping[str, Value]] | None = None
+) -> Experiments | None:
     """Join what stages found along the axes of a study; None where nothing varies.
 
-    `members` are labelled artifacts of any kinds, of repeated measurements one repetition each. A result
-    belongs to every experiment that agrees with it on the axes that reach it.
+    `members` are labelled artifacts of any kinds, of repeated measurements one repetition each; `beside` is
+    what the measurement of a label is in comparison with others. A result belongs to every experiment that
+    agrees with it on the axes that reach it.
     """
     found = [
-        (label.partition("[")[0], coordinates(label), type(one).__name__, one)
+        (label.partition("[")[0], coordinates(label), type(one).__name__, (label, one))
         for label, one in members
         if type(one).__name__ in FINDINGS
     ]
@@ -86,11 +89,17 @@ def experiments(members: Sequence[tuple[str, Any]]) -> Experiments | None:
     for kind, tell in FINDINGS.items():
         short = _short(entries[kind])
         for entry in entries[kind]:
-            results = [(at, tell(one)) for name, at, of, one in found if of == kind and name == entry]
+            results = [(at, tell(one)) for name, at, of, (_, one) in found if of == kind and name == entry]
             for finding in dict.fromkeys(name for _, told in results for name in told):
                 title = f"{short[entry]}: {finding}" if len(entries[kind]) > 1 else finding
                 columns[title] = [_value(cell, results, finding) for cell in cells]
-    searched = [(at, one.graph.get("digest")) for _, at, kind, one in found if kind == "Measurement"]
+    compared = [
+        (at, (beside or {}).get(label, {})) for _, at, kind, (label, _) in found if kind == "Measurement"
+    ]
+    if len(entries["Measurement"]) == 1:
+        for finding in dict.fromkeys(name for _, told in compared for name in told):
+            columns[finding] = [_value(cell, compared, finding) for cell in cells]
+    searched = [(at, one.graph.get("digest")) for _, at, kind, (_, one) in found if kind == "Measurement"]
     graphs = [next((name for at, name in searched if at.items() <= cell.items()), None) for cell in cells]
     return Experiments(axes, cells, columns, graphs)
 
@@ -116,8 +125,8 @@ def _value(
     return next((told.get(finding) for at, told in results if at.items() <= cell.items()), None)
 
 
-def experiments_table(study: Experiments) -> dict[str, Any]:
-    """Make the table of all experiments: their coordinates, then their findings."""
+def experiments_table(study: Experiments, rules: str = "") -> dict[str, Any]:
+    """Make the table of all experiments: their coordinates, then their findings; `rules` explain some."""
     columns = {name: each for name, each in study.columns.items() if any(value is not None for value in each)}
     rows = [
         [*(cell.get(axis) for axis in study.axes), *(each[place] for each in columns.values())]
@@ -128,8 +137,8 @@ def experiments_table(study: Experiments) -> dict[str, Any]:
         "title": "Experiments",
         "about": (
             "Each row is one combination of the axes. Times are medians over the sources of an experiment, "
-            "GTEPS the harmonic mean over them, of distinct undirected edges."
-        ),
+            f"GTEPS the harmonic mean over them, of distinct undirected edges. {rules}"
+        ).strip(),
         "columns": [*study.axes, *columns],
         "rows": rows,
     }

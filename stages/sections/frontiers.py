@@ -59,9 +59,12 @@ def frontier_panels(studies: Sequence[Study]) -> dict[str, Any]:
         "kind": "figure",
         "title": "Frontiers of each graph",
         "about": (
-            "Vertices and arcs of each level of the search from the first source, and, where statistics "
-            "were asked for, the vertices that the arcs lead to, each once (as figure 3 of Merrill et al., "
-            "PPoPP 2012)."
+            "Vertices and arcs of each level of the search from the first source"
+            + (
+                ", and the vertices that the arcs lead to, each once (as figure 3 of Merrill et al., 2012)."
+                if any("distinct" in levels for levels in first.values())
+                else "."
+            )
         ),
         "svg": draw_panels(
             [(graph, _painter(levels)) for graph, levels in first.items()],
@@ -107,14 +110,15 @@ def expansion_panels(studies: Sequence[Study]) -> dict[str, Any] | None:
 
         return paint
 
+    pulled = any(member.one.searches[0]["levels"]["pulled"] for study in studies for member in study.members)
+    below = "; what lies below was left unread by a bottom-up search" if pulled else ""
     exact = f" {', '.join(same)} gathered each level's arcs once, and are not drawn." if same else ""
     return {
         "kind": "figure",
         "title": "Arcs gathered in each level",
         "about": (
             "From the first source, by strategies that count them, over the arcs of the level's vertices: "
-            "what lies above is redundant, what lies below was left unread by a bottom-up search (as in "
-            f"figure 7 of Merrill et al., PPoPP 2012).{exact}"
+            f"what lies above is redundant{below} (as in figure 7 of Merrill et al., 2012).{exact}"
         ),
         "svg": draw_panels(
             [(graph, painter(graph)) for graph in counted],

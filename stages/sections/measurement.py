@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.batches import batches_table
+from stages.sections.comparison import comparison_table
 from stages.sections.culling import culling_sections
 from stages.sections.frontiers import expansion_panels, frontier_figure, frontier_panels
 from stages.sections.launches import launch_sections
@@ -19,7 +20,6 @@ from stages.sections.studies import is_batched, studies
 from stages.sections.suite import (
     auto_table,
     comparison_panels,
-    comparison_table,
     graphs_table,
     rates_table,
 )
@@ -66,7 +66,9 @@ def measurement_sections(
         sections.append(comparison_figure(single))
     searched = [(label, one) for label, one in single if one.algorithm == "bfs" and one.searches]
     if searched and len(searched) <= MAX_CURVES:
-        sections += [spread_figure(searched), extremes_table(searched)]
+        if any(rates(one.searches, "edges") for _, one in searched):
+            sections.append(spread_figure(searched))
+        sections.append(extremes_table(searched))
     sections += [frontier_panels(found)] if suite else []
     sections += [*culling_sections(single), *launch_sections(searched)]
     expansion = expansion_panels(found)
@@ -89,6 +91,8 @@ def _row(label: str, one: Measurement) -> list[Any]:
     times = [search["milliseconds"] for search in one.searches]
     by_edge, by_arc = rates(one.searches, "edges"), rates(one.searches, "arcs")
     mapped = rates(one.searches, "edges", mapped_back=True)
+    # Labels of an order are brought back; where there was none, nothing is.
+    back = median(search["map_back_milliseconds"] for search in one.searches) or None if times else None
     return [
         label,
         one.algorithm,
@@ -97,21 +101,23 @@ def _row(label: str, one: Measurement) -> list[Any]:
         len(times),
         median(times) if times else None,
         harmonic_mean(by_edge) if by_edge else None,
-        harmonic_mean(mapped) if mapped else None,
+        harmonic_mean(mapped) if mapped and back else None,
         geometric_mean(by_edge) if by_edge else None,
         geometric_mean(by_arc) if by_arc else None,
-        median(search["map_back_milliseconds"] for search in one.searches) if times else None,
+        back,
         one.prepare_milliseconds,
     ]
 
 
 def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
-    about = [
-        "GTEPS counts each distinct undirected edge of the searched component once.",
-        "The arc rate counts stored arcs, as Gunrock and the 2012 paper do.",
-        "Graph500's harmonic mean is given of the searches alone, and with mapping their labels back.",
-        *told(members),
-    ]
+    rows = [_row(label, one) for label, one in members]
+    about = []
+    if any(row[6] is not None for row in rows):
+        about.append("GTEPS counts each distinct undirected edge that was reached once.")
+        about.append("The arc rate counts stored arcs, as Gunrock and the 2012 paper do.")
+    if any(row[10] for row in rows):
+        about.append("Labels are mapped back to the input's vertices; rates are given with it and without.")
+    about += told(members)
     return {
         "kind": "table",
         "title": "Traversal times and rates",
@@ -130,5 +136,5 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
             "mapping back, median ms",
             "preparation ms",
         ],
-        "rows": [_row(label, one) for label, one in members],
+        "rows": rows,
     }

@@ -8,7 +8,7 @@ from typing import Any
 from stages.sections.axes import MAX_SIDE, paint_map
 from stages.sections.cells import PLAIN, TITLES, Cell
 from stages.sections.plot import draw_panels
-from stages.sections.ranking import BEST, RULE, Entrant, standings
+from stages.sections.ranking import BEST, Entrant, standings
 
 ORIGINAL = "original"
 
@@ -112,8 +112,12 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "kind": "table",
         "title": "Compressed searches in detail",
         "about": (
-            "As table 2 of Moschou, for the fastest compressed layout in the original order. What crosses "
-            "the link is counted by the search, in whole lines of 128 bytes."
+            "As table 2 of Moschou, for the fastest compressed layout in the original order."
+            + (
+                " What crosses the link is counted by the search, in whole lines of 128 bytes."
+                if any(row[7] is not None for row in rows)
+                else ""
+            )
         ),
         "columns": [
             "graph",
@@ -191,7 +195,7 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "about": (
             f"Of all orders and layouts measured in one place, the one with the least time. {TIMES} "
             "The speedup is over plain rows in the original order; worst over best says how much a wrong "
-            f"choice costs. {RULE}"
+            "choice costs."
         ),
         "columns": [
             "graph",

@@ -41,9 +41,23 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
         "title": "When preparation has paid for itself",
         "about": (
             "Preparation is what a strategy does once for a graph already in memory: structures, orders of "
-            "its own, workspace; the order of a `reorder` stage was timed again beside it where statistics "
-            "were asked for, found and applied in memory. A search counts with mapping its labels back, both "
-            "by medians. A run has paid for itself after so many searches that preparation, order and "
+            "its own, workspace"
+            + (
+                "; the order of a `reorder` stage was timed again beside it, found and applied in memory"
+                if any(row[3] is not None for row in rows)
+                else ""
+            )
+            + (
+                ". A search counts with mapping its labels back, both by medians"
+                if any(
+                    search["map_back_milliseconds"]
+                    for study in studies
+                    for each in study.members
+                    for search in each.one.searches
+                )
+                else ". Searches count by medians"
+            )
+            + ". A run has paid for itself after so many searches that preparation, order and "
             "searches together take no longer than those of any run of the same graph, labels and backend "
             "that prepares less; the one that it overtakes last is named. What else stages did before "
             "stands in the table of stage runs."

@@ -41,8 +41,7 @@ def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> 
     groups = _grouped(members)
     chosen = typical(members)
     repeated = {label: group for label, group in groups.items() if len(group) > 1}
-    times = {label: _times(group) for label, group in repeated.items()}
-    sections = measurement_sections(chosen, times)
+    sections = measurement_sections(chosen, repeated_times(members))
     if repeated:
         sections += [_summary(repeated), _every(repeated)]
         if len(repeated) <= MAX_DRAWN:
@@ -53,6 +52,11 @@ def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> 
 def typical(members: Members) -> list[tuple[str, Measurement]]:
     """Leave one repetition of each measurement, that with the median time, under the first one's label."""
     return [(label, _middle(group)) for label, group in _grouped(members).items()]
+
+
+def repeated_times(members: Members) -> dict[str, list[float]]:
+    """Give the median times of all repetitions of each measurement that was repeated, by its first label."""
+    return {label: _times(group) for label, group in _grouped(members).items() if len(group) > 1}
 
 
 def _grouped(members: Sequence[tuple[str, Measurement]]) -> dict[str, list[tuple[int, Measurement]]]:

@@ -10,63 +10,103 @@ from stages.sections.plot import INK, PALETTE, draw, legend_above
 from stages.sections.rates import geometric_mean, harmonic_mean, quartile, rates
 from stages.sections.studies import short_labels
 
+MAX_ROWS = 40
+"""Runs in one comparison; of more, the fastest and the slowest are drawn."""
+
+WIDE = 10
+"""Times of the fastest run from which on times are drawn on a logarithmic scale."""
+
 if TYPE_CHECKING:
     from stages.artifacts import Measurement
 
 
 def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
-    """Draw the median time of every run, and the quartiles over its sources."""
-    names = short_labels([label for label, _ in members])
-    times = [sorted(search["milliseconds"] for search in one.searches) for _, one in members]
-    middle = [median(each) if each else 0.0 for each in times]
-    low = [value - quartile(each, 1) if each else 0.0 for value, each in zip(middle, times, strict=True)]
-    high = [quartile(each, 3) - value if each else 0.0 for value, each in zip(middle, times, strict=True)]
+    """Draw the median time of every run, and the quartiles over its sources; of many, the ends alone."""
+    timed = [(label, one) for label, one in members if one.searches]
+    short = dict(zip((label for label, _ in timed), short_labels([label for label, _ in timed]), strict=True))
+    shown = timed
+    if len(timed) > MAX_ROWS:
+        ordered = sorted(timed, key=lambda member: median(_milliseconds(member[1])))
+        shown = [*ordered[: MAX_ROWS // 2], *ordered[-(MAX_ROWS // 2) :]]
+    names = [short[label] for label, _ in shown]
+    times = [sorted(_milliseconds(one)) for _, one in shown]
+    middle = [median(each) for each in times]
+    quartiles = [(quartile(each, 1), quartile(each, 3)) for each in times]
+    wide = bool(middle) and max(middle) > WIDE * min(middle) > 0
 
     def paint(axes: Any) -> None:
-        places = range(len(names))
-        axes.barh(places, middle, color=PALETTE[0], height=0.6)
-        axes.errorbar(middle, places, xerr=[low, high], fmt="none", ecolor=INK, alpha=0.6, capsize=2, lw=1)
-        axes.set_yticks(places, names)
-        axes.invert_yaxis()
+        for place, (value, (low, high)) in enumerate(zip(middle, quartiles, strict=True)):
+            axes.plot([low, high], [place, place], color=INK, alpha=0.6, lw=1.2)
+            axes.plot([value], [place], "o", ms=4.5, color=PALETTE[0])
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlabel("ms a search: median, quartiles")
+        if wide:
+            axes.set_xscale("log")
+        else:
+            axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
 
-    alt = f"Median time of {len(names)} measured runs"
+    about = "Points are medians over the sources; lines reach from the first to the third quartile."
+    if len(shown) < len(timed):
+        about += f" The {MAX_ROWS // 2} fastest and the {MAX_ROWS // 2} slowest of {len(timed):,} runs."
     return {
         "kind": "figure",
         "title": "Times side by side",
-        "about": "Medians over the sources; whiskers reach from the first to the third quartile.",
-        "svg": draw(paint, height=min(12.0, 0.8 + 0.22 * len(names)), alt=alt),
-        "data": {"run": names, "median_milliseconds": middle},
+        "about": about,
+        "svg": draw(
+            paint, height=min(12.0, 0.8 + 0.22 * len(names)), alt=f"Median time of {len(names)} measured runs"
+        ),
+        "data": {"run": names, "median_milliseconds": middle, "quartiles": quartiles},
     }
+
+
+def _milliseconds(one: Measurement) -> list[float]:
+    return [search["milliseconds"] for search in one.searches]
+
+
+def cumulative(values: Sequence[float]) -> list[tuple[float, float]]:
+    """Give the corners of a distribution: each value with the share of values at or below it, up to 1."""
+    ordered = sorted(values)
+    return [(value, (place + 1) / len(ordered)) for place, value in enumerate(ordered)]
 
 
 def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     """Draw, for every run, the share of sources at or below a rate."""
     names = short_labels([label for label, _ in members])
-    data = {name: sorted(rates(one.searches, "edges")) for name, (_, one) in zip(names, members, strict=True)}
+    found = {
+        name: sorted(rates(one.searches, "edges")) for name, (_, one) in zip(names, members, strict=True)
+    }
+    data = {name: cumulative(values) for name, values in found.items()}
+    without = sum(len(one.searches) for _, one in members) - sum(map(len, found.values()))
 
     def paint(axes: Any) -> None:
-        for place, (label, values) in enumerate(data.items()):
-            if not values:
+        for place, (label, corners) in enumerate(data.items()):
+            if not corners:
                 continue
-            share = [(position + 0.5) / len(values) for position in range(len(values))]
+            x, share = zip(*corners, strict=True)
             color = PALETTE[place % len(PALETTE)]
-            axes.plot(values, share, drawstyle="steps-mid", marker="o", ms=3, lw=1, color=color, label=label)
+            axes.plot([x[0], *x], [0, *share], drawstyle="steps-post", lw=1, color=color, label=label)
+            axes.plot(x, share, "o", ms=3, color=color)
             if len(data) == 1:
-                axes.axvline(harmonic_mean(values), color=PALETTE[1], lw=1, label="harmonic mean")
-                axes.axvline(geometric_mean(values), color=PALETTE[2], lw=1, ls="--", label="geometric mean")
+                axes.axvline(harmonic_mean(x), color=PALETTE[1], lw=1, label="harmonic mean")
+                axes.axvline(geometric_mean(x), color=PALETTE[2], lw=1, ls="--", label="geometric mean")
         axes.set_xlabel("GTEPS (distinct undirected edges)")
-        axes.set_ylabel("share of sources")
-        axes.set_ylim(0, 1)
+        axes.set_ylabel("share of searches")
+        axes.set_ylim(0, 1.02)
         if any(data.values()) and len(data) <= len(PALETTE):
             legend_above(axes)
 
+    about = "Each point is one search; the curve is the share of searches at or below a rate."
+    if without:
+        about += f" {without:,} that reached no edge {'has' if without == 1 else 'have'} no rate."
     return {
         "kind": "figure",
         "title": "Rate over sources",
-        "about": "Each point is one source; the curve is the share of sources at or below a rate.",
-        "svg": draw(paint, alt="Distribution of the traversal rate over sources"),
+        "about": about,
+        "svg": draw(paint, alt="Distribution of the traversal rate over searches")
+        if any(data.values())
+        else "",
         "data": data,
     }
 

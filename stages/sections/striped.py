@@ -11,6 +11,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from stages.sections.plot import PALETTE, draw, draw_panels, legend_above
+from stages.sections.ranks.times import in_turns
 from stages.sections.rates import harmonic_mean, rates
 from stages.sections.repetitions import typical
 from stages.sections.studies import coordinates
@@ -109,6 +110,7 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
     if len(counts) < 2 or not found:
         return None
     gains = {output: _gains(graphs, counts) for output, graphs in found.items()}
+    turns = any(in_turns(run.one) for run in runs)
 
     def bars(graphs: Mapping[str, Mapping[int, float]]) -> Callable[[Any], None]:
         def paint(axes: Any) -> None:
@@ -138,7 +140,7 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         "about": (
             "As figure 11: the mean rate of each graph with each number of ranks, and the harmonic mean over "
             f"the graphs of the rate over that with {counts[0]} rank{'s' if counts[0] > 1 else ''}. "
-            "Ranks that took turns in one process share its time, and cannot gain."
+            + ("Ranks that took turns in one process share its time, and cannot gain." if turns else "")
         ),
         "svg": draw_panels(
             [*panels, (f"rate over that with {counts[0]}", speedups)],
@@ -276,8 +278,12 @@ def _table(runs: Sequence[StripedRun]) -> dict[str, Any]:
         "title": "Searches over stripes",
         "about": (
             "Means over the sources. Computation is that of the rank that computed longest, communication "
-            "that of the rank that waited least; of ranks that took turns in one process, it is what the "
-            "others computed."
+            "that of the rank that waited least"
+            + (
+                "; of ranks that took turns in one process, it is what the others computed."
+                if any(in_turns(run.one) for run in runs)
+                else "."
+            )
         ),
         "columns": [
             "run",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,16 @@ class Study:
 
     def standing(self, member: Member) -> Standing:
         """Say how a member stands among those that find the same labels."""
-        like = self.like(member)
-        ranked = standings([Entrant(each.name, each.one, each.times) for each in like])
-        return next(found for each, found in zip(like, ranked, strict=True) if each is member)
+        return self._standings[member.label]
+
+    @cached_property
+    def _standings(self) -> dict[str, Standing]:
+        found: dict[str, Standing] = {}
+        for output in dict.fromkeys(str(member.one.asked.get("output")) for member in self.members):
+            like = [each for each in self.members if str(each.one.asked.get("output")) == output]
+            ranked = standings([Entrant(each.name, each.one, each.times) for each in like])
+            found |= {each.label: standing for each, standing in zip(like, ranked, strict=True)}
+        return found
 
     def baseline(self, member: Member) -> Member | None:
         """Return the sequential search for the same labels, if it is among them."""
@@ -120,7 +128,7 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
     held = [{item for each in group for item in each.items()} for group in told]
     own = [
         [
-            value
+            _value(axis, value)
             for axis, value in each.items()
             if not any((axis, value) in other for other in held if other is not mine)
         ]
@@ -129,7 +137,10 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
     if all(own) and len({", ".join(each) for each in own}) == len(own) > 1:
         return [", ".join(each) for each in own]
     everywhere = _common(shared)
-    names = [", ".join(value for axis, value in each.items() if axis not in everywhere) for each in shared]
+    names = [
+        ", ".join(_value(axis, value) for axis, value in each.items() if axis not in everywhere)
+        for each in shared
+    ]
     if "" not in names and len(set(names)) == len(names):
         return names
     sizes = [group[0][1].graph for group in groups]
@@ -137,6 +148,11 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
         f"{name + ': ' if name else ''}{size['vertices']:,} vertices, {size['arcs']:,} arcs"
         for name, size in zip(names, sizes, strict=True)
     ]
+
+
+def _value(axis: str, value: str) -> str:
+    """Name a coordinate by its value alone, a number with its axis."""
+    return f"{axis}={value}" if value.replace(".", "", 1).isdigit() else value
 
 
 def _common(several: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -159,7 +175,8 @@ def _named(
         same = _common(varying)
         for place, each in zip(alike, varying, strict=True):
             told = [value for axis, value in each.items() if axis not in same and value not in name]
-            names[place] = ", ".join([name, *told])
+            # What all have in common does not tell any apart.
+            names[place] = ", ".join(told if told and len(alike) == len(group) else [name, *told])
     if len(set(names)) < len(names):
         names = [label for label, _ in group]
     return tuple(
@@ -179,21 +196,3 @@ def _name(one: Measurement, with_output: bool) -> str:
     if with_output:
         told.append(asked["output"])
     return f"{asked['strategy']} ({', '.join(told)})" if told else str(asked["strategy"])
-
-
-def counted_bytes(one: Measurement, search: Mapping[str, Any]) -> int:
-    """Count the bytes that a search that expands its frontier cannot avoid; see `COUNTING_RULE`."""
-    vertices = one.graph["vertices"]
-    index = 4 if vertices < 1 << 32 else 8
-    tree = 4 if vertices < 1 << 31 else 8
-    output = one.asked["output"]
-    labels = (4 if output != "predecessor" else 0) + (tree if output != "distance" else 0)
-    arcs = search.get("expanded", search["arcs"])
-    return int(arcs * index + search["reached"] * (16 + labels))
-
-
-COUNTING_RULE = (
-    "Counted bytes of a search: the column index of each gathered arc (of each stored arc of the reached "
-    "vertices where the strategy does not count what it gathers), two row offsets of 8 bytes for each "
-    "reached vertex, and its labels once. Status look-ups and queues are not counted."
-)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil, floor, log10
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stages.sections.comparison import speedup
 from stages.sections.plot import INK, PALETTE, draw_panels
 from stages.sections.ranking import BEST, ONCE, RULE, TIED
 from stages.sections.rates import quartile
-from stages.sections.studies import COUNTING_RULE, Member, Study, counted_bytes
+from stages.sections.studies import Member, Study
 
-if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+MAX_ROWS = 30
+"""Strategies in one panel of the comparison; more are in the table alone."""
 
-WHISKER = 1.25
-"""Speed at which a line ends that would run into the numbers."""
+MAX_PANELS = 12
+"""Graphs of one comparison; more are in the table alone."""
+
+MAX_TICKS = 4
+"""Values named on the axis of a panel: more would run into each other."""
 
 ROW_INCHES = 0.17
-"""Height of one bar in a panel of the comparison."""
+"""Height of one row in a panel of the comparison."""
 
 
 def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
@@ -57,60 +62,6 @@ def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
     }
 
 
-def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
-    """Make the table of every strategy on every graph."""
-    rows: list[list[Any]] = []
-    for study in studies:
-        for member in study.members:
-            best = study.best(member)
-            searches = member.one.searches
-            taken = sum(search["milliseconds"] for search in searches)
-            counted = sum(counted_bytes(member.one, search) for search in searches)
-            rows.append(
-                [
-                    study.graph,
-                    member.name,
-                    study.standing(member).text,
-                    member.milliseconds,
-                    member.milliseconds / best.milliseconds,
-                    _redundancy(member.one),
-                    counted / len(searches) / 1e6,
-                    counted / taken / 1e6,
-                ]
-            )
-    return {
-        "kind": "table",
-        "title": "Every strategy on every graph",
-        "about": (
-            f"Times are medians over the sources; the best is that of the same labels. {RULE} "
-            "Redundant expansion is "
-            "arcs gathered over arcs of the reached vertices, over all searches: below 1 where a bottom-up "
-            "search left arcs unread, empty "
-            f"where the strategy does not count. {COUNTING_RULE}"
-        ),
-        "columns": [
-            "graph",
-            "strategy",
-            "standing",
-            "median ms",
-            "times the least",
-            "redundant expansion",
-            "counted MB a search",
-            "GB/s of counted bytes",
-        ],
-        "rows": rows,
-    }
-
-
-def _redundancy(one: Measurement) -> float | None:
-    pairs = [
-        (search["expanded"], search["expanded"] / search["redundant_expansion"])
-        for search in one.searches
-        if search.get("redundant_expansion")
-    ]
-    return sum(gathered for gathered, _ in pairs) / sum(logical for _, logical in pairs) if pairs else None
-
-
 def rates_table(studies: Sequence[Study]) -> dict[str, Any]:
     """Make table 2 of Merrill et al.: mean arc rates, and the speedup over the sequential search."""
     names = list(dict.fromkeys(member.name for study in studies for member in study.members))
@@ -118,14 +69,16 @@ def rates_table(studies: Sequence[Study]) -> dict[str, Any]:
     for study in studies:
         by_name = {member.name: member for member in study.members}
         rows.append([study.graph, *(_rate_cell(study, by_name.get(name)) for name in names)])
-    searches = sorted({len(member.one.searches) for study in studies for member in study.members})
+    counts = sorted({len(member.one.searches) for study in studies for member in study.members})
+    several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    about = f"10^9 stored arcs a second, the mean over {several} source{'' if counts == [1] else 's'}"
+    over = any(speedup(study, member) is not None for study in studies for member in study.members)
+    if over:
+        about += "; in brackets the time of the sequential search on the CPU over the strategy's, by medians"
     return {
         "kind": "table",
-        "title": "Arc rates and speedup over the sequential search",
-        "about": (
-            f"Billions of stored arcs a second, the mean over {' to '.join(map(str, searches))} sources; in "
-            "brackets the time of the sequential search on the CPU over that of the strategy, by medians."
-        ),
+        "title": f"Arc rates{' and speedup over the sequential search' if over else ''}",
+        "about": f"{about}.",
         "columns": ["graph", *names],
         "rows": rows,
     }
@@ -139,15 +92,8 @@ def _rate_cell(study: Study, member: Member | None) -> str | None:
     ]
     if member is None or not rates:
         return None
-    speedup = _speedup(study, member)
-    return f"{fmean(rates):.3g}" + (f" ({_times(speedup)})" if speedup is not None else "")
-
-
-def _speedup(study: Study, member: Member) -> float | None:
-    baseline = study.baseline(member)
-    if baseline is None or member is baseline:
-        return None
-    return baseline.milliseconds / member.milliseconds
+    over = speedup(study, member)
+    return f"{fmean(rates):.3g}" + (f" ({_times(over)})" if over is not None else "")
 
 
 def _times(speedup: float) -> str:
@@ -198,50 +144,94 @@ def _behind(study: Study, auto: Member, best: Member) -> str:
 
 
 def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
-    """Draw the speed of all strategies on each graph, relative to the best there."""
-    names = list(dict.fromkeys(member.name for study in studies for member in study.members))
+    """Draw the times of all strategies on each graph, with their spread over the sources."""
     several = [study for study in studies if len(study.members) > 1]
+    names = list(dict.fromkeys(member.name for study in several for member in study.members))
+    shown = names[:MAX_ROWS]
+    over = any(speedup(study, member) is not None for study in several for member in study.members)
+    about = [
+        "Points are medians over the sources, lines reach from the first to the third quartile, on a "
+        "logarithmic scale of each graph's own; what is best, or tied for it, has the second colour."
+    ]
+    if over:
+        about.append(
+            "x: the sequential search's time over this one's (as figure 10 of Merrill et al., 2012)."
+        )
+    if len(shown) < len(names):
+        about.append(f"The first {len(shown)} of {len(names)}; the table has all.")
+    if len(several) > MAX_PANELS:
+        about.append(f"The first {MAX_PANELS} of {len(several)} graphs; the table has all.")
+    drawn = several[:MAX_PANELS]
     return {
         "kind": "figure",
         "title": "Strategies side by side",
-        "about": (
-            "Speed relative to the least time on the graph, by medians, which stand beside the bars; lines "
-            "reach from the slower to the faster quartile of the sources; what is best, or tied for it, has "
-            "the second colour; x: over the sequential search (as in"
-            "  figure 10 of Merrill et al., PPoPP 2012, and figures 1 and 2 of "
-            "FlexBFS)."
-        ),
+        "about": " ".join(about),
         "svg": draw_panels(
-            [(study.graph, _bars(study, names, 6 if len(several) > 1 else 8)) for study in several],
-            height=0.55 + ROW_INCHES * len(names),
+            [(study.graph, _dots(study, shown, 6 if len(drawn) > 1 else 8)) for study in drawn],
+            height=0.65 + ROW_INCHES * len(shown),
             same_rows=True,
-            alt=f"Speed of {len(names)} strategies on {len(several)} graphs",
+            across="ms a search",
+            alt=f"Times of {len(shown)} strategies on {len(drawn)} graphs",
         ),
         "data": {
-            study.graph: {member.name: member.milliseconds for member in study.members} for study in several
+            study.graph: {member.name: _spread(member) for member in study.members} for study in several
         },
     }
 
 
-def _bars(study: Study, names: Sequence[str], letters: float) -> Callable[[Any], None]:
+def _spread(member: Member) -> dict[str, float]:
+    times = sorted(search["milliseconds"] for search in member.one.searches)
+    return {
+        "median_milliseconds": member.milliseconds,
+        "first_quartile": quartile(times, 1),
+        "third_quartile": quartile(times, 3),
+    }
+
+
+def _dots(study: Study, names: Sequence[str], letters: float) -> Callable[[Any], None]:
     def paint(axes: Any) -> None:
+        most = 0.0
         for member in study.members:
-            best = study.best(member)
+            if member.name not in names:
+                continue
             place = names.index(member.name)
-            share = best.milliseconds / member.milliseconds
+            middle, low, high = _spread(member).values()
+            most = max(most, high, middle)
             leads = study.standing(member).word in (BEST, TIED)
-            axes.barh(place, share, color=PALETTE[1] if leads else PALETTE[0], height=0.7)
-            times = sorted(search["milliseconds"] for search in member.one.searches)
-            slow, fast = (best.milliseconds / time for time in (quartile(times, 3), quartile(times, 1)))
-            fast = min(fast, WHISKER)
-            axes.plot([slow, fast], [place, place], color=INK, alpha=0.6, lw=0.8)
-            speedup = _speedup(study, member)
-            told = f"{member.milliseconds:.3g} ms" + (f", {_times(speedup)}" if speedup is not None else "")
-            axes.text(max(share, fast) + 0.03, place, told, va="center", fontsize=letters)
+            axes.plot([low, high], [place, place], color=INK, alpha=0.6, lw=1)
+            axes.plot([middle], [place], "o", ms=4, color=PALETTE[1] if leads else PALETTE[0])
+            over = speedup(study, member)
+            told = f"{middle:.3g} ms" + (f", {_times(over)}" if over is not None else "")
+            axes.annotate(
+                told,
+                (max(high, middle), place),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=letters,
+            )
+        axes.set_xscale("log")
+        least = axes.get_xlim()[0]
+        if most > 0:
+            # Room for the words beside the slowest.
+            axes.set_xlim(least, most * max(6.0, (most / least) ** 0.9))
+        axes.minorticks_off()
+        axes.set_xticks(ticks := _ticks(*axes.get_xlim()), [f"{tick:g}" for tick in ticks])
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlim(0, 2.1)
-        axes.set_xticks([0, 0.5, 1])
         axes.grid(visible=False, axis="y")
 
     return paint
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Choose at most four round values of a logarithmic axis."""
+    if not 0 < least < most:
+        return []
+    powers = range(floor(log10(least)), ceil(log10(most)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        found = [step * 10.0**power for power in powers for step in steps]
+        found = [value for value in found if least <= value <= most]
+        if len(found) <= MAX_TICKS:
+            return found
+    return found[:: -(-len(found) // MAX_TICKS)]

@@ -47,7 +47,8 @@ addEventListener("load", () => {
       }
       images += each.localName === "image";
     }
-    pictures.push({title: svg.closest("section")?.querySelector("h3").textContent ?? "workflow",
+    pictures.push({title: svg.closest("section")?.querySelector("h3")?.textContent
+        ?? svg.closest("details")?.querySelector("h3").textContent ?? "workflow",
       left: frame.left + scrollX, top: frame.top + scrollY, width: frame.width, height: frame.height,
       drawn, images, smallest, outside});
   }
@@ -94,12 +95,25 @@ def browse(address: str, profile: Path, *options: str) -> str:
     return done.stdout
 
 
-def look(page: Path, profile: Path, width: int, scheme: int) -> dict[str, Any]:
-    """Open a copy of a page that measures its own pictures; returns what it found."""
+def unfolded(text: str) -> str:
+    """Open all that a page folds."""
+    return text.replace("<details ", "<details open ")
+
+
+def look(page: Path, profile: Path, width: int, scheme: int, *, unfold: bool = False) -> dict[str, Any]:
+    """Open a copy of a page, all unfolded or as it is, that measures its own pictures."""
+    return ask(page, profile, LOOK, width, scheme, unfold=unfold)
+
+
+def ask(
+    page: Path, profile: Path, script: str, width: int, scheme: int, *, unfold: bool = False
+) -> dict[str, Any]:
+    """Open a copy of a page that runs a script besides; returns what that posts to its parent."""
     copy = page.with_name("looked.html")
     # Its policy, which other tests hold, would not let it.
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
-    copy.write_text(text.replace("</body>", f"<script>{LOOK}</script></body>"))
+    text = unfolded(text) if unfold else text
+    copy.write_text(text.replace("</body>", f"<script>{script}</script></body>"))
     frame = page.with_name("frame.html")
     frame.write_text(FRAME.format(width=width))
     # The budget is that of timers alone: on a busy machine it may end before the frame has loaded.

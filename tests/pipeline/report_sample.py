@@ -149,12 +149,27 @@ def record(run: str, stages: list[dict[str, Any]], **values: Any) -> dict[str, A
 
 
 def write_sample(folder: Path) -> tuple[Path, list[str]]:
-    """Write the report of a run with all of it; returns the page and the titles of its figures."""
+    """Write the report of a run with all of it; returns the page and the titles of its figures on it."""
     parts = {
         name: make()
         for name, make in (("study", study), ("suite", suite), ("scaling", scaling), ("along", along))
     }
     made = {name: sections(inputs) for name, inputs in parts.items()}
+    titles = [
+        each["title"]
+        for one in made.values()
+        for each in one
+        if each["kind"] == "figure" and each["part"] != "data"
+    ]
+    return _written(folder, parts, made), titles
+
+
+def write_report(folder: Path, parts: dict[str, dict[str, Any]]) -> Path:
+    """Write the page of a run with these reports, each of these labelled artifacts."""
+    return _written(folder, parts, {name: sections(inputs) for name, inputs in parts.items()})
+
+
+def _written(folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str, Any]]]) -> Path:
     keys = [key for inputs in parts.values() for key in inputs]
     runs = [stage_run(key) for key in dict.fromkeys(keys)]
     runs += [stage_run(name, stage="report", upstream=list(parts[name]), outputs=[name]) for name in parts]
@@ -163,6 +178,5 @@ def write_sample(folder: Path) -> tuple[Path, list[str]]:
         return SimpleNamespace(kind="Report", attributes={"title": f"The {name}", "sections": made[name]})
 
     cache = cast("Cache", SimpleNamespace(describe=describe, recall=lambda recipe: None))
-    titles = [each["title"] for one in made.values() for each in one if each["kind"] == "figure"]
     folder.mkdir(parents=True, exist_ok=True)
-    return write_run_report(folder, record(folder.name, runs), cache), titles
+    return write_run_report(folder, record(folder.name, runs), cache)

@@ -77,4 +77,6 @@ def test_a_report_shows_a_tie_of_repeated_runs_as_one() -> None:
 def test_runs_that_are_not_run_stand_in_a_table_of_their_own() -> None:
     parameters = ReportParameters(labels=("bfs",), not_run={"bfs[strategy=hybrid]": "needs a GPU"})
     made = report(PlainContext(), parameters, inputs=(searched("serial", 1.0),))
-    assert made.sections[-1]["rows"] == [["bfs[strategy=hybrid]", "needs a GPU"]]
+    rows = {each["title"]: each.get("rows") for each in made.sections}
+    assert rows["Not run on this machine"] == [["bfs[strategy=hybrid]", "needs a GPU"]]
+    assert dict(made.sections[0]["facts"])["not run"] == "1 stage run: needs a GPU."

@@ -115,8 +115,8 @@ def test_preparation(cache: Path) -> None:
     sections = report("preparation", cache)
     table = rows(sections["When preparation has paid for itself"], "run", "against")
     assert [run for run, _ in table] == [
-        "auto, original",
-        "auto, degree",
+        "original",
+        "degree",
     ]
     assert sum(against == "" for _, against in table) == 1
 

@@ -52,9 +52,13 @@ def thresholds_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
         "title": "Vertices and arcs over degree thresholds",
         "about": (
             "Vertices with more arcs than the threshold are delegates; an arc between normal vertices (nn) "
-            "is what ranks send each other. Upright lines are the thresholds that were used. Where a band is "
-            "shaded, less than a tenth of the arcs are nn and the delegates are few (as figures 5 and 12 of "
-            "Pan, Pearce, Owens, IPDPS 2018)."
+            "is what ranks send each other. Upright lines are the thresholds that were used. "
+            + (
+                "Where a band is shaded, less than a tenth of the arcs are nn and the delegates are few. "
+                if any(allowed(graph) is not None for graph in drawn)
+                else ""
+            )
+            + "As figures 5 and 12 of Pan, Pearce, Owens, IPDPS 2018."
         ),
         "svg": draw_panels(
             [(graph.name, _painter(graph)) for graph in drawn],

@@ -121,12 +121,24 @@ def _table(runs: Runs) -> dict[str, Any]:
         "title": "Searches over ranks",
         "about": (
             "Parts are those of the slowest rank in each level, added up: medians over the sources. They "
-            "overlap and may add up to more than the search. Where ranks took turns in one process, "
-            "reduction and exchange hold the other ranks' computation. Local exchange is that within "
-            "a group of "
-            "ranks, remote that between groups. Bytes are what all ranks send, means. Levels of GPUs "
-            "that read "
-            "each other's memory have those bytes that they read."
+            "overlap and may add up to more than the search. "
+            + (
+                "Where ranks took turns in one process, reduction and exchange hold the other ranks' "
+                "computation. "
+                if any(in_turns(one) for _, one in runs)
+                else ""
+            )
+            + (
+                "Local exchange is that within a group of ranks, remote that between groups. "
+                if names is APART
+                else ""
+            )
+            + "Bytes are what all ranks send, means."
+            + (
+                " Levels of GPUs that read each other's memory have those bytes that they read."
+                if any(one.backend == "cuda" for _, one in runs)
+                else ""
+            )
         ),
         "columns": [
             "run",
@@ -200,7 +212,12 @@ def _levels(runs: Runs) -> dict[str, Any]:
     return {
         "kind": "figure",
         "title": "Levels of searches over ranks",
-        "about": "The search with the median time, level by level; shaded where any rank visited backward.",
+        "about": "The search with the median time, level by level"
+        + (
+            "; shaded where any rank visited backward."
+            if any(any(each["backward"]) for each in told)
+            else "."
+        ),
         "svg": draw_panels(
             [(name, _painter(each)) for name, each in zip(names, told, strict=True)],
             columns=min(3, len(runs)),

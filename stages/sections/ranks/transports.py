@@ -61,7 +61,11 @@ def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> dict[str, An
         "about": (
             f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians over "
             f"all sources: {medians}. Times are those of the slowest rank in milliseconds, and may overlap. "
-            "Over peers the reduction holds arrivals and labels too, and the exchange is waiting for others."
+            + (
+                "Over peers the reduction holds arrivals and labels too, and the exchange waits for others."
+                if "peer" in found
+                else ""
+            )
         ),
         "columns": [
             "level",

@@ -1,0 +1,68 @@
+"""Tables as the page shows them: only columns that tell rows apart, numbers aligned, not too many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.report.cells import cell_text
+
+Json = Any
+
+FEW = 4
+"""Rows from which on a column that says the same in all of them is said once."""
+MANY = 12
+"""Rows from which on a table has a filter."""
+VERDICTS = ("passed", "FAILED")
+
+
+def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
+    """Return a table with `cells` of at most `most` rows, and in words what is left out."""
+    shown, told = _shown(section)
+    columns = [section["columns"][place] for place in shown]
+    rows = [[row[place] for place in shown] for row in section["rows"]]
+    numeric = [
+        place
+        for place in range(len(columns))
+        if any(isinstance(row[place], int | float) and not isinstance(row[place], bool) for row in rows)
+        and not any(isinstance(row[place], str) for row in rows)
+    ]
+    cells = [
+        [
+            {
+                "text": cell_text(cell, columns[place]),
+                "key": place == 0 and isinstance(cell, str),
+                "classes": "number" if place in numeric else cell if cell in VERDICTS else "",
+            }
+            for place, cell in enumerate(row)
+        ]
+        for row in rows[:most]
+    ]
+    if len(rows) > most:
+        left = f"The first {most:,} of {len(rows):,} rows; report.json has all."
+        told = f"{told} {left}".strip()
+    return dict(section) | {
+        "columns": columns,
+        "numeric": numeric,
+        "cells": cells,
+        "told": told,
+        "sorted": len(cells) > 1,
+        "filtered": len(cells) >= MANY,
+    }
+
+
+def _shown(section: Mapping[str, Json]) -> tuple[list[int], str]:
+    """Choose the columns of a table that tell rows apart, and say what the others hold in every row.
+
+    Empty ones go, and in a table of several rows so do those whose cells are all the same, verdicts excepted:
+    a page is narrow.
+    """
+    rows, shown, told = section["rows"], [], []
+    for place, column in enumerate(section["columns"]):
+        first = rows[0][place] if rows else ""
+        same = all(row[place] == first for row in rows)
+        if not rows or not same or (first is not None and len(rows) < FEW) or first in VERDICTS:
+            shown.append(place)
+        elif first not in (None, ""):
+            told.append(f"{column} {cell_text(first, column)}")
+    return (shown, f"In every row: {', '.join(told)}." if told else "") if shown else ([0], "")

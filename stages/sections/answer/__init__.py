@@ -1,0 +1,80 @@
+"""The answer that a report begins with: one sentence with its figure, checked or not, where, against what.
+
+It is derived from the artifacts alone, so that it cannot say more than was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stages.sections.answer.beside import beside_papers, beside_runs
+from stages.sections.answer.checks import UNCHECKED, verdict_of
+from stages.sections.answer.sentences import asked, count, sentence
+from stages.sections.ranks.times import in_turns
+from stages.sections.repetitions import repeated_times, typical
+
+MAX_REASONS = 3
+"""Reasons why something was not run that the answer gives."""
+
+
+def answer_section(
+    members: Sequence[tuple[str, Any]],
+    not_run: Mapping[str, str],
+    sections: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Make the section of the answer from a report's inputs and the other sections.
+
+    `verdict` is "passed", "FAILED", "not verified", or empty where nothing was measured.
+    """
+    by_kind: dict[str, list[tuple[str, Any]]] = {}
+    for label, one in members:
+        by_kind.setdefault(type(one).__name__, []).append((label, one))
+    every = by_kind.get("Measurement", [])
+    measured = typical(every)
+    verdict, checks = verdict_of(measured, by_kind.get("Verification", []))
+    facts: list[list[str]] = []
+    if measured:
+        facts.append(["asked", asked(measured, repeated_times(every))])
+        facts.append(["checked", checks])
+    machines = sorted(
+        {one.hardware for kind in ("Measurement", "Probe", "Links") for _, one in by_kind.get(kind, [])}
+    )
+    if machines:
+        facts.append(["machine", "; ".join(machines)])
+    told = [*beside_runs(measured, repeated_times(every), sections), *beside_papers(sections)]
+    if told:
+        facts.append(["compared", " ".join(told)])
+    elif len(measured) == 1:
+        facts.append(["compared", "Nothing: one way of searching was measured."])
+    if any(in_turns(one) for _, one in measured):
+        facts.append(["note", "Ranks took turns on shared hardware, so that no speedup can show."])
+    if not_run:
+        facts.append(["not run", _not_run(not_run)])
+    return {
+        "kind": "answer",
+        "title": sentence(by_kind, measured, sections) + _ending(verdict),
+        "about": "",
+        "verdict": verdict if measured else "",
+        "facts": facts,
+    }
+
+
+def _ending(verdict: str) -> str:
+    return {
+        "": ".",
+        UNCHECKED: ", not verified.",
+        "passed": ", verified.",
+        "FAILED": "; verification FAILED.",
+    }[verdict]
+
+
+def _not_run(reasons: Mapping[str, str]) -> str:
+    several: dict[str, int] = {}
+    for reason in reasons.values():
+        several[reason] = several.get(reason, 0) + 1
+    told = [
+        f"{count(number, 'stage run')}: {reason}" for reason, number in list(several.items())[:MAX_REASONS]
+    ]
+    more = len(several) - MAX_REASONS
+    return "; ".join([*told, *([f"and {count(more, 'other reason')}"] if more > 0 else [])]) + "."

@@ -1,0 +1,135 @@
+"""How what was measured compares: with the other runs of a report, and with published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stages.sections.ranking import BEST, ONCE, TIED
+from stages.sections.studies import Member, Study, studies
+
+if TYPE_CHECKING:
+    from stages.artifacts import Measurement
+
+MAX_GRAPHS = 3
+"""Graphs on which the answer names what is best; of more it counts."""
+
+MAX_NAMED = 3
+"""Tied runs that the answer names."""
+
+
+def beside_runs(
+    measured: Sequence[tuple[str, Measurement]],
+    repeated: Mapping[str, Sequence[float]],
+    sections: Sequence[Mapping[str, Any]],
+) -> list[str]:
+    """Say what is best on each graph, ties as ties."""
+    if any("scaling with" in section["title"] for section in sections):
+        return []  # the sentence itself compares
+    groups = [
+        (study, like) for study in studies(measured, repeated) for like in _alike(study) if len(like) > 1
+    ]
+    if len(groups) > MAX_GRAPHS:
+        return _counted(groups)
+    several = len(groups) > 1
+    return [
+        f"{_place(study, like, groups) + ': ' if several else ''}{standing_text(study, like)}."
+        for study, like in groups
+    ]
+
+
+def _alike(study: Study) -> list[list[Member]]:
+    """Group the members that find the same labels."""
+    outputs = dict.fromkeys(str(member.one.asked.get("output")) for member in study.members)
+    return [
+        [member for member in study.members if str(member.one.asked.get("output")) == output]
+        for output in outputs
+    ]
+
+
+def _place(study: Study, like: Sequence[Member], groups: Sequence[tuple[Study, Any]]) -> str:
+    output = str(like[0].one.asked.get("output"))
+    same = sum(each is study for each, _ in groups) > 1
+    told = [study.graph] if len({id(each) for each, _ in groups}) > 1 else []
+    return ", ".join([*told, *([output] if same else [])]) or study.graph
+
+
+def standing_text(study: Study, like: Sequence[Member]) -> str:
+    """Say which of some runs is fastest, or which are tied, or why they are not ranked."""
+    ordered = sorted(like, key=lambda member: member.milliseconds)
+    standing = {member.label: study.standing(member) for member in like}
+    tied = [member for member in ordered if standing[member.label].word == TIED]
+    best = [member for member in ordered if standing[member.label].word == BEST]
+    slowest = ordered[-1]
+    factor = slowest.milliseconds / ordered[0].milliseconds if ordered[0].milliseconds else 0.0
+    span = f"; the slowest, {_plain(slowest.name)}, takes {factor:.3g} times as long"
+    if best:
+        first = f"fastest is {_plain(best[0].name)}, {best[0].milliseconds:.3g} ms"
+        return first if slowest in best else first + span
+    if tied:
+        named = ", ".join(_plain(member.name) for member in tied[:MAX_NAMED])
+        more = f" and {len(tied) - MAX_NAMED} more" if len(tied) > MAX_NAMED else ""
+        return (
+            f"{named}{more} are tied within their spread, from {tied[0].milliseconds:.3g} ms"
+            f"{span if slowest not in tied else ''}"
+        )
+    if any(standing[member.label].word == ONCE for member in like):
+        return "measured once and from one source each, so that they are not ranked"
+    return "all ran the same code, so that they are not ranked"
+
+
+def _plain(name: str) -> str:
+    """Write a name of several values so that it can stand in a list."""
+    return name.replace(", ", " ")
+
+
+def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
+    """Count on how many graphs each run is best, or tied for it."""
+    leads: dict[str, list[int]] = {}
+    for study, like in groups:
+        for member in like:
+            standing = study.standing(member)
+            # Runs of the same code lead together, and count once.
+            same = sorted([member.name, *standing.same_code])
+            if standing.word in (BEST, TIED) and member.name == same[0]:
+                name = f"{_plain(' and '.join(same[:2]))} (same code)" if same[1:] else _plain(member.name)
+                leads.setdefault(name, [0, 0])[0 if standing.word == BEST else 1] += 1
+    if not leads:
+        return [f"On {len(groups)} graphs: not ranked, each measured once or by the same code."]
+    ordered = sorted(leads.items(), key=lambda item: (-sum(item[1]), -item[1][0]))
+    told = [
+        f"{name} fastest on {best}" + (f", tied on {tied}" if tied else "")
+        for name, (best, tied) in ordered[:MAX_NAMED]
+    ]
+    more = f"; {len(ordered) - MAX_NAMED} others on fewer" if len(ordered) > MAX_NAMED else ""
+    return [f"Of {len(groups)} groups that compare: {'; '.join(told)}{more}."]
+
+
+def beside_papers(sections: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Give the range of ratios to the values of each printed table, and what papers claim of this."""
+    told = []
+    for section in sections:
+        if section["title"].startswith("Claims of the papers"):
+            told += _claims(section["rows"])
+        if not section["title"].startswith("Beside "):
+            continue
+        ratios = [row[3] for row in section["rows"] if row[3] is not None]
+        if not ratios:
+            continue
+        same = all(row[4] == "the paper's size" for row in section["rows"])
+        least, most = min(ratios), max(ratios)
+        span = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
+        paper = section["title"].removeprefix("Beside ")
+        told.append(f"{span} times the values of {paper}{'' if same else ', on other graphs'}.")
+    return [
+        *told[:MAX_NAMED],
+        *([f"And {len(told) - MAX_NAMED} more."] if len(told) > MAX_NAMED else []),
+    ]
+
+
+def _claims(rows: Sequence[Sequence[Any]]) -> list[str]:
+    return [
+        f"{claim}: {number:.3g} in {paper}, {here:.3g} here."
+        for paper, claim, number, here, *_ in rows
+        if isinstance(here, int | float) and isinstance(number, int | float)
+    ]

@@ -1,0 +1,159 @@
+"""What a report says first, and that it says no more than was measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+
+from stages.artifacts import Artifact, Graph, Measurement, Traversal, Verification
+from stages.context import PlainContext
+from stages.report import ReportParameters, report
+from tests.stages.measured import searched
+
+PASSED = {"check": "tree", "passed": True, "searches": 2, "detail": "predecessors form a tree"}
+
+
+def sections(inputs: dict[str, Artifact], **parameters: Any) -> list[dict[str, Any]]:
+    labels = tuple(inputs)
+    made = report(
+        PlainContext(), ReportParameters(labels=labels, **parameters), inputs=tuple(inputs.values())
+    )
+    return list(made.sections)
+
+
+def answer(inputs: dict[str, Artifact], **parameters: Any) -> tuple[str, dict[str, str], str]:
+    first = sections(inputs, **parameters)[0]
+    assert (first["kind"], first["part"]) == ("answer", "answer")
+    return first["title"], dict(first["facts"]), first["verdict"]
+
+
+def check(*checks: dict[str, Any]) -> Verification:
+    return Verification(algorithm="bfs", checks=list(checks))
+
+
+def with_searches(one: Measurement, **values: Any) -> Measurement:
+    return replace(one, searches=[{**search, **values} for search in one.searches])
+
+
+def test_one_measurement_has_its_figure_its_verdict_and_its_machine():
+    title, facts, verdict = answer({"bfs": searched("serial", 2.0), "check": check(PASSED)})
+    assert title == (
+        "BFS from 2 sources over 31 vertices: median 2 ms, 0.000226 GTEPS (harmonic mean, distinct edges), "
+        "verified."
+    )
+    assert verdict == "passed"
+    assert facts["checked"] == "Passed: 1 check on 2 searches, from the graph alone."
+    assert facts["machine"] == "a test"
+    assert facts["asked"].startswith("A graph of 31 vertices and 904 arcs; strategy serial")
+    assert facts["compared"] == "Nothing: one way of searching was measured."
+
+
+def test_a_failed_or_missing_verification_is_said():
+    wrong = {**PASSED, "passed": False, "detail": "vertex 3 is its own ancestor"}
+    title, facts, verdict = answer({"bfs": searched("serial", 2.0), "check": check(wrong)})
+    assert title.endswith("; verification FAILED.")
+    assert verdict == "FAILED"
+    assert facts["checked"] == "check: tree failed: vertex 3 is its own ancestor."
+    title, facts, verdict = answer({"bfs": searched("serial", 2.0)})
+    assert title.endswith(", not verified.")
+    assert verdict == "not verified"
+    two = {
+        "bfs[a=1]": searched("serial", 2.0),
+        "bfs[a=2]": searched("serial", 3.0),
+        "check[a=1]": check(PASSED),
+    }
+    title, facts, verdict = answer(two)
+    assert verdict == "not verified"
+    assert facts["checked"] == "1 of 2 measurements were verified."
+
+
+@pytest.mark.parametrize(
+    ("one", "told"),
+    [
+        (
+            with_searches(searched("serial", 2.0), reached=1, arcs=0, edges=0, depth=0),
+            "no rate, as no source",
+        ),
+        (replace(searched("serial", 2.0), searches=[]), "BFS: no search was made"),
+        (
+            replace(
+                with_searches(searched("serial", 2.0), reached=1, arcs=0, edges=0),
+                graph={"vertices": 1, "arcs": 0, "symmetric": True, "digest": "a"},
+            ),
+            "BFS from 2 sources over 1 vertex: median 2 ms, no rate",
+        ),
+    ],
+)
+def test_searches_without_edges_have_no_rate(one: Measurement, told: str):
+    title, _, _ = answer({"bfs": one})
+    assert told in title
+    assert "nan" not in title
+    assert "inf" not in title
+
+
+def test_nothing_measured_is_said_with_the_reason():
+    graph = Graph(
+        row_offsets=numpy.zeros(2, numpy.int64),
+        column_indices=numpy.zeros(0, numpy.uint32),
+        vertex_count=1,
+        arc_count=0,
+        symmetric=True,
+        deduplicated=True,
+    )
+    title, facts, verdict = answer({"graph": graph}, not_run={"bfs": "needs a GPU", "other": "needs a GPU"})
+    assert title == "Nothing was measured, of a graph of 1 vertex without edges."
+    assert verdict == ""
+    assert facts == {"not run": "2 stage runs: needs a GPU."}
+
+
+def test_components_tell_how_many_there_are():
+    labels = Traversal(algorithm="components", component=numpy.array([0, 0, 2]), vertex_count=3)
+    one = replace(searched("afforest", 2.0), algorithm="components")
+    title, _, _ = answer({"parts": one, "labels": labels})
+    assert title.startswith("Connected components of 31 vertices: 2 components, the largest of 2 vertices;")
+
+
+def test_the_best_is_named_and_a_tie_is_a_tie():
+    times = (1.0, 1.1, 0.9)
+    runs: dict[str, Artifact] = {
+        "bfs[s=a]": searched("serial", 2.0, times=times),
+        "bfs[s=b]": searched("top_down", 9.0, times=times),
+    }
+    _, facts, _ = answer(runs)
+    assert facts["compared"] == ("fastest is serial, 2 ms; the slowest, top_down, takes 4.5 times as long.")
+    runs["bfs[s=b]"] = searched("top_down", 2.0, times=(1.1, 0.9, 1.0))
+    _, facts, _ = answer(runs)
+    assert "are tied within their spread" in facts["compared"]
+    assert "fastest" not in facts["compared"]
+
+
+def test_a_thousand_experiments_are_one_answer():
+    runs: dict[str, Artifact] = {
+        f"bfs[a={a},b=x{b}]": searched("serial", 1.0 + a + b / 10, graph=f"g{a}")
+        for a in range(10)
+        for b in range(12)
+    }
+    made = sections(runs)
+    assert len(made[0]["title"]) < 200
+    assert all(len(text) < 300 for _, text in made[0]["facts"])
+    assert len([each for each in made if each["part"] == "answer"]) == 2
+    assert all(
+        len(each["columns"]) < 20 for each in made if each["kind"] == "table" and each["part"] != "data"
+    )
+
+
+def test_results_come_before_details_and_nothing_is_said_twice():
+    runs: dict[str, Artifact] = {
+        f"bfs[order={order},layout={layout}]": searched("serial", 1.0 + place)
+        for place, order in enumerate(("a", "b", "c"))
+        for layout in ("x", "y", "z")
+    }
+    made = sections(runs)
+    parts = [each["part"] for each in made]
+    assert parts == sorted(parts, key=["answer", "results", "details", "data"].index)
+    shown = {each["title"] for each in made if each["part"] != "data"}
+    assert "Experiments" in shown
+    assert not {"Every strategy on every graph", "Arc rates"} & shown
