@@ -7,14 +7,14 @@ arrays are cut into different numbers of messages still post alike.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from typing import Any, NamedTuple
-
-import numpy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kernels.exchange.endpoint import Endpoint, Ticket
 
-Parcel = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Parcel: TypeAlias = "NDArray[Any]"
 
 
 class Posted(NamedTuple):
@@ -43,6 +43,8 @@ def take_arrays(posted: Posted) -> Generator[Ticket, dict[int, Any], dict[int, P
     came = yield posted.ticket
     if not posted.cut:
         return came
+    import numpy  # planning imports this package and needs no arrays
+
     counts = {sender: count for sender, (count, _) in came.items()}
     got = {sender: [first] for sender, (_, first) in came.items()}
     for place in range(1, max(counts.values(), default=0)):
