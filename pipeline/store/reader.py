@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.errors import DamagedArtifact
 from pipeline.store.codecs import CHECKSUM_BYTES
+from pipeline.store.identity import WrongContent, check_id
 from pipeline.store.layout import Layout, read_layout
 from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
 from pipeline.store.records import ArtifactRecord
@@ -21,6 +22,11 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
         raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
     values: dict[str, Any] = {}
     attributes = record.attributes
+    if record.roots:  # a record of an older version has none
+        try:
+            check_id(record, attributes, record.roots)
+        except WrongContent as error:
+            raise DamagedArtifact(record.id, str(error)) from error
     for name, role in fields_of(record.kind).items():
         if name in record.absent:
             values[name] = None

@@ -50,3 +50,24 @@ def test_a_sealed_record_with_values_of_other_types_is_made_again(
     filled.run()
     assert filled.verify()["damaged"] == {}
     filled.export("bfs", tmp_path / "out.csv")
+
+
+def test_a_record_that_says_what_another_one_says_is_damage_when_it_is_opened(
+    filled: Gravel, tmp_path: Path
+) -> None:
+    """Nothing has verified the cache before: the id of what is opened follows from its record alone."""
+    filled.export("bfs", tmp_path / "before.csv")
+    kinds: dict[str, dict[str, Any]] = {}
+    for path in sorted((filled.cache / "artifacts").glob("*.json")):
+        body = json.loads(path.read_text())
+        kinds.setdefault(body["kind"], {})[body["id"]] = body
+    (graph, kept), (ordering, _) = next(iter(kinds["Graph"].items())), next(iter(kinds["Ordering"].items()))
+    other = json.loads((filled.cache / "artifacts" / f"{ordering}.json").read_text())
+    del other["seal"]
+    (filled.cache / "artifacts" / f"{graph}.json").write_bytes(seal({**other, "id": graph}))
+    assert kept["data"] != other["data"]
+    filled.export("graph", tmp_path / "graph.csv")
+    filled.run()
+    filled.export("bfs", tmp_path / "after.csv")
+    assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
+    assert filled.verify()["damaged"] == {}
