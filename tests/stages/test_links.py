@@ -60,6 +60,7 @@ def test_a_report_draws_them(found: Links) -> None:
     json.dumps(sections)
     made = {section["title"]: section for section in sections}
     assert set(made) == {
+        "Messages between 3 ranks timed by size; searches were not measured.",
         "Links between ranks",
         "Rate of messages by their size",
         "Time of messages by their size",
