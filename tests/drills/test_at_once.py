@@ -109,6 +109,8 @@ def test_runs_at_once_beside_gc(tmp_path: Path, tries: Callable[[str], int], see
         for process, said in zip(processes, progress.said, strict=True):
             tally.counts["runs"] += 1
             done = subprocess.CompletedProcess([], process.wait(), "".join(said), "".join(said))
+            assert process.stdout is not None
+            process.stdout.close()
             if not tally.check(done, "run", trial.harm):
                 tally.fail(f"a run failed: {''.join(said)[-600:]}", trial.harm)
         check_round(trial, cache, tally)

@@ -46,6 +46,8 @@ def sentence(
 def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
     if "Probe" in by_kind:
         parts = sum(len(one.parts) for _, one in by_kind["Probe"])
+        if not parts:
+            return "Frontiers of searches counted; nothing was timed"
         return f"{count(parts, 'part')} of searches timed alone; whole searches were not measured"
     if "Links" in by_kind:
         links = by_kind["Links"]
