@@ -9,14 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from stages.addresses import hidden_in_text
-from stages.context import MemorySink, Sink
-from stages.stage import Machine
+from gravel.stages.addresses import hidden_in_text
+from gravel.stages.context import MemorySink, Sink
+from gravel.stages.stage import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pipeline.store.writer import ArtifactWriter
+    from gravel.pipeline.store.writer import ArtifactWriter
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -69,7 +69,7 @@ class StageLog:
 
 
 class WorkerContext:
-    """`stages.context.Context` inside a workflow.
+    """`gravel.stages.context.Context` inside a workflow.
 
     Sinks write into the artifact that is being made, or into memory where the result is not kept.
     """

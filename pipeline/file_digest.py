@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.file_state import is_telling, state_of
-from pipeline.frozen.witness import doubt, note_input, note_memo
-from pipeline.store.files import LocalFiles
-from stages.addresses import is_url
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.file_state import is_telling, state_of
+from gravel.pipeline.frozen.witness import doubt, note_input, note_memo
+from gravel.pipeline.store.files import LocalFiles
+from gravel.stages.addresses import is_url
 
 if TYPE_CHECKING:
-    from pipeline.datasets.contents import Contents
-    from pipeline.datasets.fetches import Fetches
-    from stages.stage import FileInput
+    from gravel.pipeline.datasets.contents import Contents
+    from gravel.pipeline.datasets.fetches import Fetches
+    from gravel.stages.stage import FileInput
 
 READ_BYTES = 8 << 20
 
 
 class FileDigests:
-    """Digests of inputs, with a memo under the cache keyed by path and state (`pipeline.file_state`).
+    """Digests of inputs, with a memo under the cache keyed by path and state (`gravel.pipeline.file_state`).
 
     With `fetch` what URLs lead to is brought here in the background, and `NeedsContent` is raised until it is
     there; without, as for `plan`, it is raised for whatever would have to be fetched.
@@ -54,10 +54,10 @@ class FileDigests:
             return f"sha256:{file.sha256.lower()}"
         doubt("a server is asked each time")
         if self._contents is None:
-            from pipeline.datasets.contents import Contents
+            from gravel.pipeline.datasets.contents import Contents
 
             if self._fetch:
-                from pipeline.datasets.fetches import Fetches
+                from gravel.pipeline.datasets.fetches import Fetches
 
                 self.fetches = Fetches(self._files.root)
             self._contents = Contents(self._files.root, self.fetches)

@@ -2,12 +2,13 @@
 
 A stage's fingerprint covers the stage's module and all modules of `stages` and `kernels` that it leads to:
 those imported, at the top or inside functions; those named in a string, as "module:function" or alone; all
-of a package whose strategies it lists or of which it builds a module's name (f"kernels.order.{method}");
+of a package whose strategies it lists or of which it builds a module's name
+(f"gravel.kernels.order.{method}");
 and the CUDA files named in a string, with what they include. Comments, docstrings and formatting do not
 count. `tests/pipeline/fingerprints.json` holds the fingerprints with the versions; a test compares. A
 purely cosmetic change is accepted with
 
-    python -m pipeline.fingerprint --accept
+    python -m gravel.pipeline.fingerprint --accept
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from blake3 import blake3
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "tests" / "pipeline" / "fingerprints.json"
-PACKAGES = ("stages", "kernels")
-ACCEPT = "python -m pipeline.fingerprint --accept"
+PACKAGES = ("gravel.stages", "gravel.kernels")
+ACCEPT = "python -m gravel.pipeline.fingerprint --accept"
 
 _TARGET = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)(?::\w+)?$")
 _MEMBER = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)\.$")
@@ -133,16 +134,17 @@ class Sources:
 
     def _with_parents(self, name: str) -> Iterator[str]:
         parts = name.split(".")
-        if parts[0] not in self.packages:
-            return
         for count in range(1, len(parts) + 1):
             module = ".".join(parts[:count])
-            if self.path(module) is not None:
+            if self._is_within(module) and self.path(module) is not None:
                 yield module
+
+    def _is_within(self, module: str) -> bool:
+        return any(module == package or module.startswith(f"{package}.") for package in self.packages)
 
     def _members(self, package: str) -> set[str]:
         folder = self.root.joinpath(*package.split("."))
-        if package.split(".")[0] not in self.packages or not folder.is_dir():
+        if not self._is_within(package) or not folder.is_dir():
             return set()
         files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
         inner = [path.parent for path in folder.glob("*/__init__.py")]
@@ -214,7 +216,7 @@ class _Names(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        # f"stages.{...}" makes the list of all stages, which is no part of any stage: inner packages only.
+        # f"gravel.stages.{...}" lists all stages, which is no part of any stage: inner packages only.
         if node.values and (match := _MEMBER.match(_text(node.values[0]))):
             self.packages.add(match[1])
         self.generic_visit(node)
@@ -261,15 +263,15 @@ def compare(stored: Mapping[str, Fingerprint], current: Mapping[str, Fingerprint
 
 def current(root: Path = ROOT) -> dict[str, Fingerprint]:
     """Take the fingerprints of all stages of this code."""
-    from stages.stage import all_stages
+    from gravel.stages.stage import all_stages
 
     sources = Sources(root)
     found = {}
     for name, stage in sorted(all_stages().items()):
         parts = (stage.run, stage.parameters, stage.source_ids, stage.with_vertices, stage.files)
         modules = {part.__module__ for part in parts}
-        if sources.path(f"stages.{name}") is not None:
-            modules.add(f"stages.{name}")
+        if sources.path(f"gravel.stages.{name}") is not None:
+            modules.add(f"gravel.stages.{name}")
         found[name] = Fingerprint(stage.version, sources.digest(*modules))
     return found
 

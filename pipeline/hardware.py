@@ -13,10 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.cluster.devices import Device, find_devices
+from gravel.pipeline.cluster.devices import Device, find_devices
 
 if TYPE_CHECKING:
-    from stages.artifacts import Json
+    from gravel.stages.artifacts import Json
 
 
 @cache

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import DamagedArtifact
-from stages.stage import Extent
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.stages.stage import Extent
 
 if TYPE_CHECKING:
-    from stages.artifacts import Artifact
+    from gravel.stages.artifacts import Artifact
 
 PREFIX = "recipe:"
 
@@ -40,7 +40,7 @@ def release_held(names: tuple[str, ...]) -> None:
 
 def extent_in_memory(artifact: Artifact) -> Extent:
     """Measure an artifact in memory as the store measures one on disk."""
-    from pipeline.store.metadata import ARRAY, ATTRIBUTE, extent_of, fields_of
+    from gravel.pipeline.store.metadata import ARRAY, ATTRIBUTE, extent_of, fields_of
 
     kind = type(artifact).__name__
     roles = fields_of(kind)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import RequestError
-from stages.sizes import Need
+from gravel.pipeline.errors import RequestError
+from gravel.stages.sizes import Need
 
 USABLE = 0.9
 """Share of the machine's memory given to stages; the rest is for the system and for idle workers."""

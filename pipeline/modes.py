@@ -36,7 +36,7 @@ def mask_for(root: Path) -> int:
     A folder of somebody else, which the user trusts, may be one that a container writes as root: what is made
     there stays readable as far as the folder itself is.
     """
-    from pipeline.store.sharing import is_shared  # `gravel --help` does without
+    from gravel.pipeline.store.sharing import is_shared  # `gravel --help` does without
 
     if is_shared(root):
         return GROUP

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blake3 import blake3
 
-from stages.addresses import hidden, shown
+from gravel.stages.addresses import hidden, shown
 
 if TYPE_CHECKING:
-    from stages.stage import Parameters, Stage
+    from gravel.stages.stage import Parameters, Stage
 
 Json: TypeAlias = Any
 

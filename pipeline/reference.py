@@ -1,6 +1,6 @@
 """The reference pages of the docs, made from what the code declares: stages, strategies, workflows.
 
-    python -m pipeline.reference --write
+    python -m gravel.pipeline.reference --write
 
 writes them below `docs/`; without `--write` it says which are not current and exits 1. A test does the same.
 """
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-    from kernels.strategy import Strategy
-    from stages.stage import Slot, Stage
+    from gravel.kernels.strategy import Strategy
+    from gravel.stages.stage import Slot, Stage
 
 ROOT = Path(__file__).resolve().parent.parent
-WRITE = "python -m pipeline.reference --write"
+WRITE = "python -m gravel.pipeline.reference --write"
 MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 
 PACKAGES = {
-    "kernels.bfs": "Breadth-first search",
-    "kernels.bfs.rows": "Breadth-first search of encoded rows",
-    "kernels.components": "Connected components",
+    "gravel.kernels.bfs": "Breadth-first search",
+    "gravel.kernels.bfs.rows": "Breadth-first search of encoded rows",
+    "gravel.kernels.components": "Connected components",
 }
 
 STRATEGIES = """\
@@ -55,8 +55,8 @@ GIVEN = {
 
 def pages() -> dict[str, str]:
     """Return every generated page by its path below `docs/`."""
-    from pipeline.cli.stages import in_pipeline_order
-    from stages.stage import all_stages
+    from gravel.pipeline.cli.stages import in_pipeline_order
+    from gravel.stages.stage import all_stages
 
     ordered = in_pipeline_order(all_stages())
     found = {"stages/README.md": _join(_overview(ordered))}
@@ -88,7 +88,7 @@ def _overview(stages: list[Stage]) -> Iterator[str]:
 
 
 def _stage(stage: Stage) -> Iterator[str]:
-    from pipeline.cli.stages import strategies_of
+    from gravel.pipeline.cli.stages import strategies_of
 
     if stage.origin is None:
         yield from (MADE, "")
@@ -114,8 +114,8 @@ def _stage(stage: Stage) -> Iterator[str]:
 
 
 def _parameters(model: type[BaseModel], above: str, seen: tuple[type[BaseModel], ...]) -> Iterator[str]:
-    from pipeline.cli.stages import type_text
-    from stages.documented import documented, models_in
+    from gravel.pipeline.cli.stages import type_text
+    from gravel.stages.documented import documented, models_in
 
     if not documented(model).model_fields:
         yield from ("None.", "")
@@ -136,7 +136,7 @@ def _parameters(model: type[BaseModel], above: str, seen: tuple[type[BaseModel],
 
 
 def _default(field: FieldInfo) -> str:
-    from pipeline.cli.stages import default_text
+    from gravel.pipeline.cli.stages import default_text
 
     return "required" if field.is_required() else f"`{default_text(field)}`"
 
@@ -153,7 +153,7 @@ def _example(stage: Stage) -> Iterator[str]:
 
 
 def _first_sentence(kind: str) -> str:
-    from stages.artifacts import Artifact
+    from gravel.stages.artifacts import Artifact
 
     text = " ".join((inspect.getdoc(Artifact.kinds[kind]) or "").split("\n\n")[0].split())
     return text if text.endswith((".", ":")) else f"{text}."
@@ -169,7 +169,7 @@ def _cell(text: str) -> str:
 
 
 def _strategies() -> Iterator[str]:
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
     yield from (MADE, "", "# Strategies", "")
     yield from STRATEGIES.splitlines()
@@ -182,7 +182,7 @@ def _strategies() -> Iterator[str]:
 
 
 def _presets() -> Iterator[str]:
-    from stages.presets import PRESETS, setting_text
+    from gravel.stages.presets import PRESETS, setting_text
 
     yield from ("## Settings of papers", "", *PAPERS.splitlines(), "")
     for preset in PRESETS:
@@ -220,8 +220,8 @@ def _constants(strategy: Strategy, backend: str) -> list[tuple[str, Any]]:
 
 
 def _workflows(folder: Path) -> Iterator[str]:
-    from pipeline.workflow import load_workflow
-    from pipeline.workflow.scalars import to_text
+    from gravel.pipeline.workflow import load_workflow
+    from gravel.pipeline.workflow.scalars import to_text
 
     yield from (MADE, "", "# Workflows", "")
     yield "The folder `workflows/` holds these, ready to run. Their sizes suit any machine; parameters"

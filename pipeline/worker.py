@@ -15,20 +15,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.context import Services, StageLog, WorkerContext
-from pipeline.errors import DamagedArtifact, GravelError
-from pipeline.held import HELD, PREFIX, extent_in_memory, hold
-from pipeline.store.failures import explain
-from pipeline.store.obstacles import make_folder
-from stages.addresses import is_url
-from stages.copies import copies
-from stages.errors import StageError
-from stages.gang import GangBroken
-from stages.stage import Extent, Machine, Parameters, Stage
+from gravel.pipeline.context import Services, StageLog, WorkerContext
+from gravel.pipeline.errors import DamagedArtifact, GravelError
+from gravel.pipeline.held import HELD, PREFIX, extent_in_memory, hold
+from gravel.pipeline.store.failures import explain
+from gravel.pipeline.store.obstacles import make_folder
+from gravel.stages.addresses import is_url
+from gravel.stages.copies import copies
+from gravel.stages.errors import StageError
+from gravel.stages.gang import GangBroken
+from gravel.stages.stage import Extent, Machine, Parameters, Stage
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
-    from stages.artifacts import Artifact
+    from gravel.pipeline.store import Cache
+    from gravel.stages.artifacts import Artifact
 
 PAGE = "docs/troubleshooting.md"
 
@@ -108,7 +108,7 @@ def run_stage(
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
     import zarr  # noqa: F401
 
-    from pipeline.peak import Peak
+    from gravel.pipeline.peak import Peak
 
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
@@ -136,7 +136,7 @@ def run_stage(
 def _limit_threads(task: StageTask) -> None:
     if task.stage.origin is None and not task.stage.run.__module__.startswith("stages."):
         return
-    from kernels.jit import set_threads
+    from gravel.kernels.jit import set_threads
 
     set_threads(task.machine.threads)
 
@@ -179,7 +179,7 @@ def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, s
     wanted = [file for file in task.stage.files(task.parameters) if is_url(file.location)]
     if not wanted:
         return {}
-    from pipeline.datasets.downloads import Downloads, is_fetched
+    from gravel.pipeline.datasets.downloads import Downloads, is_fetched
 
     downloads = Downloads(task.cache.root)
     context = WorkerContext(task.machine, task.scratch, None, services, log)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from kernels.exchange import Gang
+from gravel.kernels.exchange import Gang
 
 Result = TypeVar("Result")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import DistributedGraph, Graph, Traversal, Verification
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import DistributedGraph, Graph, Traversal, Verification
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
-    from kernels.verify import Check
-    from stages.context import Context
+    from gravel.kernels.verify import Check
+    from gravel.stages.context import Context
 
 
 COMPILED = 44 << 20
@@ -31,8 +31,8 @@ def verify(
     Raises `VerificationFailed` at the first result that breaks a rule, with the offending vertices, and
     `StageError` when the traversal is not of this graph.
     """
-    from kernels.jit import set_threads
-    from stages.errors import StageError
+    from gravel.kernels.jit import set_threads
+    from gravel.stages.errors import StageError
 
     set_threads(context.machine.threads)
     distributed = isinstance(graph, DistributedGraph)
@@ -56,8 +56,8 @@ def verify(
 def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Verification:
     import numpy
 
-    from kernels.row_blocks import row_blocks
-    from kernels.verify import check_bfs, skipped_checks
+    from gravel.kernels.row_blocks import row_blocks
+    from gravel.kernels.verify import check_bfs, skipped_checks
 
     if traversal.sources is None:
         raise ValueError("the traversal does not say its sources")
@@ -87,11 +87,11 @@ def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Ve
 
 
 def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Traversal) -> Verification:
-    from kernels.verify import skipped_checks
-    from stages.searching.checked import checks_over_ranks
+    from gravel.kernels.verify import skipped_checks
+    from gravel.stages.searching.checked import checks_over_ranks
 
     if traversal.algorithm == "components":
-        from stages.searching.distributed_components import checks_of_components
+        from gravel.stages.searching.distributed_components import checks_of_components
 
         return _verified_components(checks_of_components(context, graph, traversal))
     if traversal.sources is None:
@@ -119,7 +119,7 @@ def _count(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
 def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
     import numpy
 
-    from kernels.verify import check_components
+    from gravel.kernels.verify import check_components
 
     if traversal.component is None:
         raise ValueError("the traversal has no component labels")
@@ -140,7 +140,7 @@ def _verified_components(checks: Iterable[Check]) -> Verification:
 
 def _refuse(checks: Iterable[Check], what: str) -> None:
     """Raise for the broken rules, most telling first, naming each offender once."""
-    from stages.errors import VerificationFailed
+    from gravel.stages.errors import VerificationFailed
 
     broken = [check for check in checks if not check.passed]
     if not broken:
@@ -166,7 +166,7 @@ def _estimate(
     n, m = graph.vertices, graph.arcs
     outputs = (Extent(kind="Verification", vertices=n, bytes=4096),)
     if graph.kind == "DistributedGraph":
-        from stages.searching.distributed_need import verifying
+        from gravel.stages.searching.distributed_need import verifying
 
         return verifying(graph, inputs["traversal"][0], machine, outputs)
     width = 4 if n < 1 << 32 else 8

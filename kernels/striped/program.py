@@ -13,8 +13,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Program, gather
-from kernels.striped.rank import StripedRankSearch
+from gravel.kernels.exchange import Endpoint, Program, gather
+from gravel.kernels.striped.rank import StripedRankSearch
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option
 
 MOST_NAMES = 8  # stage runs named in one line
 MOST_ARRAYS = 4  # arrays told one by one
@@ -26,9 +26,9 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
     A RUN is an id of `gravel runs` or a part of one that no other has; `last` is the newest.
     """
-    from pipeline.runs import find_run
-    from pipeline.runs.comparing import compare_runs
-    from pipeline.store import Cache, find_cache
+    from gravel.pipeline.runs import find_run
+    from gravel.pipeline.runs.comparing import compare_runs
+    from gravel.pipeline.store import Cache, find_cache
 
     cache = Cache(find_cache(cache_path))
     found = compare_runs(cache, find_run(cache.root, old)[1], find_run(cache.root, new)[1])
@@ -40,7 +40,7 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    from pipeline.progress.rates import format_seconds
+    from gravel.pipeline.progress.rates import format_seconds
 
     for name, run in zip(("old", "new"), found["runs"], strict=True):
         counts = ", ".join(
@@ -88,7 +88,7 @@ def _stage(stage: dict[str, Any]) -> Iterator[str]:
 
 
 def _changes(changes: list[dict[str, Any]]) -> Iterator[str]:
-    from pipeline.plan.why import show_value
+    from gravel.pipeline.plan.why import show_value
 
     width = max((len(change["name"]) for change in changes), default=0)
     for change in changes:
@@ -110,7 +110,7 @@ def _percent(old: Any, new: Any) -> str:
 
 
 def _times(stages: list[dict[str, Any]]) -> Iterator[str]:
-    from pipeline.progress.rates import format_seconds
+    from gravel.pipeline.progress.rates import format_seconds
 
     timed = [stage for stage in stages if None not in stage["seconds"]]
     differ = [

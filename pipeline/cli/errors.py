@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import click
 
-from pipeline.errors import GravelError, Location, Problem, RequestError
-from stages.addresses import hidden_in_text
-from stages.errors import StageError
+from gravel.pipeline.errors import GravelError, Location, Problem, RequestError
+from gravel.stages.addresses import hidden_in_text
+from gravel.stages.errors import StageError
 
 __all__ = ["echo", "exit_code", "render", "run_command"]
 

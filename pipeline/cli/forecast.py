@@ -11,8 +11,8 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.executor.machine import Setting
-    from pipeline.plan import Plan, RunStatus
+    from gravel.pipeline.executor.machine import Setting
+    from gravel.pipeline.plan import Plan, RunStatus
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -63,14 +63,14 @@ def forecast(
     device_memory: str | None = None,
 ) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
-    from pipeline.datasets import local_copy
-    from pipeline.executor.machine import decide
-    from pipeline.executor.options import RunOptions
-    from pipeline.file_digest import FileDigests
-    from pipeline.plan import RecipeMaker, plan_status
-    from pipeline.plan.unable import without_unable
-    from pipeline.store import Cache, find_cache
-    from stages.copies import copies
+    from gravel.pipeline.datasets import local_copy
+    from gravel.pipeline.executor.machine import decide
+    from gravel.pipeline.executor.options import RunOptions
+    from gravel.pipeline.file_digest import FileDigests
+    from gravel.pipeline.plan import RecipeMaker, plan_status
+    from gravel.pipeline.plan.unable import without_unable
+    from gravel.pipeline.store import Cache, find_cache
+    from gravel.stages.copies import copies
 
     root = find_cache(cache_path)
     cache = Cache(root)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pipeline.errors import RequestError
+from gravel.pipeline.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.plan import Plan
+    from gravel.pipeline.plan import Plan
 
 MOST_REPETITIONS = 1000
 
@@ -103,8 +103,8 @@ def load_plan(
 
     Raises WorkflowError for faults of the file and RequestError for those of the options.
     """
-    from pipeline.plan import build_plan
-    from pipeline.workflow import load_workflow
+    from gravel.pipeline.plan import build_plan
+    from gravel.pipeline.workflow import load_workflow
 
     selection: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):

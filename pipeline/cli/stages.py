@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
-from pipeline.cli.errors import echo
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.errors import echo
+from gravel.pipeline.errors import RequestError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-    from kernels.strategy import Strategy
-    from stages.stage import Slot, Stage
+    from gravel.kernels.strategy import Strategy
+    from gravel.stages.stage import Slot, Stage
 
 
 @click.command()
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -> None:
     """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
-    from pipeline.workflow.names import suggest
+    from gravel.pipeline.workflow.names import suggest
 
     known = usable_stages(file)
     if name is not None and name not in known:
@@ -38,7 +38,7 @@ def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -
     if as_json:
         echo(json.dumps([_to_json(stage) for stage in shown], indent=2, ensure_ascii=False))
     elif markdown:
-        from pipeline.reference import stage_page
+        from gravel.pipeline.reference import stage_page
 
         echo("\n".join(stage_page(stage) for stage in shown).rstrip())
     elif name is None:
@@ -56,8 +56,8 @@ def usable_stages(file: str | None) -> dict[str, Stage]:
     """
     from pathlib import Path
 
-    from pipeline.plugins.installed import known_stages
-    from pipeline.workflow.plugins import stages_for
+    from gravel.pipeline.plugins.installed import known_stages
+    from gravel.pipeline.workflow.plugins import stages_for
 
     catalogue = known_stages()
     for problem in catalogue.problems().values():
@@ -118,7 +118,7 @@ def _details(stage: Stage) -> Iterator[str]:
 
 
 def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
-    from stages.documented import documented, models_in
+    from gravel.stages.documented import documented, models_in
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"
@@ -134,7 +134,7 @@ def default_text(info: FieldInfo) -> str:
     """Write a parameter's default as YAML would have it."""
     from pydantic import BaseModel
 
-    from pipeline.workflow.scalars import to_text
+    from gravel.pipeline.workflow.scalars import to_text
 
     value = info.get_default(call_default_factory=True, validated_data={})
     return to_text(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
@@ -168,14 +168,16 @@ def strategies_of(stage: Stage) -> dict[str, list[Strategy]]:
 
     The packages are those of `kernels` whose names are choices of the stage's parameter `algorithm`.
     """
-    import kernels
-    from kernels.strategy import strategies_in
+    from gravel import kernels
+    from gravel.kernels.strategy import strategies_in
 
     fields = stage.parameters.model_fields
     if "strategy" not in fields or "algorithm" not in fields:
         return {}
     algorithms = get_args(fields["algorithm"].annotation)
-    packages = [f"kernels.{each.name}" for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg]
+    packages = [
+        f"gravel.kernels.{each.name}" for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg
+    ]
     named = [package for package in packages if package.rpartition(".")[2] in algorithms]
     # Those that search encoded rows are in a package of their own, where there is one.
     named += [

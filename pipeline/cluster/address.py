@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipeline.errors import RequestError
+from gravel.pipeline.errors import RequestError
 
 PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
-from pipeline.worker import Failure
-from pipeline.workflow.durations import format_duration
+from gravel.pipeline.worker import Failure
+from gravel.pipeline.workflow.durations import format_duration
 
 Result = TypeVar("Result")
 

@@ -6,13 +6,13 @@ import os
 import socket
 from pathlib import Path
 
-from pipeline.cluster.dask_cluster import DaskCluster
-from pipeline.cluster.devices import Device
-from pipeline.cluster.local import start_local
-from pipeline.cluster.protocol import Place
-from pipeline.cluster.run_key import run_security
-from pipeline.cluster.settings import WORKER_PRELOADS, deaf_children
-from pipeline.errors import RequestError
+from gravel.pipeline.cluster.dask_cluster import DaskCluster
+from gravel.pipeline.cluster.devices import Device
+from gravel.pipeline.cluster.local import start_local
+from gravel.pipeline.cluster.protocol import Place
+from gravel.pipeline.cluster.run_key import run_security
+from gravel.pipeline.cluster.settings import WORKER_PRELOADS, deaf_children
+from gravel.pipeline.errors import RequestError
 
 
 def start_cuda(run: str, devices: tuple[Device, ...], scratch: Path) -> DaskCluster:

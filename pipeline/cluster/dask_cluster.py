@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Any
 
-from pipeline.cluster.on_worker import item_prefix, run_on_worker, topic
-from pipeline.cluster.protocol import (
+from gravel.pipeline.cluster.on_worker import item_prefix, run_on_worker, topic
+from gravel.pipeline.cluster.protocol import (
     Assignment,
     Back,
     Began,
@@ -18,12 +18,12 @@ from pipeline.cluster.protocol import (
     Place,
     Progress,
 )
-from pipeline.cluster.software import SAME
-from pipeline.errors import DamagedArtifact
-from pipeline.held import read_held, release_held
-from pipeline.plugins.on_workers import bring_plugins
-from pipeline.worker import StageTask
-from stages.artifacts import Artifact
+from gravel.pipeline.cluster.software import SAME
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.held import read_held, release_held
+from gravel.pipeline.plugins.on_workers import bring_plugins
+from gravel.pipeline.worker import StageTask
+from gravel.stages.artifacts import Artifact
 
 REPLACE_LIMIT = 90.0
 """Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""
@@ -144,7 +144,7 @@ class DaskCluster:
         future.add_done_callback(lambda done: self._on_done(task.key, attempt, done))
 
     def _on_done(self, key: str, attempt: int, future: Any) -> None:
-        from pipeline.worker import Failure, StageOutcome
+        from gravel.pipeline.worker import Failure, StageOutcome
 
         if future.status == "cancelled":
             return

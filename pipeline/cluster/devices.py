@@ -38,7 +38,7 @@ def find_devices() -> tuple[Device, ...]:
 
 def fake_devices(text: str) -> tuple[Device, ...]:
     """Pretend GPUs by a text such as `2x16GiB`."""
-    from pipeline.memory import parse_bytes
+    from gravel.pipeline.memory import parse_bytes
 
     count, _, size = text.partition("x")
     total = parse_bytes(size or "16GiB")

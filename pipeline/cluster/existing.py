@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster.address import FILE, scheduler_address
-from pipeline.cluster.dask_cluster import DaskCluster
-from pipeline.cluster.protocol import Place
-from pipeline.cluster.security import Tls, encrypted, security
-from pipeline.cluster.software import SAME, code_digest, refuse_other_versions
-from pipeline.errors import RequestError
+from gravel.pipeline.cluster.address import FILE, scheduler_address
+from gravel.pipeline.cluster.dask_cluster import DaskCluster
+from gravel.pipeline.cluster.protocol import Place
+from gravel.pipeline.cluster.security import Tls, encrypted, security
+from gravel.pipeline.cluster.software import SAME, code_digest, refuse_other_versions
+from gravel.pipeline.errors import RequestError
 
 CONNECT_LIMIT = 15
 """Seconds to reach the scheduler."""
@@ -32,8 +32,8 @@ def worker_facts(marker: str) -> dict[str, Any]:
     """
     from importlib.metadata import PackageNotFoundError, version
 
-    from pipeline.cluster.devices import find_devices
-    from pipeline.hardware import core_count, cpu_model
+    from gravel.pipeline.cluster.devices import find_devices
+    from gravel.pipeline.hardware import core_count, cpu_model
 
     try:
         gravel = version("gravel")

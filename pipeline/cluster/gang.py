@@ -18,8 +18,8 @@ from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import Any
 
-from pipeline.cluster.admission import HANDSHAKE_LIMIT, Admission, join
-from stages.gang import GangBroken
+from gravel.pipeline.cluster.admission import HANDSHAKE_LIMIT, Admission, join
+from gravel.stages.gang import GangBroken
 
 TIME_LIMIT = 600.0
 """Seconds that ranks wait for each other."""
@@ -175,7 +175,7 @@ class Hub:
 
 
 class SocketRank:
-    """One rank's end of the hub (`stages.gang.RankContext`)."""
+    """One rank's end of the hub (`gravel.stages.gang.RankContext`)."""
 
     def __init__(self, invitation: Invitation) -> None:
         self.rank = invitation.rank

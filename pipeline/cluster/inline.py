@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import TypeVar
 
-from pipeline.cluster.alarm import TimeIsUp, overdue, run_within
-from pipeline.cluster.protocol import Assignment, Back, Finished, Place, Progress
-from pipeline.held import read_held, release_held
-from pipeline.peak import give_back_free_memory
-from pipeline.worker import StageOutcome, StageTask, run_stage
-from stages.artifacts import Artifact
-from stages.gang import run_in_threads
+from gravel.pipeline.cluster.alarm import TimeIsUp, overdue, run_within
+from gravel.pipeline.cluster.protocol import Assignment, Back, Finished, Place, Progress
+from gravel.pipeline.held import read_held, release_held
+from gravel.pipeline.peak import give_back_free_memory
+from gravel.pipeline.worker import StageOutcome, StageTask, run_stage
+from gravel.stages.artifacts import Artifact
+from gravel.stages.gang import run_in_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

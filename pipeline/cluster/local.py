@@ -6,11 +6,11 @@ import os
 import socket
 from pathlib import Path
 
-from pipeline.cluster.dask_cluster import DaskCluster
-from pipeline.cluster.devices import Device, rotation
-from pipeline.cluster.protocol import Place
-from pipeline.cluster.run_key import run_security
-from pipeline.cluster.settings import WORKER_PRELOADS, deaf_children
+from gravel.pipeline.cluster.dask_cluster import DaskCluster
+from gravel.pipeline.cluster.devices import Device, rotation
+from gravel.pipeline.cluster.protocol import Place
+from gravel.pipeline.cluster.run_key import run_security
+from gravel.pipeline.cluster.settings import WORKER_PRELOADS, deaf_children
 
 MOST_WORKERS = 8
 """More workers than this start slowly and share few stages; kernels use all cores anyway."""

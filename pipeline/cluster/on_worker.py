@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from pipeline.cluster.gang import Hub, run_rank
-from pipeline.held import read_held
-from pipeline.modes import mask_for
-from pipeline.peak import Peak
-from pipeline.worker import StageOutcome, StageTask, run_stage
-from stages.artifacts import Artifact
-from stages.errors import StageError
-from stages.gang import GangBroken
+from gravel.pipeline.cluster.gang import Hub, run_rank
+from gravel.pipeline.held import read_held
+from gravel.pipeline.modes import mask_for
+from gravel.pipeline.peak import Peak
+from gravel.pipeline.worker import StageOutcome, StageTask, run_stage
+from gravel.stages.artifacts import Artifact
+from gravel.stages.errors import StageError
+from gravel.stages.gang import GangBroken
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -96,7 +96,7 @@ class DaskServices:
         return self._map_workers(client, function, in_groups(items, together), workers * AHEAD)
 
     def _map_threads(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        from kernels.jit import set_threads
+        from gravel.kernels.jit import set_threads
 
         threads = max(1, self._task.machine.threads)
         with ThreadPoolExecutor(threads, "gravel-map", initializer=set_threads, initargs=(1,)) as pool:
@@ -238,7 +238,7 @@ def run_items(
 
 def _one_thread(function: Callable[[Any], Any]) -> None:
     if getattr(function, "__module__", "").startswith(("stages.", "kernels.")):
-        from kernels.jit import set_threads
+        from gravel.kernels.jit import set_threads
 
         set_threads(1)
 

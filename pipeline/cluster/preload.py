@@ -11,7 +11,7 @@ import signal
 import threading
 from typing import Any
 
-from pipeline.cluster.safe_path import drop_safe_path_variables
+from gravel.pipeline.cluster.safe_path import drop_safe_path_variables
 
 LOG = "GRAVEL_WORKER_LOG"
 
@@ -36,4 +36,4 @@ def _load() -> None:
     import numpy  # noqa: F401
     import zarr  # noqa: F401
 
-    import kernels.jit  # noqa: F401
+    import gravel.kernels.jit  # noqa: F401

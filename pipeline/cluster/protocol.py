@@ -8,8 +8,8 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from pipeline.worker import StageOutcome, StageTask
-    from stages.artifacts import Artifact
+    from gravel.pipeline.worker import StageOutcome, StageTask
+    from gravel.stages.artifacts import Artifact
 
 
 @dataclass(frozen=True)

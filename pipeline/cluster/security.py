@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import RequestError
+from gravel.pipeline.errors import RequestError
 
 ENCRYPTED = ("tls", "wss")
 

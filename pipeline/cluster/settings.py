@@ -11,13 +11,13 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster.no_http import ROUTES
-from pipeline.cluster.preload import LOG
-from pipeline.cluster.safe_path import safe_path_variables
+from gravel.pipeline.cluster.no_http import ROUTES
+from gravel.pipeline.cluster.preload import LOG
+from gravel.pipeline.cluster.safe_path import safe_path_variables
 
 SPAWN_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 
-WORKER_PRELOADS = ("pipeline.cluster.no_http", "pipeline.cluster.preload")
+WORKER_PRELOADS = ("gravel.pipeline.cluster.no_http", "gravel.pipeline.cluster.preload")
 """Modules whose `dask_setup` runs in each worker that is started here."""
 
 NCCL_INTERFACE = "NCCL_SOCKET_IFNAME"
@@ -45,7 +45,7 @@ def dask_settings(log: Path, threads: int) -> dict[str, Any]:
         # A long kernel that holds the GIL must not look like a dead worker.
         "distributed.scheduler.worker-ttl": None,
         "distributed.admin.tick.limit": "1h",
-        "distributed.scheduler.preload": ["pipeline.cluster.no_http"],
+        "distributed.scheduler.preload": ["gravel.pipeline.cluster.no_http"],
         **ROUTES,
         SPAWN_ENVIRONMENT: {
             "MALLOC_TRIM_THRESHOLD_": "65536",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipeline.errors import RequestError
+from gravel.pipeline.errors import RequestError
 
 SCHEDULER = {"python": 2, "dask": 4, "distributed": 4}
 """Packages that must agree with the scheduler's, and how many parts of their versions."""
@@ -27,7 +27,7 @@ def code_digest() -> str:
 
     root = Path(__file__).resolve().parents[2]
     digest = blake3()
-    for package in ("kernels", "pipeline", "stages"):
+    for package in ("gravel", "kernels", "pipeline", "stages"):
         for file in sorted((root / package).rglob("*")):
             if file.suffix in (".py", ".cu", ".cuh"):
                 digest.update(f"{file.relative_to(root).as_posix()}\0".encode())

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stages.addresses import shown
-from stages.artifacts import Json
+from gravel.stages.addresses import shown
+from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from pipeline.workflow.model import Workflow
+    from gravel.pipeline.workflow.model import Workflow
 
 __all__ = ["Past", "gone", "last_data_sets", "new_and_gone"]
 
@@ -30,7 +30,7 @@ def last_data_sets(root: Path, workflow: Workflow) -> Past | None:
     """Return those of the last run of this workflow file that is on record; None if it has none."""
     if not workflow.datasets:
         return None
-    from pipeline.runs.reading import read_run, run_folders
+    from gravel.pipeline.runs.reading import read_run, run_folders
 
     wanted = str(workflow.path.absolute())
     for folder in run_folders(root):

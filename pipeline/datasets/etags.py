@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.datasets.fetching import Facts
+    from gravel.pipeline.datasets.fetching import Facts
 
 __all__ = ["strong_etag"]
 

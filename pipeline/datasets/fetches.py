@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.datasets.downloads import Download, Downloads
-from pipeline.errors import GravelError
-from pipeline.memory import format_bytes
-from stages.addresses import shown
-from stages.errors import StageError
+from gravel.pipeline.datasets.downloads import Download, Downloads
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.memory import format_bytes
+from gravel.stages.addresses import shown
+from gravel.stages.errors import StageError
 
 __all__ = ["Fetches"]
 

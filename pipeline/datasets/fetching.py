@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.datasets.etags import strong_etag
-from stages.addresses import Address
+from gravel.pipeline.datasets.etags import strong_etag
+from gravel.stages.addresses import Address
 
 __all__ = ["Facts", "FetchError", "fetch", "remote_facts"]
 

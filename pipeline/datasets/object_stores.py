@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.datasets.fetching import Facts, FetchError
-from stages.addresses import Address
+from gravel.pipeline.datasets.fetching import Facts, FetchError
+from gravel.stages.addresses import Address
 
 __all__ = ["fetch_object", "object_facts"]
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.progress.rates import format_seconds
-from stages.addresses import shown
-from stages.artifacts import Json
+from gravel.pipeline.progress.rates import format_seconds
+from gravel.stages.addresses import shown
+from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from pipeline.datasets.changes import Past
-    from pipeline.executor.nodes import Node
-    from pipeline.plan.model import Plan
-    from pipeline.runs.record import StageRecord
+    from gravel.pipeline.datasets.changes import Past
+    from gravel.pipeline.executor.nodes import Node
+    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.runs.record import StageRecord
 
 __all__ = ["Row", "data_set_rows", "report_tables", "text_table"]
 

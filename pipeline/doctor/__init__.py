@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pipeline.doctor.finding import Finding
+from gravel.pipeline.doctor.finding import Finding
 
 __all__ = ["Finding", "findings"]
 
 
 def findings(cache_root: Path) -> list[Finding]:
     """Look at everything; a check that itself fails is a finding too."""
-    from pipeline.doctor import compiled, disk, gpus, machine, software
+    from gravel.pipeline.doctor import compiled, disk, gpus, machine, software
 
     checks: list[tuple[str, Callable[[], Iterator[Finding]]]] = [
         ("python", software.python),

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.doctor.finding import Finding
-from pipeline.hardware import core_count, cpu_model
-from pipeline.memory import format_bytes, host_capacity, memory_limit
+from gravel.pipeline.doctor.finding import Finding
+from gravel.pipeline.hardware import core_count, cpu_model
+from gravel.pipeline.memory import format_bytes, host_capacity, memory_limit
 
 FEW_FILES = 1024
 """Open files that a run with eight workers may take: some 60 for each, and the scheduler's connections."""
@@ -49,7 +49,7 @@ def open_files() -> Iterator[Finding]:
 
 def clock() -> Iterator[Finding]:
     """Check that the clock can be right, and that something keeps it so: schedules and records go by it."""
-    from pipeline.schedule.times import local_zone
+    from gravel.pipeline.schedule.times import local_zone
 
     now = time.time()
     told = f"{datetime.fromtimestamp(now).astimezone():%Y-%m-%d %H:%M:%S %z}, time zone {local_zone()}"

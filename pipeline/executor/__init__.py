@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.executor.options import RunOptions, RunOutcome
+from gravel.pipeline.executor.options import RunOptions, RunOutcome
 
 if TYPE_CHECKING:
-    from pipeline.executor.executing import execute
+    from gravel.pipeline.executor.executing import execute
 
 __all__ = ["RunOptions", "RunOutcome", "execute"]
 
@@ -13,7 +13,7 @@ __all__ = ["RunOptions", "RunOutcome", "execute"]
 def __getattr__(name: str) -> Any:
     """Import `execute` when it is asked for: a run known to find everything cached does without."""
     if name == "execute":
-        from pipeline.executor.executing import execute
+        from gravel.pipeline.executor.executing import execute
 
         return execute
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

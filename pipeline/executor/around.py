@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Protocol
 
-from pipeline.executor.interrupt import on_interrupt
-from pipeline.executor.options import RunOptions, RunOutcome
-from pipeline.runs.reading import last_report, list_runs, still_runs
-from pipeline.store.failures import ReadOnly, explain, storage_errors
+from gravel.pipeline.executor.interrupt import on_interrupt
+from gravel.pipeline.executor.options import RunOptions, RunOutcome
+from gravel.pipeline.runs.reading import last_report, list_runs, still_runs
+from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.executor.machine import Setting
-    from pipeline.executor.telling import Telling
-    from pipeline.progress.events import Reporter
-    from pipeline.runs.record import RunRecord
-    from pipeline.store import Cache
-    from stages.artifacts import Json
+    from gravel.pipeline.executor.machine import Setting
+    from gravel.pipeline.executor.telling import Telling
+    from gravel.pipeline.progress.events import Reporter
+    from gravel.pipeline.runs.record import RunRecord
+    from gravel.pipeline.store import Cache
+    from gravel.stages.artifacts import Json
 
 
 COUNTED = ("computed", "cached", "failed", "skipped", "interrupted")
@@ -158,8 +158,8 @@ def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> st
         return last
     if record.state == "interrupted" or not record.kept:
         return last
-    from pipeline.errors import DamagedArtifact, GravelError
-    from pipeline.report import write_run_report
+    from gravel.pipeline.errors import DamagedArtifact, GravelError
+    from gravel.pipeline.report import write_run_report
 
     try:
         return str(write_run_report(record.folder, record.to_json(), cache))

@@ -6,13 +6,13 @@ import queue
 import time
 from typing import TYPE_CHECKING
 
-from pipeline.cluster.protocol import Assignment, Back, Began, Cluster, Finished, Lost, Progress
-from pipeline.errors import GravelError, RequestError
-from pipeline.executor.failures import log_tail
-from pipeline.executor.limits import not_served, overdue_runs, refuse_without
-from pipeline.executor.locks import Locked, RecipeLock
-from pipeline.executor.machine import Setting
-from pipeline.executor.nodes import (
+from gravel.pipeline.cluster.protocol import Assignment, Back, Began, Cluster, Finished, Lost, Progress
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.executor.failures import log_tail
+from gravel.pipeline.executor.limits import not_served, overdue_runs, refuse_without
+from gravel.pipeline.executor.locks import Locked, RecipeLock
+from gravel.pipeline.executor.machine import Setting
+from gravel.pipeline.executor.nodes import (
     BUSY,
     ENDED,
     KNOWN,
@@ -27,29 +27,29 @@ from pipeline.executor.nodes import (
     Node,
     Nodes,
 )
-from pipeline.executor.options import RunOptions
-from pipeline.executor.placing import Placer, ranks_of
-from pipeline.executor.provenance import provenance
-from pipeline.executor.reporting import RunReport
-from pipeline.executor.settling import Settler
-from pipeline.executor.starting import Started, start_cluster
-from pipeline.executor.tasks import make_task
-from pipeline.hardware import hardware
-from pipeline.held import PREFIX
-from pipeline.memory import format_bytes, refuse_what_cannot_fit
-from pipeline.plan import Plan, RecipeMaker, held_inputs, plan_extents, stated_need
-from pipeline.plan.recipes import NeedsResult
-from pipeline.worker import Failure, StageOutcome
-from stages.addresses import shown
-from stages.artifacts import Artifact, Json
-from stages.errors import StageError
-from stages.stage import Need
+from gravel.pipeline.executor.options import RunOptions
+from gravel.pipeline.executor.placing import Placer, ranks_of
+from gravel.pipeline.executor.provenance import provenance
+from gravel.pipeline.executor.reporting import RunReport
+from gravel.pipeline.executor.settling import Settler
+from gravel.pipeline.executor.starting import Started, start_cluster
+from gravel.pipeline.executor.tasks import make_task
+from gravel.pipeline.hardware import hardware
+from gravel.pipeline.held import PREFIX
+from gravel.pipeline.memory import format_bytes, refuse_what_cannot_fit
+from gravel.pipeline.plan import Plan, RecipeMaker, held_inputs, plan_extents, stated_need
+from gravel.pipeline.plan.recipes import NeedsResult
+from gravel.pipeline.worker import Failure, StageOutcome
+from gravel.stages.addresses import shown
+from gravel.stages.artifacts import Artifact, Json
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Need
 
 if TYPE_CHECKING:
-    from pipeline.datasets.changes import Past
-    from pipeline.file_digest import FileDigests
-    from pipeline.store import Cache
-    from pipeline.store.failures import ReadOnly
+    from gravel.pipeline.datasets.changes import Past
+    from gravel.pipeline.file_digest import FileDigests
+    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.failures import ReadOnly
 
 TICK = 0.25
 """Seconds between two looks at the screen when nothing happens."""
@@ -144,7 +144,7 @@ class Driver:
         """Sum up how each data set fared; `past` is what the last run had."""
         if not self._plan.workflow.datasets:
             return []
-        from pipeline.datasets.summary import data_set_rows
+        from gravel.pipeline.datasets.summary import data_set_rows
 
         rows = data_set_rows(self._plan, self._report.record.stages, self._nodes.by_key, past)
         return [row.to_json() for row in rows]

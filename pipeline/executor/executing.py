@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.datasets import fetched_copy
-from pipeline.datasets.changes import gone, last_data_sets, new_and_gone
-from pipeline.executor.around import carry_through, machine_told, sweep
-from pipeline.executor.driver import Driver
-from pipeline.executor.machine import decide
-from pipeline.executor.options import RunOptions, RunOutcome
-from pipeline.executor.reporting import RunReport
-from pipeline.file_digest import FileDigests
-from pipeline.hardware import machine_facts
-from pipeline.modes import make_root
-from pipeline.plan import Plan
-from pipeline.plan.unable import without_unable
-from pipeline.progress import QuietReporter
-from pipeline.runs import Outline, RunRecord
-from pipeline.store import Cache
-from pipeline.store.files import storage_errors
-from stages.copies import copies
+from gravel.pipeline.datasets import fetched_copy
+from gravel.pipeline.datasets.changes import gone, last_data_sets, new_and_gone
+from gravel.pipeline.executor.around import carry_through, machine_told, sweep
+from gravel.pipeline.executor.driver import Driver
+from gravel.pipeline.executor.machine import decide
+from gravel.pipeline.executor.options import RunOptions, RunOutcome
+from gravel.pipeline.executor.reporting import RunReport
+from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.hardware import machine_facts
+from gravel.pipeline.modes import make_root
+from gravel.pipeline.plan import Plan
+from gravel.pipeline.plan.unable import without_unable
+from gravel.pipeline.progress import QuietReporter
+from gravel.pipeline.runs import Outline, RunRecord
+from gravel.pipeline.store import Cache
+from gravel.pipeline.store.files import storage_errors
+from gravel.stages.copies import copies
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.plan.model import Plan
-from pipeline.worker import Failure
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.worker import Failure
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 SHOWN_VERTICES = 8
 TAIL_LINES = 12

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from pipeline.cluster.alarm import overdue
-from pipeline.cluster.protocol import Cluster
-from pipeline.errors import GravelError
-from pipeline.executor.nodes import ENDED, LOCKING, RUNNING, Node, Nodes
-from pipeline.executor.reporting import RunReport
-from pipeline.store.failures import ReadOnly
-from pipeline.worker import Failure
+from gravel.pipeline.cluster.alarm import overdue
+from gravel.pipeline.cluster.protocol import Cluster
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.executor.nodes import ENDED, LOCKING, RUNNING, Node, Nodes
+from gravel.pipeline.executor.reporting import RunReport
+from gravel.pipeline.store.failures import ReadOnly
+from gravel.pipeline.worker import Failure
 
 
 def overdue_runs(

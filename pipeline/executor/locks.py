@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from pipeline.errors import GravelError
+from gravel.pipeline.errors import GravelError
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 
 @dataclass(frozen=True)

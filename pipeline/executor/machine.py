@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from pipeline.cluster import KINDS, is_address
-from pipeline.cluster.devices import Device, find_devices
-from pipeline.errors import RequestError
-from pipeline.executor.options import RunOptions
-from pipeline.hardware import core_count, hardware
-from pipeline.memory import Capacity, host_capacity, parse_bytes
-from stages.sizes import Machine
+from gravel.pipeline.cluster import KINDS, is_address
+from gravel.pipeline.cluster.devices import Device, find_devices
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.executor.options import RunOptions
+from gravel.pipeline.hardware import core_count, hardware
+from gravel.pipeline.memory import Capacity, host_capacity, parse_bytes
+from gravel.stages.sizes import Machine
 
 if TYPE_CHECKING:
-    from pipeline.cluster.security import Tls
-    from stages.stage import Stage
+    from gravel.pipeline.cluster.security import Tls
+    from gravel.stages.stage import Stage
 
 DEVICE_USABLE = 0.95
 """Share of a GPU's memory given to stages; the CUDA context and the kernels take the rest."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipeline.plan.model import Plan, StageRun
-from stages.stage import Extent, Need, Parameters
+from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.stages.stage import Extent, Need, Parameters
 
 if TYPE_CHECKING:
-    from pipeline.recipe import Recipe
+    from gravel.pipeline.recipe import Recipe
 
 WAITING = "waiting"  # the ids of its inputs are not known
 KNOWN = "known"  # not kept: its ids follow from its recipe, and nothing has asked for it yet

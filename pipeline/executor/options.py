@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.cluster.security import Tls
-    from pipeline.progress import Reporter
-    from stages.artifacts import Json
+    from gravel.pipeline.cluster.security import Tls
+    from gravel.pipeline.progress import Reporter
+    from gravel.stages.artifacts import Json
 
 RETRIES = 2
 """How often a stage is tried again whose worker died or ran out of memory."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipeline.cluster.protocol import Place
-from pipeline.executor.machine import Setting
-from pipeline.executor.nodes import BUSY, Node, Nodes
-from pipeline.memory import Admission, format_bytes
-from stages.stage import Need, Parameters
+from gravel.pipeline.cluster.protocol import Place
+from gravel.pipeline.executor.machine import Setting
+from gravel.pipeline.executor.nodes import BUSY, Node, Nodes
+from gravel.pipeline.memory import Admission, format_bytes
+from gravel.stages.stage import Need, Parameters
 
 
 @dataclass(frozen=True)

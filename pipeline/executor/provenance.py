@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.executor.nodes import Node
-from stages.artifacts import Json
+from gravel.pipeline.executor.nodes import Node
+from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from pipeline.worker import StageOutcome
+    from gravel.pipeline.worker import StageOutcome
 
 
 def provenance(

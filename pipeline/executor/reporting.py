@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.cluster.protocol import Progress
-from pipeline.executor import failures
-from pipeline.executor.nodes import Node
-from pipeline.executor.telling import Telling
-from pipeline.plan.building import MEASURED
-from pipeline.plan.model import Plan
-from pipeline.plan.why import History
-from pipeline.progress.events import Reporter
-from pipeline.progress.rates import Pace
-from pipeline.runs.record import RunRecord, StageRecord
-from pipeline.worker import Failure, StageOutcome
+from gravel.pipeline.cluster.protocol import Progress
+from gravel.pipeline.executor import failures
+from gravel.pipeline.executor.nodes import Node
+from gravel.pipeline.executor.telling import Telling
+from gravel.pipeline.plan.building import MEASURED
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.plan.why import History
+from gravel.pipeline.progress.events import Reporter
+from gravel.pipeline.progress.rates import Pace
+from gravel.pipeline.runs.record import RunRecord, StageRecord
+from gravel.pipeline.worker import Failure, StageOutcome
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 
 class RunReport(Telling):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.content import NeedsContent
-from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.executor.nodes import (
+from gravel.pipeline.content import NeedsContent
+from gravel.pipeline.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.executor.nodes import (
     ENDED,
     FAILED,
     KNOWN,
@@ -18,16 +18,16 @@ from pipeline.executor.nodes import (
     Node,
     Nodes,
 )
-from pipeline.executor.reporting import RunReport
-from pipeline.held import PREFIX
-from pipeline.plan.leaving_out import without
-from pipeline.plan.recipes import NeedsResult
-from pipeline.worker import Failure
-from stages.errors import StageError
+from gravel.pipeline.executor.reporting import RunReport
+from gravel.pipeline.held import PREFIX
+from gravel.pipeline.plan.leaving_out import without
+from gravel.pipeline.plan.recipes import NeedsResult
+from gravel.pipeline.worker import Failure
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from pipeline.plan import RecipeMaker
-    from pipeline.store import Cache
+    from gravel.pipeline.plan import RecipeMaker
+    from gravel.pipeline.store import Cache
 
 MOST_DAMAGES = 3
 """How often one stage run may meet a damaged input: a disk that damages what it just wrote is no use."""

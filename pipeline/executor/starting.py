@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster import is_address
-from pipeline.cluster.protocol import Cluster, Place, Progress
-from pipeline.errors import GravelError
-from pipeline.executor.machine import Setting
+from gravel.pipeline.cluster import is_address
+from gravel.pipeline.cluster.protocol import Cluster, Place, Progress
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.executor.machine import Setting
 
 
 class Started:
@@ -44,8 +44,8 @@ def start_cluster(
     `ranks` is the size of the largest gang. `progress` is called by an inline cluster while stages run.
     """
     if setting.cluster == "inline":
-        from pipeline.cluster.inline import InlineCluster
-        from pipeline.cluster.settings import LOOPBACK_ONLY, NCCL_INTERFACE, keep_environment
+        from gravel.pipeline.cluster.inline import InlineCluster
+        from gravel.pipeline.cluster.settings import LOOPBACK_ONLY, NCCL_INTERFACE, keep_environment
 
         restore = keep_environment([NCCL_INTERFACE])
         os.environ.setdefault(NCCL_INTERFACE, LOOPBACK_ONLY)
@@ -60,8 +60,8 @@ def start_cluster(
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
-    from pipeline.cluster.safe_path import safe_path_variables
-    from pipeline.cluster.settings import (
+    from gravel.pipeline.cluster.safe_path import safe_path_variables
+    from gravel.pipeline.cluster.settings import (
         SPAWN_ENVIRONMENT,
         dask_settings,
         keep_environment,
@@ -103,13 +103,13 @@ def _start(
     setting: Setting, run: str, scratch: Path, cache_root: Path, workers: int | None, ranks: int
 ) -> Cluster:
     if setting.cluster == "cuda":
-        from pipeline.cluster.cuda import start_cuda
+        from gravel.pipeline.cluster.cuda import start_cuda
 
         return start_cuda(run, setting.devices, scratch)
     if setting.cluster == "local":
-        from pipeline.cluster.local import local_worker_count, start_local
+        from gravel.pipeline.cluster.local import local_worker_count, start_local
 
         return start_local(run, workers or local_worker_count(setting.cores, ranks), scratch)
-    from pipeline.cluster.existing import connect
+    from gravel.pipeline.cluster.existing import connect
 
     return connect(run, setting.cluster, cache_root, setting.tls)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.executor.machine import Setting
-from pipeline.executor.nodes import Node, Nodes
-from pipeline.held import PREFIX
-from pipeline.runs.record import RunRecord
-from pipeline.worker import StageTask
+from gravel.pipeline.executor.machine import Setting
+from gravel.pipeline.executor.nodes import Node, Nodes
+from gravel.pipeline.held import PREFIX
+from gravel.pipeline.runs.record import RunRecord
+from gravel.pipeline.worker import StageTask
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 
 def make_task(node: Node, nodes: Nodes, setting: Setting, cache: Cache, record: RunRecord) -> StageTask:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipeline.progress.events import Event, QuietReporter
-from pipeline.store.failures import explain
-from stages.addresses import hidden_in_text
+from gravel.pipeline.progress.events import Event, QuietReporter
+from gravel.pipeline.store.failures import explain
+from gravel.stages.addresses import hidden_in_text
 
 if TYPE_CHECKING:
-    from pipeline.progress.events import Reporter
-    from pipeline.runs.record import RunRecord
-    from pipeline.store import ArtifactRecord
-    from stages.artifacts import Json
+    from gravel.pipeline.progress.events import Reporter
+    from gravel.pipeline.runs.record import RunRecord
+    from gravel.pipeline.store import ArtifactRecord
+    from gravel.stages.artifacts import Json
 
 
 class Telling:

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.errors import GravelError
-from pipeline.store.cache import Cache
-from pipeline.store.records import BrokenRecord
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.records import BrokenRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.store import ArtifactRecord, RecipeRecord
-    from stages.artifacts import Json
+    from gravel.pipeline.store import ArtifactRecord, RecipeRecord
+    from gravel.stages.artifacts import Json
 
 __all__ = ["Found", "find_all"]
 

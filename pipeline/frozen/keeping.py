@@ -9,15 +9,15 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import GravelError
-from pipeline.file_state import state_of
-from pipeline.frozen import surroundings
-from pipeline.frozen.witness import Witness, digest_of
-from pipeline.store.files import LocalFiles
-from pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.file_state import state_of
+from gravel.pipeline.frozen import surroundings
+from gravel.pipeline.frozen.witness import Witness, digest_of
+from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 
 if TYPE_CHECKING:
-    from stages.artifacts import Json
+    from gravel.stages.artifacts import Json
 
 __all__ = ["freeze", "thaw", "why_stale"]
 

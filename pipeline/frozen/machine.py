@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.hardware import hardware
+from gravel.pipeline.hardware import hardware
 
 if TYPE_CHECKING:
-    from pipeline.executor.machine import Setting
+    from gravel.pipeline.executor.machine import Setting
 
 __all__ = ["hardware_words", "memory_words"]
 

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import GravelError
-from pipeline.executor import RunOptions
-from pipeline.executor.machine import decide
-from pipeline.frozen import surroundings
-from pipeline.frozen.finding import find_all
-from pipeline.frozen.keeping import freeze, thaw
-from pipeline.frozen.machine import hardware_words, memory_words
-from pipeline.store import find_cache
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.executor import RunOptions
+from gravel.pipeline.executor.machine import decide
+from gravel.pipeline.frozen import surroundings
+from gravel.pipeline.frozen.finding import find_all
+from gravel.pipeline.frozen.keeping import freeze, thaw
+from gravel.pipeline.frozen.machine import hardware_words, memory_words
+from gravel.pipeline.store import find_cache
 
 if TYPE_CHECKING:
-    from pipeline.executor.machine import Setting
-    from pipeline.frozen.witness import Witness
-    from pipeline.plan import Plan
-    from stages.artifacts import Json
+    from gravel.pipeline.executor.machine import Setting
+    from gravel.pipeline.frozen.witness import Witness
+    from gravel.pipeline.plan import Plan
+    from gravel.stages.artifacts import Json
 
 __all__ = ["keep_plan", "plan_frozen"]
 
@@ -61,7 +61,7 @@ def keep_plan(
     told: dict[str, Json],
 ) -> bool:
     """Freeze what was told of a plan of which everything is cached; say whether it was frozen."""
-    from pipeline.frozen.running import is_own
+    from gravel.pipeline.frozen.running import is_own
 
     quiet = all(each["state"] in ("cached", "not needed", "not run") for each in told["stages"])
     if not quiet or not is_own(plan) or surroundings.began() is None:

@@ -6,26 +6,26 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from pipeline.errors import GravelError
-from pipeline.executor.around import carry_through, machine_told, sweep
-from pipeline.executor.machine import decide
-from pipeline.executor.telling import Telling
-from pipeline.frozen import surroundings
-from pipeline.frozen.finding import Found, find_all
-from pipeline.frozen.keeping import freeze, thaw
-from pipeline.frozen.machine import hardware_words
-from pipeline.hardware import machine_facts
-from pipeline.progress import QuietReporter
-from pipeline.runs import Outline, RunRecord
-from pipeline.store import Cache
-from pipeline.store.failures import ReadOnly
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.executor.around import carry_through, machine_told, sweep
+from gravel.pipeline.executor.machine import decide
+from gravel.pipeline.executor.telling import Telling
+from gravel.pipeline.frozen import surroundings
+from gravel.pipeline.frozen.finding import Found, find_all
+from gravel.pipeline.frozen.keeping import freeze, thaw
+from gravel.pipeline.frozen.machine import hardware_words
+from gravel.pipeline.hardware import machine_facts
+from gravel.pipeline.progress import QuietReporter
+from gravel.pipeline.runs import Outline, RunRecord
+from gravel.pipeline.store import Cache
+from gravel.pipeline.store.failures import ReadOnly
 
 if TYPE_CHECKING:
-    from pipeline.executor import RunOptions, RunOutcome
-    from pipeline.executor.machine import Setting
-    from pipeline.frozen.witness import Witness
-    from pipeline.plan import Plan
-    from stages.artifacts import Json
+    from gravel.pipeline.executor import RunOptions, RunOutcome
+    from gravel.pipeline.executor.machine import Setting
+    from gravel.pipeline.frozen.witness import Witness
+    from gravel.pipeline.plan import Plan
+    from gravel.stages.artifacts import Json
 
 __all__ = ["keep_run", "run_frozen"]
 
@@ -144,7 +144,7 @@ def _not_run(stage: Mapping[str, Json]) -> bool:
 
 def is_own(plan: Plan) -> bool:
     """Say whether all stages are gravel's own, as its files have them."""
-    from stages.stage import all_stages
+    from gravel.stages.stage import all_stages
 
     own = all_stages()
     return all(run.stage is own.get(run.stage.name) for run in plan.runs.values())

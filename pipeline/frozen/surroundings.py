@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 
-from pipeline.frozen.witness import digest_of
+from gravel.pipeline.frozen.witness import digest_of
 
 __all__ = ["began", "begin", "changed_since", "code", "is_as", "packages", "request"]
 
-OWN = ("pipeline", "stages", "kernels")
+OWN = "gravel"
 PREFIXES = ("GRAVEL_", "CUDA_", "PYDANTIC_")
 VARIABLES = ("HOME",)
 DECLARATIONS = ("METADATA", "PKG-INFO", "entry_points.txt")
@@ -32,7 +32,7 @@ def begin() -> None:
     A process that has it loaded already may hold other code than the files, and has little to save.
     """
     global _began
-    _began = None if _began is not None or "stages.stage" in sys.modules else time.time()
+    _began = None if _began is not None or "gravel.stages.stage" in sys.modules else time.time()
 
 
 def began() -> float | None:
@@ -68,7 +68,7 @@ def code() -> dict[str, list[int]]:
         if file is None or (file.startswith(library) and "-packages" not in file):
             continue
         stamps[file] = stamp(file)
-        if name.partition(".")[0] in OWN and "__path__" in known:
+        if name.partition(".")[0] == OWN and "__path__" in known:
             for folder in known["__path__"]:
                 stamps[folder] = stamp(folder)
     return stamps

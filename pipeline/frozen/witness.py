@@ -19,9 +19,9 @@ class Witness:
     """What was looked at; paths are absolute.
 
     `texts` has the size and the BLAKE3 of each file that was read whole, `there` whether a path existed,
-    `inputs` the real path and the state (`pipeline.file_state`) of each input whose digest was remembered,
-    `memos` the files of the cache (relative to it) that were relied on. `doubts` say why the plan may
-    not be kept.
+    `inputs` the real path and the state (`gravel.pipeline.file_state`) of each input whose digest was
+    remembered, `memos` the files of the cache (relative to it) that were relied on. `doubts` say why the plan
+    may not be kept.
     """
 
     def __init__(self) -> None:

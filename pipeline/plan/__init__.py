@@ -1,10 +1,10 @@
 """From a workflow to stage runs, their recipes, what they need, and what will happen to each."""
 
-from pipeline.plan.building import build_plan
-from pipeline.plan.extents import held_inputs, plan_extents, stated_need
-from pipeline.plan.model import InputRef, Plan, RunStatus, StageRun
-from pipeline.plan.recipes import RecipeMaker, pseudo_ids
-from pipeline.plan.status import plan_status
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.extents import held_inputs, plan_extents, stated_need
+from gravel.pipeline.plan.model import InputRef, Plan, RunStatus, StageRun
+from gravel.pipeline.plan.recipes import RecipeMaker, pseudo_ids
+from gravel.pipeline.plan.status import plan_status
 
 __all__ = [
     "InputRef",

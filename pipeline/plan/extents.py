@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.errors import DamagedArtifact
-from pipeline.plan.model import Plan, StageRun
-from pipeline.plan.recipes import PSEUDO
-from stages.errors import StageError
-from stages.stage import Extent, Machine, Need, Parameters, Stage
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.pipeline.plan.recipes import PSEUDO
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 
 def plan_extents(

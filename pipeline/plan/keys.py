@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pipeline.workflow.scalars import to_text
-from stages.artifacts import Json
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.artifacts import Json
 
 _PLAIN = re.compile(r"[\w.+/:-]+")
 MOST_VALUE_TEXT = 40  # characters of one value in a key; longer ones end in their digest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from pipeline.plan.model import StageRun
+from gravel.pipeline.plan.model import StageRun
 
 
 def without(run: StageRun, lost: Collection[str]) -> StageRun | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from pipeline.errors import Location
-from pipeline.workflow.model import Workflow
-from stages.artifacts import Json
-from stages.stage import Need, Parameters, Stage
+from gravel.pipeline.errors import Location
+from gravel.pipeline.workflow.model import Workflow
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Need, Parameters, Stage
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.plan.model import Plan
-from pipeline.workflow.combinations import Combinations
-from pipeline.workflow.model import Workflow
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import Text, parse
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill
+from gravel.pipeline.errors import RequestError, WorkflowError
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.workflow.combinations import Combinations
+from gravel.pipeline.workflow.model import Workflow
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.nodes import Text, parse
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill
 
 __all__ = ["Selection", "chosen_combinations", "find_runs", "select", "with_ancestors", "with_descendants"]
 

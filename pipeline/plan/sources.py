@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from stages.artifacts import Array, VertexIds
+    from gravel.stages.artifacts import Array, VertexIds
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store
 

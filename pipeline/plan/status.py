@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.content import NeedsContent
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.plan.extents import plan_extents
-from pipeline.plan.model import (
+from gravel.pipeline.content import NeedsContent
+from gravel.pipeline.errors import DamagedArtifact, RequestError
+from gravel.pipeline.plan.extents import plan_extents
+from gravel.pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
     NOT_NEEDED,
@@ -20,13 +20,13 @@ from pipeline.plan.model import (
     RunStatus,
     StageRun,
 )
-from pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
-from pipeline.plan.why import History
-from stages.errors import StageError
-from stages.stage import Machine, Stage
+from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
+from gravel.pipeline.plan.why import History
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Machine, Stage
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 
 def plan_status(

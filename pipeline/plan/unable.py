@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pipeline.errors import Problem, WorkflowError
-from pipeline.plan.leaving_out import without
-from pipeline.plan.model import Plan, StageRun
-from stages.stage import CannotRun, Stage
+from gravel.pipeline.errors import Problem, WorkflowError
+from gravel.pipeline.plan.leaving_out import without
+from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.stages.stage import CannotRun, Stage
 
 
 def without_unable(plan: Plan, backend_of: Callable[[Stage], str]) -> Plan:

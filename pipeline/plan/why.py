@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pipeline.plan.model import StageRun
-from pipeline.workflow.scalars import to_text
-from stages.addresses import shown
-from stages.artifacts import Json
+from gravel.pipeline.plan.model import StageRun
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.addresses import shown
+from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from pipeline.recipe import Recipe
-    from pipeline.store import Cache, RecipeRecord
+    from gravel.pipeline.recipe import Recipe
+    from gravel.pipeline.store import Cache, RecipeRecord
 
 __all__ = ["History", "flat_parts", "show_value"]
 
@@ -30,7 +30,7 @@ class History:
 
     @cached_property
     def _by_stage(self) -> dict[str, list[RecipeRecord]]:
-        from pipeline.store.listing import recipes
+        from gravel.pipeline.store.listing import recipes
 
         found: dict[str, list[RecipeRecord]] = {}
         for record in reversed(recipes(self._cache)):

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from stages import artifacts
-from stages.stage import Parameters, Slot, Stage
+from gravel.stages import artifacts
+from gravel.stages.stage import Parameters, Slot, Stage
 
 __all__ = ["KINDS", "faults_of"]
 
@@ -33,7 +33,7 @@ def faults_of(stage: Any) -> list[str]:
     if not isinstance(stage.about, str) or not stage.about.strip():
         faults.append("`about` is empty, and one sentence is expected")
     if not (isinstance(stage.parameters, type) and issubclass(stage.parameters, Parameters)):
-        faults.append("`parameters` is no subclass of stages.stage.Parameters")
+        faults.append("`parameters` is no subclass of gravel.stages.stage.Parameters")
     else:
         faults += _parameter_faults(stage)
     faults += _slot_faults(stage)
@@ -52,7 +52,7 @@ _KEYS = ("with",)
 
 
 def _parameter_faults(stage: Stage) -> list[str]:
-    from pipeline.workflow.entry_reader import RESERVED
+    from gravel.pipeline.workflow.entry_reader import RESERVED
 
     fields = stage.parameters.model_fields
     taken = {*RESERVED, *_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}

@@ -16,14 +16,15 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from pipeline.fingerprint import Sources, names_in, python_digest
-from pipeline.frozen.witness import note_text
-from pipeline.plugins.distributions import distributions_with, is_installed
+import gravel
+from gravel.pipeline.fingerprint import Sources, names_in, python_digest
+from gravel.pipeline.frozen.witness import note_text
+from gravel.pipeline.plugins.distributions import distributions_with, is_installed
 
 __all__ = ["file_code", "package_code"]
 
-OWN = ("stages", "kernels")
-"""Packages of gravel that a stage may import; `pipeline` has no say in results."""
+OWN = ("gravel.stages", "gravel.kernels")
+"""Packages of gravel that a stage may import; `gravel.pipeline` has no say in results."""
 
 ABSENT = "absent"
 """For a module that is not there; code that goes on without it may do otherwise once it is."""
@@ -57,9 +58,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
     while waiting:
         names |= waiting
         new: set[str] = set()
-        for top in (
-            {name.partition(".")[0] for name in waiting} - sys.stdlib_module_names - {"pipeline", *OWN}
-        ):
+        for top in {name.partition(".")[0] for name in waiting} - sys.stdlib_module_names - {"gravel"}:
             root = _root_of(top)
             if root is None:
                 found[top] = ABSENT
@@ -71,9 +70,9 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
         waiting = new - names
     for top, sources in outside.items():
         found[top] = _closure(sources, _of(top, names))
-    if own := {name for top in OWN for name in _of(top, names)}:
-        root = Path(__file__).resolve().parents[2]
-        found["gravel"] = distributions_with(root, "stages") if is_installed(root) else ""
+    if own := {name for name in _of("gravel", names) if name.startswith(OWN)}:
+        root = Path(gravel.__file__).resolve().parents[1]
+        found["gravel"] = distributions_with(root, "gravel") if is_installed(root) else ""
         if not found["gravel"]:
             sources = Sources(root, OWN)
             list(_named_by(sources, own))

@@ -1,7 +1,7 @@
 """A suite of tests that every stage should pass; an author inherits it and runs it in pytest.
 
 ```python
-from pipeline.plugins.conformance import StageConformance
+from gravel.pipeline.plugins.conformance import StageConformance
 
 
 class TestKCore(StageConformance):
@@ -26,10 +26,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pipeline.plugins.samples import GRAPHS, entries_for, giver_of, sample
-from stages.artifacts import Artifact
-from stages.documented import documented
-from stages.stage import Machine, Need, Parameters, Stage
+from gravel.pipeline.plugins.samples import GRAPHS, entries_for, giver_of, sample
+from gravel.stages.artifacts import Artifact
+from gravel.stages.documented import documented
+from gravel.stages.stage import Machine, Need, Parameters, Stage
 
 __all__ = ["StageConformance"]
 
@@ -64,10 +64,10 @@ class StageConformance:
         """Load the stage as a workflow does; raises RequestError for whatever is wrong with it."""
         path = cls.plugin_path()
         if path is None:
-            from pipeline.plugins.installed import known_stages
+            from gravel.pipeline.plugins.installed import known_stages
 
             return known_stages()[cls.stage_name]
-        from pipeline.workflow.plugins import read_plugin
+        from gravel.pipeline.workflow.plugins import read_plugin
 
         found = read_plugin(path)
         assert cls.stage_name in found, f"{path} has {', '.join(found)}, and no stage {cls.stage_name}"
@@ -100,9 +100,9 @@ class StageConformance:
         """NumPy and the like are imported inside functions, so that planning stays quick."""
         path = self.plugin_path()
         load = (
-            f"from pipeline.plugins.installed import known_stages; known_stages()[{self.stage_name!r}]"
+            f"from gravel.pipeline.plugins.installed import known_stages; known_stages()[{self.stage_name!r}]"
             if path is None
-            else f"from pipeline.workflow.plugins import read_plugin; read_plugin(Path({str(path)!r}))"
+            else f"from gravel.pipeline.workflow.plugins import read_plugin; read_plugin(Path({str(path)!r}))"
         )
         loaded = _python(
             f"import sys, json\nfrom pathlib import Path\n{load}\nprint(json.dumps(list(sys.modules)))"
@@ -126,7 +126,7 @@ class StageConformance:
 
     def test_it_gives_what_it_declares(self) -> None:
         """The outputs are of the declared kinds and keep the promises of these."""
-        from pipeline.plugins.validity import broken_promises
+        from gravel.pipeline.plugins.validity import broken_promises
 
         for name, stage, chosen, filled in self.cases():
             made = _run(stage, chosen, filled)
@@ -155,7 +155,7 @@ class StageConformance:
 
     def test_its_estimate_bounds_its_results(self) -> None:
         """`estimate` says at most how large each output is: the next stage's need is stated with it."""
-        from pipeline.held import extent_in_memory
+        from gravel.pipeline.held import extent_in_memory
 
         machine = Machine(backend="cpu", threads=2, host_memory=1 << 32)
         for name, stage, chosen, filled in self.cases():
@@ -177,7 +177,7 @@ class StageConformance:
 
     def test_it_travels_to_workers(self) -> None:
         """A fresh process finds the stage and its parameters under the names by which they are pickled."""
-        from pipeline.plugins.files import SOURCES
+        from gravel.pipeline.plugins.files import SOURCES
 
         stage = self.stage()
         sent = pickle.dumps(
@@ -185,7 +185,7 @@ class StageConformance:
         )
         own = {name: source for name, source in SOURCES.items() if name == stage.run.__module__}
         told = _python(
-            "import pickle, sys\nfrom pipeline.plugins.files import add_sources\n"
+            "import pickle, sys\nfrom gravel.pipeline.plugins.files import add_sources\n"
             f"add_sources(pickle.loads({pickle.dumps(own)!r}))\n"
             f"print(pickle.loads({sent!r})[0].name)"
         )
@@ -193,9 +193,9 @@ class StageConformance:
 
     def test_a_workflow_runs_it_once(self, tmp_path: Path) -> None:
         """Run in a workflow it is computed; asked again, it comes from the cache."""
-        from pipeline.executor import RunOptions, execute
-        from pipeline.plan import build_plan
-        from pipeline.workflow import load_workflow
+        from gravel.pipeline.executor import RunOptions, execute
+        from gravel.pipeline.plan import build_plan
+        from gravel.pipeline.workflow import load_workflow
 
         path = tmp_path / "workflow.yaml"
         path.write_text(json.dumps(self._workflow()), encoding="utf-8")
@@ -230,7 +230,7 @@ class StageConformance:
 def _run(
     stage: Stage, chosen: Parameters, filled: Mapping[str, Any], threads: int = 2
 ) -> tuple[Artifact, ...]:
-    from stages.context import PlainContext
+    from gravel.stages.context import PlainContext
 
     context = PlainContext(Machine(backend="cpu", threads=threads, host_memory=1 << 32))
     made = stage.run(context, chosen, **filled)
@@ -239,7 +239,7 @@ def _run(
 
 def _ids(folder: Path, made: tuple[Artifact, ...], stage: Stage) -> list[str]:
     """Publish results and return the digests of their content; timings are left out."""
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
     timed = ("Measurement", "Probe", "Links") if stage.measures else ()
     with Cache(folder / "cache").writer() as writer:
@@ -250,7 +250,7 @@ def _read_only(value: Any) -> Any:
     """Return an artifact, or a tuple of them, with copies of its arrays that cannot be written to."""
     import numpy
 
-    from pipeline.store.metadata import ARRAY, GROUP, fields_of
+    from gravel.pipeline.store.metadata import ARRAY, GROUP, fields_of
 
     def locked(array: Any) -> Any:
         copy = numpy.array(array)

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import RequestError
-from stages.stage import Origin, Stage, all_stages
+from gravel.pipeline.errors import RequestError
+from gravel.stages.stage import Origin, Stage, all_stages
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -121,8 +121,8 @@ def _read(path: Path) -> list[_Offer]:
 
 
 def _load(name: str, offers: list[_Offer]) -> Stage:
-    from pipeline.plugins.checking import faults_of
-    from pipeline.plugins.code import package_code
+    from gravel.pipeline.plugins.checking import faults_of
+    from gravel.pipeline.plugins.code import package_code
 
     if len(offers) > 1:
         packages = " and ".join(offer.package for offer in offers)
@@ -137,7 +137,7 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
         ) from error
     if not isinstance(stage, Stage):
         told = f"the stage {name!r} of {package} is a {type(stage).__name__}"
-        raise RequestError(f"{told}, and a stages.stage.Stage is expected", hint=hint)
+        raise RequestError(f"{told}, and a gravel.stages.stage.Stage is expected", hint=hint)
     faults = faults_of(stage)
     if stage.name != name:
         faults.append(f"its entry point calls it {name!r}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from pipeline.progress.events import Event, JsonReporter, QuietReporter, Reporter
-from pipeline.progress.plain import PlainReporter
-from pipeline.progress.problems import ProblemReporter
+from gravel.pipeline.progress.events import Event, JsonReporter, QuietReporter, Reporter
+from gravel.pipeline.progress.plain import PlainReporter
+from gravel.pipeline.progress.problems import ProblemReporter
 
 __all__ = [
     "Event",
@@ -29,7 +29,7 @@ class _LazyTerminal:
     def handle(self, event: Event) -> None:
         """Pass the event on, or keep it until something runs."""
         if self._shown is None and event.kind == "stage_started":
-            from pipeline.progress.terminal import TerminalReporter
+            from gravel.pipeline.progress.terminal import TerminalReporter
 
             self._shown = TerminalReporter()
             for early in self._early:

@@ -11,9 +11,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.progress.events import Event
-from pipeline.progress.plain import sentence
-from pipeline.progress.rates import Pace, describe_pace, format_seconds
+from gravel.pipeline.progress.events import Event
+from gravel.pipeline.progress.plain import sentence
+from gravel.pipeline.progress.rates import Pace, describe_pace, format_seconds
 
 _STYLES = {
     "stage_finished": ("✓", "green"),

@@ -6,7 +6,7 @@ alone, so a report can be made again at any time without running anything.
 
 from __future__ import annotations
 
-from pipeline.report.page import write_run_report
-from pipeline.report.place import find_page
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.report.place import find_page
 
 __all__ = ["find_page", "write_run_report"]

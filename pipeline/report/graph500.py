@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
-from pipeline.errors import RequestError
+from gravel.pipeline.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
-    from stages.artifacts import EdgeList, Traversal
+    from gravel.pipeline.store import Cache
+    from gravel.stages.artifacts import EdgeList, Traversal
 
 Json = Any
 Counted = dict[tuple[str, str], list[int]]

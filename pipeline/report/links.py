@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pipeline.progress.rates import format_seconds
-from pipeline.report.cells import plain_text
-from pipeline.runs.reading import read_run
-from pipeline.store.sharing import is_shared
+from gravel.pipeline.progress.rates import format_seconds
+from gravel.pipeline.report.cells import plain_text
+from gravel.pipeline.runs.reading import read_run
+from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 Json = Any
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.report.figures import BadFigure, clean_figure
+from gravel.pipeline.report.figures import BadFigure, clean_figure
 
 Json = Any
 

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.report.links import counts_of
-from pipeline.report.page import page_text, report_artifacts
-from pipeline.report.policy import served_headers
-from pipeline.runs.reading import read_run, run_folders
+from gravel.pipeline.errors import DamagedArtifact, RequestError
+from gravel.pipeline.report.links import counts_of
+from gravel.pipeline.report.page import page_text, report_artifacts
+from gravel.pipeline.report.policy import served_headers
+from gravel.pipeline.runs.reading import read_run, run_folders
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store import Cache
 
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.report.cells import cell_text
+from gravel.pipeline.report.cells import cell_text
 
 Json = Any
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.plan.drawing import Box, draw_svg
+from gravel.pipeline.plan.drawing import Box, draw_svg
 
 Json = Any
 

@@ -1,7 +1,7 @@
 """Runs on record: `runs/<run>/run.json` beside the cache, the stages' logs, and what reads them."""
 
-from pipeline.runs.reading import find_run, last_report, list_runs, read_run, stage_log, still_runs
-from pipeline.runs.record import Outline, RunRecord, StageRecord
+from gravel.pipeline.runs.reading import find_run, last_report, list_runs, read_run, stage_log, still_runs
+from gravel.pipeline.runs.record import Outline, RunRecord, StageRecord
 
 __all__ = [
     "Outline",

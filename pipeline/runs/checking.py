@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stages.artifacts import Json
+    from gravel.stages.artifacts import Json
 
 __all__ = ["is_record"]
 
@@ -28,7 +28,7 @@ RUN: dict[str, tuple[type, ...]] = {
     "report": _MAYBE_TEXT,
     "stages": (list,),
 }
-"""What every record has, with the types that it may be of; see `pipeline.runs.record`."""
+"""What every record has, with the types that it may be of; see `gravel.pipeline.runs.record`."""
 
 MORE: dict[str, tuple[type, ...]] = {
     "machine": (dict,),

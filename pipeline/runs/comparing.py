@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import DamagedArtifact
-from pipeline.plan.why import flat_parts
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.plan.why import flat_parts
 
 if TYPE_CHECKING:
-    from pipeline.store import ArtifactRecord, Cache
+    from gravel.pipeline.store import ArtifactRecord, Cache
 
 Json = Any
 

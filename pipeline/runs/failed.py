@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import RequestError
-from pipeline.runs.reading import read_run, run_folders, still_runs
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.runs.reading import read_run, run_folders, still_runs
 
 if TYPE_CHECKING:
-    from stages.artifacts import Json
+    from gravel.stages.artifacts import Json
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import RequestError
-from pipeline.runs.checking import is_record
-from pipeline.runs.record import log_name
-from pipeline.store.obstacles import open_regular
-from pipeline.store.sharing import is_own
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.runs.checking import is_record
+from gravel.pipeline.runs.record import log_name
+from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
-    from stages.artifacts import Json
+    from gravel.stages.artifacts import Json
 
 
 def read_run(folder: Path) -> dict[str, Json] | None:

@@ -3,7 +3,7 @@
 `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
 and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
 matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
-(see `pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), `trust`
+(see `gravel.pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), `trust`
 (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
 fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of everything that the run
 made or relied on.
@@ -21,13 +21,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.store.obstacles import make_folder
-from pipeline.store.sharing import keep_own
-from stages.addresses import hidden, hidden_in_text
+from gravel.pipeline.store.obstacles import make_folder
+from gravel.pipeline.store.sharing import keep_own
+from gravel.stages.addresses import hidden, hidden_in_text
 
 if TYPE_CHECKING:
-    from pipeline.plan import Plan
-    from stages.artifacts import Json
+    from gravel.pipeline.plan import Plan
+    from gravel.stages.artifacts import Json
 
 FORMAT = 1
 WRITE_INTERVAL = 0.5

@@ -1,7 +1,7 @@
 """The jobs of a cache on disk: who changes what, and how it stays whole when the power goes.
 
 Every file is written aside, flushed and then renamed or linked into place. What is read and then written
-(`state.json`) is so under the job's lock; see `pipeline.schedule` for the files.
+(`state.json`) is so under the job's lock; see `gravel.pipeline.schedule` for the files.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.schedule.deciding import State
-from pipeline.schedule.job import Job
-from pipeline.schedule.times import from_iso, iso
-from pipeline.store import Cache
-from pipeline.store.files import storage_errors
-from pipeline.store.leases import Lease, holder
-from pipeline.store.ownership import user_name
-from pipeline.store.sharing import is_own
-from pipeline.store.sweeping import TEMPORARY_AGE
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.schedule.deciding import State
+from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.times import from_iso, iso
+from gravel.pipeline.store import Cache
+from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.leases import Lease, holder
+from gravel.pipeline.store.ownership import user_name
+from gravel.pipeline.store.sharing import is_own
+from gravel.pipeline.store.sweeping import TEMPORARY_AGE
 
 FORMAT = 1
 KEPT_CLAIMS = 200
@@ -144,7 +144,7 @@ class Book:
         """Return a job; raises RequestError, with the nearest name, if there is none."""
         job = self.find(name)
         if job is None:
-            from pipeline.workflow.names import suggest
+            from gravel.pipeline.workflow.names import suggest
 
             hint = suggest(name, self.names(), "schedule")
             raise RequestError(f"there is no schedule {name!r}", hint=hint)

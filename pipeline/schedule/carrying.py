@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pipeline
-from pipeline.modes import given_mask
+import gravel
+from gravel.pipeline.modes import given_mask
 
 STOP_GRACE = 30.0
 """Seconds that a run has to end after it was interrupted; the stage at work ends or is given up within."""
@@ -37,7 +37,7 @@ class Ended:
 
 def program(entry: str) -> list[str]:
     """Return the words that start a process with the function `main` of a module of this very gravel."""
-    home = str(Path(pipeline.__file__).resolve().parents[1])
+    home = str(Path(gravel.__file__).resolve().parents[1])
     # After the standard library, which nothing may hide, and before any other gravel that is installed.
     place = "next((i for i, path in enumerate(sys.path) if path.endswith('-packages')), len(sys.path))"
     code = f"import sys; sys.path.insert({place}, {home!r}); from {entry} import main; main()"
@@ -73,7 +73,7 @@ def carry_out(
     watched, tie = os.pipe()
     with log.open("wb") as output:
         child = subprocess.Popen(
-            [*program("pipeline.schedule.tied"), str(watched), *words],
+            [*program("gravel.pipeline.schedule.tied"), str(watched), *words],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pipeline.schedule.job import Job
-from pipeline.schedule.times import from_iso, iso
+from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.times import from_iso, iso
 
 IN_TIME = 300.0
 """Seconds; so that a `tick` every five minutes misses nothing."""

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.progress.rates import format_seconds
-from pipeline.runs import read_run
-from pipeline.schedule.book import Claim
-from pipeline.schedule.carrying import Ended
+from gravel.pipeline.progress.rates import format_seconds
+from gravel.pipeline.runs import read_run
+from gravel.pipeline.schedule.book import Claim
+from gravel.pipeline.schedule.carrying import Ended
 
 INTERRUPTED = 130
 

@@ -17,17 +17,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.modes import private_files, write_as_in
-from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.carrying import STOP_GRACE, carry_out
-from pipeline.schedule.deciding import again
-from pipeline.schedule.hooks import call
-from pipeline.schedule.job import Job, shown_hook
-from pipeline.schedule.judging import judge, judge_alone, read_record
-from pipeline.schedule.own_hooks import load_hooks, missing_hook
-from pipeline.schedule.times import iso
-from pipeline.store.leases import Lease
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.modes import private_files, write_as_in
+from gravel.pipeline.schedule.book import Book, Claim
+from gravel.pipeline.schedule.carrying import STOP_GRACE, carry_out
+from gravel.pipeline.schedule.deciding import again
+from gravel.pipeline.schedule.hooks import call
+from gravel.pipeline.schedule.job import Job, shown_hook
+from gravel.pipeline.schedule.judging import judge, judge_alone, read_record
+from gravel.pipeline.schedule.own_hooks import load_hooks, missing_hook
+from gravel.pipeline.schedule.times import iso
+from gravel.pipeline.store.leases import Lease
 
 FAILURES = ("failed", "timed out", "lost")
 """The outcomes that the failure hook is told."""

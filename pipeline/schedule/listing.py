@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pipeline.errors import GravelError
-from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.deciding import CORRECTION, State, next_start
-from pipeline.schedule.job import EVENTS, Job, shown_hook
-from pipeline.schedule.own_hooks import load_hooks, missing_hook
-from pipeline.schedule.times import find_zone, iso
-from pipeline.store.leases import holder
-from stages.addresses import hidden_in_text
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.schedule.book import Book, Claim
+from gravel.pipeline.schedule.deciding import CORRECTION, State, next_start
+from gravel.pipeline.schedule.job import EVENTS, Job, shown_hook
+from gravel.pipeline.schedule.own_hooks import load_hooks, missing_hook
+from gravel.pipeline.schedule.times import find_zone, iso
+from gravel.pipeline.store.leases import holder
+from gravel.stages.addresses import hidden_in_text
 
 OVERDUE = 90.0
 """Seconds; a timer makes a pass every minute."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.progress.rates import format_seconds
-from pipeline.schedule.listing import local
-from pipeline.schedule.times import from_iso
+from gravel.pipeline.progress.rates import format_seconds
+from gravel.pipeline.schedule.listing import local
+from gravel.pipeline.schedule.times import from_iso
 
 
 def row(job: dict[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ def main() -> None:
     """Be `gravel` with the words after the pipe's number; once the pipe ends, be interrupted."""
     pipe = int(sys.argv.pop(1))
     threading.Thread(target=_watch, args=(pipe,), daemon=True, name="gravel-tie").start()
-    from pipeline.cli import main as gravel
+    from gravel.pipeline.cli import main as gravel
 
     gravel()
 

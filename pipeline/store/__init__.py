@@ -3,8 +3,8 @@
 `Cache` and what it answers from records import neither NumPy nor Zarr; opening and writing arrays do.
 """
 
-from pipeline.store.cache import Cache
-from pipeline.store.location import find_cache
-from pipeline.store.records import ArtifactRecord, RecipeRecord
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 __all__ = ["ArtifactRecord", "Cache", "RecipeRecord", "find_cache"]

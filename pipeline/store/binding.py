@@ -14,18 +14,18 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.errors import DamagedArtifact, GravelError
-from pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode_index
-from pipeline.store.damage import find_fault
-from pipeline.store.files import storage_errors
-from pipeline.store.layout import Layout, read_layout
-from pipeline.store.leases import Lease
-from pipeline.store.metadata import METADATA, read_metadata
-from pipeline.store.obstacles import open_regular
-from pipeline.store.records import ArtifactRecord, seal
+from gravel.pipeline.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode_index
+from gravel.pipeline.store.damage import find_fault
+from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.layout import Layout, read_layout
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.metadata import METADATA, read_metadata
+from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.records import ArtifactRecord, seal
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 def bind(cache: Cache, record: ArtifactRecord, *, digested: bool = False) -> ArtifactRecord:

@@ -2,10 +2,10 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
-`pipeline.store.acceptance`), `downloads/` (`pipeline.datasets.downloads`), and memos that are safe to delete:
-`digests/`, `resolved/`, `frozen/` (`pipeline.frozen`). A record is created atomically and after everything
-that it points to, so whatever dies, a record never leads to half an artifact. With `remote.json` the folder
-is the local tier of a store elsewhere (`pipeline.store.remote`).
+`gravel.pipeline.store.acceptance`), `downloads/` (`gravel.pipeline.datasets.downloads`), and memos that are
+safe to delete: `digests/`, `resolved/`, `frozen/` (`gravel.pipeline.frozen`). A record is created atomically
+and after everything that it points to, so whatever dies, a record never leads to half an artifact. With
+`remote.json` the folder is the local tier of a store elsewhere (`gravel.pipeline.store.remote`).
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import DamagedArtifact, GravelError
-from pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
-from pipeline.store.failures import ReadOnly
-from pipeline.store.files import LocalFiles
-from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
-from pipeline.store.sharing import is_shared
+from gravel.pipeline.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
+from gravel.pipeline.store.failures import ReadOnly
+from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
-    from pipeline.recipe import Recipe
-    from pipeline.store.collect import Collection
-    from pipeline.store.damage import Verified
-    from pipeline.store.listing import Entry
-    from pipeline.store.remote import Remote
-    from pipeline.store.writer import ArtifactWriter
-    from stages.artifacts import Artifact
+    from gravel.pipeline.recipe import Recipe
+    from gravel.pipeline.store.collect import Collection
+    from gravel.pipeline.store.damage import Verified
+    from gravel.pipeline.store.listing import Entry
+    from gravel.pipeline.store.remote import Remote
+    from gravel.pipeline.store.writer import ArtifactWriter
+    from gravel.stages.artifacts import Artifact
 
 
 FOLDERS = ("recipes", "artifacts", "data", "locks", "leases", "runs", "scratch", "quarantine", "digests")
@@ -75,7 +75,7 @@ class Cache:
         # A member of a group could have the others' results sent somewhere else.
         if found is None or is_shared(self.root):
             return None
-        from pipeline.store.remote import Remote, tied_to
+        from gravel.pipeline.store.remote import Remote, tied_to
 
         url = tied_to(found)
         return None if url is None else Remote(self, url)
@@ -132,7 +132,7 @@ class Cache:
 
     def check_recipe(self, folder: str, digest: str) -> str | None:
         """Say what is wrong with a recipe's record or its signature, after setting it aside, or None."""
-        from pipeline.trust.signatures import check_signature
+        from gravel.pipeline.trust.signatures import check_signature
 
         found = self._recipe(folder, digest)
         if found is None:
@@ -234,7 +234,7 @@ class Cache:
         `waiting` is called once if another holds it. The lock of a process that died is free. Where the
         place cannot lock, nothing is held: at worst the work is done twice.
         """
-        from pipeline.store.leases import recipe_lock
+        from gravel.pipeline.store.leases import recipe_lock
 
         with recipe_lock(self.root, recipe_digest, waiting):
             yield
@@ -242,7 +242,7 @@ class Cache:
     @contextmanager
     def lease(self, run_id: str) -> Iterator[None]:
         """While held by a living process, gc spares all that was made or checked since it was taken."""
-        from pipeline.store.leases import hold
+        from gravel.pipeline.store.leases import hold
 
         with hold(self.root / "leases" / f"{run_id}.lock", f"run {run_id}"):
             yield
@@ -253,26 +253,26 @@ class Cache:
         Raises `DamagedArtifact` if its record or metadata are missing or damaged; so does reading a chunk
         that is missing or fails its checksum.
         """
-        from pipeline.store.reader import open_artifact
+        from gravel.pipeline.store.reader import open_artifact
 
         if self.remote is not None:
             self.remote.bring(artifact_id)
         record = self.describe(artifact_id)
         if record.checksums is None:
-            from pipeline.store.binding import bind
+            from gravel.pipeline.store.binding import bind
 
             record = bind(self, record)
         return open_artifact(record)
 
     def writer(self) -> AbstractContextManager[ArtifactWriter]:
         """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each."""
-        from pipeline.store.writer import ArtifactWriter
+        from gravel.pipeline.store.writer import ArtifactWriter
 
         return ArtifactWriter(self)
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move a damaged artifact aside with the reason, so that it is computed again."""
-        from pipeline.store.damage import quarantine
+        from gravel.pipeline.store.damage import quarantine
 
         if self.remote is not None and not self.is_here(artifact_id):
             self.remote.forget(artifact_id)
@@ -284,7 +284,7 @@ class Cache:
         What lies where one of the cache's folders should be and is none is moved aside. Nothing is done in a
         cache that cannot be written.
         """
-        from pipeline.store.sweeping import sweep
+        from gravel.pipeline.store.sweeping import sweep
 
         try:
             for folder in FOLDERS:
@@ -299,7 +299,7 @@ class Cache:
 
         `progress` is called with bytes done and bytes in all.
         """
-        from pipeline.store.damage import verify
+        from gravel.pipeline.store.damage import verify
 
         return verify(self, progress)
 
@@ -309,13 +309,13 @@ class Cache:
         What runs used whose records cannot be read is not known: as long as there are such runs, nothing goes
         because no run reaches it.
         """
-        from pipeline.store.collect import Policy, collect
+        from gravel.pipeline.store.collect import Policy, collect
 
         return collect(self, Policy(**policy), delete=delete)
 
     def list(self) -> list[Entry]:
         """Return every artifact with the recipe that made it first, in order of creation."""
-        from pipeline.store.listing import entries
+        from gravel.pipeline.store.listing import entries
 
         return entries(self)
 

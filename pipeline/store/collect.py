@@ -6,17 +6,17 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipeline.store.acceptance import RECIPE_FOLDERS
-from pipeline.store.damage import retire
-from pipeline.store.leases import holder
-from pipeline.store.leavings import Leaving, leavings
-from pipeline.store.listing import artifacts, recipes
-from pipeline.store.past_runs import PastRuns, past_runs
-from pipeline.store.sweeping import size_of, sweep
+from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
+from gravel.pipeline.store.damage import retire
+from gravel.pipeline.store.leases import holder
+from gravel.pipeline.store.leavings import Leaving, leavings
+from gravel.pipeline.store.listing import artifacts, recipes
+from gravel.pipeline.store.past_runs import PastRuns, past_runs
+from gravel.pipeline.store.sweeping import size_of, sweep
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 __all__ = ["Collection", "Policy", "collect", "sweep"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.compiled.folder import UNUSED_SECONDS, Collection, Folder, folder_path
+from gravel.kernels.compiled.folder import UNUSED_SECONDS, Collection, Folder, folder_path
 
 __all__ = ["Collection", "collect_compiled"]
 

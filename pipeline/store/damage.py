@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store.acceptance import RECIPE_FOLDERS
-from pipeline.store.failures import ReadOnly
-from pipeline.store.files import storage_errors
-from pipeline.store.leases import Lease
-from pipeline.store.obstacles import open_regular
-from pipeline.store.records import seal
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
+from gravel.pipeline.store.failures import ReadOnly
+from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.records import seal
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.identity import Identity
-    from pipeline.store.records import ArtifactRecord, StoredFile
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.identity import Identity
+    from gravel.pipeline.store.records import ArtifactRecord, StoredFile
 
 VERIFY_THREADS = 8
 """At most; a thread decodes and digests 0.5 to 1 GB/s, so more than this waits for the disk."""
@@ -114,7 +114,7 @@ def verify(cache: Cache, progress: Callable[[int, int], None] | None = None) -> 
             progress(outcome.bytes, total)
 
     outcome.damaged.update(find_faults(records, count))
-    from pipeline.store.binding import bind
+    from gravel.pipeline.store.binding import bind
 
     for record in records:
         if record.id not in outcome.damaged and record.checksums is None:
@@ -157,7 +157,7 @@ def find_faults(
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    from pipeline.store.identity import Identity, WrongContent, is_metadata
+    from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
 
     identities = {record.id: Identity(record) for record in records}
     faults: dict[str, str] = {}
@@ -181,7 +181,7 @@ def find_faults(
 
 
 def _fault(record: ArtifactRecord, file: StoredFile, identity: Identity) -> str | None:
-    from pipeline.store.identity import WrongContent
+    from gravel.pipeline.store.identity import WrongContent
 
     try:
         with open_regular(record.path / file.path) as handle:

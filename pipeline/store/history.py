@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipeline.store.listing import recipes
+from gravel.pipeline.store.listing import recipes
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 
 @dataclass

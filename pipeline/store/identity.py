@@ -2,7 +2,7 @@
 
 The files' digests in a record only say that they are what somebody wrote. Whoever writes another's data
 under an id and seals a fitting record is found out here: arrays are decoded and digested as
-`pipeline.store.content` does, and the attributes are read anew.
+`gravel.pipeline.store.content` does, and the attributes are read anew.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pipeline.store.content import ArrayContent, artifact_id
-from pipeline.store.layout import ITEMSIZE, Layout, read_layout
-from pipeline.store.leaves import Root, check_layout, shard_leaves, shard_paths
-from pipeline.store.metadata import METADATA, extent_of
+from gravel.pipeline.store.content import ArrayContent, artifact_id
+from gravel.pipeline.store.layout import ITEMSIZE, Layout, read_layout
+from gravel.pipeline.store.leaves import Root, check_layout, shard_leaves, shard_paths
+from gravel.pipeline.store.metadata import METADATA, extent_of
 
 if TYPE_CHECKING:
-    from pipeline.store.records import ArtifactRecord, StoredFile
+    from gravel.pipeline.store.records import ArtifactRecord, StoredFile
 
 MAX_METADATA_BYTES = 256 << 20
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.errors import GravelError
-from pipeline.store.obstacles import what_is
-from pipeline.store.records import BrokenRecord, unseal
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.store.obstacles import what_is
+from gravel.pipeline.store.records import BrokenRecord, unseal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.store.cache import Cache
-    from pipeline.store.records import ArtifactRecord
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord
 
 LOCK_FOLDERS = ("locks", "downloads/parts")
 
@@ -112,7 +112,7 @@ def _digests(cache: Cache) -> Iterator[Leaving]:
 
 def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leaving]:
     """Find the memos of source ids that were looked up in artifacts that are gone."""
-    from pipeline.plan.recipes import resolved_name
+    from gravel.pipeline.plan.recipes import resolved_name
 
     owners = [record.id for record in stored if record.kind == "VertexIds"]
     for name in cache.files.names("resolved", ".json"):
@@ -129,7 +129,7 @@ def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leavin
 
 
 def _cached_plans(cache: Cache, gone: Collection[str]) -> Iterator[Leaving]:
-    from pipeline.frozen.keeping import why_stale
+    from gravel.pipeline.frozen.keeping import why_stale
 
     for name in cache.files.names("frozen", ".json"):
         why = why_stale(cache.root, f"frozen/{name}", gone)

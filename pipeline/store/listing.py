@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.store.acceptance import RECIPES, UNTRUSTED
+from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 
 @dataclass(frozen=True)

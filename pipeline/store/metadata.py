@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store.obstacles import open_regular
-from stages.artifacts import Array, ArrayGroup, Artifact
-from stages.stage import Extent
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.store.obstacles import open_regular
+from gravel.stages.artifacts import Array, ArrayGroup, Artifact
+from gravel.stages.stage import Extent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.store.records import ArtifactRecord
+    from gravel.pipeline.store.records import ArtifactRecord
 
 METADATA = "zarr.json"
 ARRAY, GROUP, ATTRIBUTE = "array", "group", "attribute"

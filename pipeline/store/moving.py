@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from blake3 import blake3
 
-from pipeline.errors import DamagedArtifact, GravelError
-from pipeline.store.files import storage_errors, sync_file, sync_folder
-from pipeline.store.identity import Identity, WrongContent, is_metadata
-from pipeline.store.leases import Lease
-from pipeline.store.records import ArtifactRecord, BrokenRecord, StoredFile, seal, unseal
+from gravel.pipeline.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
+from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, StoredFile, seal, unseal
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.objects import Source, Target
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.objects import Source, Target
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.store.files import LocalFiles
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.store.files import LocalFiles
 
 SCHEMES = ("s3",)
 READ_BYTES = 8 << 20
@@ -131,6 +131,6 @@ def open_remote(url: str) -> Target:
 
     Raises `RequestError` without the extra `s3` or without any credentials.
     """
-    from pipeline.store.s3 import Bucket
+    from gravel.pipeline.store.s3 import Bucket
 
     return Bucket(check_url(url))

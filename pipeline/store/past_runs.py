@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import GravelError
-from pipeline.runs.reading import still_runs
-from pipeline.store.obstacles import what_is
-from pipeline.store.sharing import is_own
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.runs.reading import still_runs
+from gravel.pipeline.store.obstacles import what_is
+from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 @dataclass

@@ -6,14 +6,14 @@ import base64
 import math
 from typing import Any
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store.codecs import CHECKSUM_BYTES
-from pipeline.store.identity import WrongContent, check_id
-from pipeline.store.layout import Layout, read_layout
-from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
-from pipeline.store.records import ArtifactRecord
-from pipeline.store.stored import StoredArray
-from stages.artifacts import Artifact
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.store.codecs import CHECKSUM_BYTES
+from gravel.pipeline.store.identity import WrongContent, check_id
+from gravel.pipeline.store.layout import Layout, read_layout
+from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
+from gravel.pipeline.store.records import ArtifactRecord
+from gravel.pipeline.store.stored import StoredArray
+from gravel.stages.artifacts import Artifact
 
 
 def open_artifact(record: ArtifactRecord) -> Artifact:

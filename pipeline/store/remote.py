@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+from gravel.pipeline.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.objects import Target
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.objects import Target
 
 TIE = "remote.json"
 
@@ -47,7 +47,7 @@ UNWRITTEN_SECONDS = 3600.0
 
 def tie(root: Path, url: str) -> Path:
     """Make a folder the local tier of a remote cache, and return it."""
-    from pipeline.store.files import LocalFiles
+    from gravel.pipeline.store.files import LocalFiles
 
     files = LocalFiles(root)
     if tied_to(files.read(TIE)) != url:
@@ -86,8 +86,8 @@ class Remote:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""
         if here is not None and all(self._cache.find(output) is not None for output in here.outputs):
             return here
-        from pipeline.store.identity import WrongContent
-        from pipeline.store.selecting import read_recipe
+        from gravel.pipeline.store.identity import WrongContent
+        from gravel.pipeline.store.selecting import read_recipe
 
         try:
             target = self._reach()
@@ -130,9 +130,9 @@ class Remote:
 
     def _know(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
-        from pipeline.store.identity import attributes_in, check_id, with_true_extent
-        from pipeline.store.metadata import METADATA
-        from pipeline.store.moving import read_artifact_record
+        from gravel.pipeline.store.identity import attributes_in, check_id, with_true_extent
+        from gravel.pipeline.store.metadata import METADATA
+        from gravel.pipeline.store.moving import read_artifact_record
 
         if self._cache.find(artifact_id) is not None:
             return True
@@ -197,8 +197,8 @@ class Remote:
 
     def bring(self, artifact_id: str) -> None:
         """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
-        from pipeline.store.moving import FaultySource, arrive
-        from pipeline.store.objects import RemoteError
+        from gravel.pipeline.store.moving import FaultySource, arrive
+        from gravel.pipeline.store.objects import RemoteError
 
         known = self.record(artifact_id)
         if known is None or self._cache.is_here(artifact_id):
@@ -266,7 +266,7 @@ class Remote:
 
     def _push(self, digest: str) -> GravelError | None:
         """Push one recipe; returns why it could not be, after saying so. Its mark stays then."""
-        from pipeline.store.transfer import send_recipe
+        from gravel.pipeline.store.transfer import send_recipe
 
         try:
             target = self._reach()
@@ -309,7 +309,7 @@ class Remote:
                 self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
             self._pusher.join()
             self._pusher = None
-        from pipeline.memory import format_bytes
+        from gravel.pipeline.memory import format_bytes
 
         waiting = self.pending()
         self._quiet_until = 0.0
@@ -327,7 +327,7 @@ class Remote:
             self.tell_pending(str(problem))
 
     def _push_run(self, run: str) -> GravelError | None:
-        from pipeline.store.transfer import send_run
+        from gravel.pipeline.store.transfer import send_run
 
         try:
             target = self._reach()
@@ -365,7 +365,7 @@ class Remote:
             return None
         with self._opening:
             if self._target is None:
-                from pipeline.store.objects import RemoteError, open_remote
+                from gravel.pipeline.store.objects import RemoteError, open_remote
 
                 try:
                     self._target = open_remote(self.url)

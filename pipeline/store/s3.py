@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.errors import RequestError
-from pipeline.store.objects import READ_BYTES, RemoteError
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.store.objects import READ_BYTES, RemoteError
 
 if TYPE_CHECKING:
     from obstore.store import S3Store

@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import RequestError
-from pipeline.store.moving import check_name
-from pipeline.store.records import BrokenRecord, RecipeRecord, unseal
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.store.moving import check_name
+from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:
-    from pipeline.store.objects import Source
+    from gravel.pipeline.store.objects import Source
 
 LOOK_THREADS = 16
 """Records asked for at once; each is one round trip to a store."""

@@ -16,8 +16,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import RequestError
-from pipeline.store.ownership import group_name, user_name
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.store.ownership import group_name, user_name
 
 MARK = "shared.json"
 FORMAT = 1

@@ -6,17 +6,17 @@ import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pipeline.store.acceptance import RECIPES, UNTRUSTED
-from pipeline.store.records import BrokenRecord, RecipeRecord, unseal
-from pipeline.store.selecting import read_recipe
-from pipeline.trust.signatures import FIELD, sign, signer_of
+from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
+from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
+from gravel.pipeline.store.selecting import read_recipe
+from gravel.pipeline.trust.signatures import FIELD, sign, signer_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from pipeline.store.cache import Cache
-    from pipeline.store.transfer import Moved
-    from pipeline.trust.keys import PublicKey
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.transfer import Moved
+    from gravel.pipeline.trust.keys import PublicKey
 
 
 class Signer:
@@ -27,7 +27,7 @@ class Signer:
 
     @cached_property
     def _key(self) -> tuple[Ed25519PrivateKey, PublicKey]:
-        from pipeline.trust.own_key import signing_key
+        from gravel.pipeline.trust.own_key import signing_key
 
         return signing_key()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.store.acceptance import RECIPE_FOLDERS
-from pipeline.store.leases import holder
-from pipeline.store.listing import artifacts
+from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
+from gravel.pipeline.store.leases import holder
+from gravel.pipeline.store.listing import artifacts
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
+    from gravel.pipeline.store.cache import Cache
 
 TEMPORARY_AGE = 3600.0
 """Seconds after which a small file that is still temporary has no living writer."""

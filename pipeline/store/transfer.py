@@ -13,19 +13,19 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.modes import write_as_in
-from pipeline.store.acceptance import RECIPES
-from pipeline.store.files import storage_errors
-from pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
-from pipeline.store.objects import Folder, Source, Target, is_url, open_remote
-from pipeline.store.selecting import Chosen, Selection, choose
-from pipeline.store.sharing import is_shared
-from pipeline.store.signing import Incoming, Signer
+from gravel.pipeline.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.modes import write_as_in
+from gravel.pipeline.store.acceptance import RECIPES
+from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
+from gravel.pipeline.store.objects import Folder, Source, Target, is_url, open_remote
+from gravel.pipeline.store.selecting import Chosen, Selection, choose
+from gravel.pipeline.store.sharing import is_shared
+from gravel.pipeline.store.signing import Incoming, Signer
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.records import RecipeRecord
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import RecipeRecord
 
 
 AT_ONCE = 8
@@ -201,8 +201,8 @@ def _bring(cache: Cache, chosen: Chosen) -> None:
 
 
 def _other(cache: Cache, path: str) -> Cache:
-    from pipeline.store.cache import Cache as CacheType
-    from pipeline.store.location import locate_cache
+    from gravel.pipeline.store.cache import Cache as CacheType
+    from gravel.pipeline.store.location import locate_cache
 
     root = locate_cache(path)
     if root.resolve() == cache.root.resolve():

@@ -15,23 +15,31 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
-from pipeline.store.binding import bind
-from pipeline.store.content import artifact_id
-from pipeline.store.damage import find_fault
-from pipeline.store.files import storage_errors, sync_file, sync_folder
-from pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
-from pipeline.store.leases import Lease
-from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, extent_of, fields_of, group_metadata, plain
-from pipeline.store.reader import open_array
-from pipeline.store.records import ArtifactRecord, StoredFile, seal
-from pipeline.store.sink import ArraySink
-from pipeline.store.stored import StoredArray
+from gravel.pipeline.store.binding import bind
+from gravel.pipeline.store.content import artifact_id
+from gravel.pipeline.store.damage import find_fault
+from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
+from gravel.pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.metadata import (
+    ATTRIBUTE,
+    GROUP,
+    METADATA,
+    extent_of,
+    fields_of,
+    group_metadata,
+    plain,
+)
+from gravel.pipeline.store.reader import open_array
+from gravel.pipeline.store.records import ArtifactRecord, StoredFile, seal
+from gravel.pipeline.store.sink import ArraySink
+from gravel.pipeline.store.stored import StoredArray
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pipeline.store.cache import Cache
-    from stages.artifacts import Array, Artifact
+    from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifacts import Array, Artifact
 
 WRITE_THREADS = 4
 """At most; four encode 2 GB/s, about what one stage makes and one disk takes."""

@@ -11,9 +11,9 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any
 
-from pipeline.recipe import digest
-from pipeline.store.records import BrokenRecord, seal, unseal
-from pipeline.trust.keys import PublicKey, parse_key
+from gravel.pipeline.recipe import digest
+from gravel.pipeline.store.records import BrokenRecord, seal, unseal
+from gravel.pipeline.trust.keys import PublicKey, parse_key
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import GravelError, Location, WorkflowError
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import MapNode, Node, Text, parse
-from pipeline.workflow.reading import read_workflow_text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill
-from stages.artifacts import Json
+from gravel.pipeline.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.nodes import MapNode, Node, Text, parse
+from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill
+from gravel.stages.artifacts import Json
 
 __all__ = ["CATALOGUE", "FIELDS", "DataSet", "described", "is_catalogue", "is_url", "read_catalogue"]
 

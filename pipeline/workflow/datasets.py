@@ -12,17 +12,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import GravelError, Location, WorkflowError
-from pipeline.frozen.witness import doubt
-from pipeline.workflow.catalogue import DataSet, absolute, described, is_catalogue, is_url, read_catalogue
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill, references
-from pipeline.workflow.values import Values, malformed
-from stages.addresses import shown
-from stages.artifacts import Json
+from gravel.pipeline.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.frozen.witness import doubt
+from gravel.pipeline.workflow.catalogue import (
+    DataSet,
+    absolute,
+    described,
+    is_catalogue,
+    is_url,
+    read_catalogue,
+)
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill, references
+from gravel.pipeline.workflow.values import Values, malformed
+from gravel.stages.addresses import shown
+from gravel.stages.artifacts import Json
 
 __all__ = ["AXIS", "MOST_DATASETS", "axis_node", "read_datasets"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipeline.errors import Location, WorkflowError
-from pipeline.workflow.durations import FORM, parse_duration
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import either, nearest, suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill, references
-from pipeline.workflow.values import Values, malformed
-from stages.artifacts import Json
-from stages.stage import Stage
+from gravel.pipeline.errors import Location, WorkflowError
+from gravel.pipeline.workflow.durations import FORM, parse_duration
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.names import either, nearest, suggest
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill, references
+from gravel.pipeline.workflow.values import Values, malformed
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Stage
 
 __all__ = ["LIMIT", "MOST_REPETITIONS", "REPEAT", "RESERVED", "EntryReader", "Named"]
 

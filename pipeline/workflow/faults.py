@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.nodes import MOST_PROBLEMS
+from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.nodes import MOST_PROBLEMS
 
 
 class Faults:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pipeline.errors import Location
-from pipeline.workflow.combinations import Combinations
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import Filled
-from pipeline.workflow.values import NAME, Choice, Values
-from stages.artifacts import Json
+from gravel.pipeline.errors import Location
+from gravel.pipeline.workflow.combinations import Combinations
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import Filled
+from gravel.pipeline.workflow.values import NAME, Choice, Values
+from gravel.stages.artifacts import Json
 
 __all__ = ["Axis", "combine"]
 

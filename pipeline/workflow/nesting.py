@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import GravelError, Location, WorkflowError
-from pipeline.workflow.entries import Draft
-from pipeline.workflow.entry_reader import EntryReader
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import Filled, references
-from pipeline.workflow.values import NAME, Origin, Values, Varying, malformed
+from gravel.pipeline.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.workflow.entries import Draft
+from gravel.pipeline.workflow.entry_reader import EntryReader
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import Filled, references
+from gravel.pipeline.workflow.values import NAME, Origin, Values, Varying, malformed
 
 if TYPE_CHECKING:
-    from pipeline.workflow.scopes import Reading, Scope
+    from gravel.pipeline.workflow.scopes import Reading, Scope
 
 __all__ = ["NEST", "USE", "is_use", "read_use"]
 

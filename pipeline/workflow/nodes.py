@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.scalars import plain_value
-from stages.artifacts import Json
+from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.scalars import plain_value
+from gravel.stages.artifacts import Json
 
 __all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "parse"]
 

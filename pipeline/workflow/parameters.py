@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.errors import Location, WorkflowError
-from pipeline.workflow.datasets import AXIS, axis_node, read_datasets
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.matrix import named_items, read_matrix
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import MapNode, Node, ScalarNode, Text, parse
-from pipeline.workflow.substitution import Filled, references
-from pipeline.workflow.values import Values, Varying, malformed
+from gravel.pipeline.errors import Location, WorkflowError
+from gravel.pipeline.workflow.datasets import AXIS, axis_node, read_datasets
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.matrix import named_items, read_matrix
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.nodes import MapNode, Node, ScalarNode, Text, parse
+from gravel.pipeline.workflow.substitution import Filled, references
+from gravel.pipeline.workflow.values import Values, Varying, malformed
 
 __all__ = ["read_values"]
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.errors import Location, RequestError
-from pipeline.frozen.witness import doubt
-from pipeline.plugins.checking import faults_of
-from pipeline.plugins.files import PluginSource, import_source, read_source
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import nearest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
-from pipeline.workflow.reading import read_workflow_text
-from stages.stage import Origin, Stage
+from gravel.pipeline.errors import Location, RequestError
+from gravel.pipeline.frozen.witness import doubt
+from gravel.pipeline.plugins.checking import faults_of
+from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.names import nearest
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.stages.stage import Origin, Stage
 
 __all__ = ["read_plugin", "stages_for", "with_plugins"]
 
@@ -138,7 +138,7 @@ def _stages_in(
     source: PluginSource, stages: Mapping[str, Stage], place: Location, faults: Faults
 ) -> list[Stage]:
     """Import a file and return the stages at its top, each once, without those that it imported."""
-    from pipeline.plugins.code import file_code
+    from gravel.pipeline.plugins.code import file_code
 
     name = Path(source.path).name
     try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.errors import Problem, RequestError, WorkflowError
-from pipeline.frozen.witness import note_text
-from pipeline.workflow.names import nearest
-from pipeline.workflow.nodes import Text
+from gravel.pipeline.errors import Problem, RequestError, WorkflowError
+from gravel.pipeline.frozen.witness import note_text
+from gravel.pipeline.workflow.names import nearest
+from gravel.pipeline.workflow.nodes import Text
 
 MOST_BYTES = 256 * 1024  # a pure Python YAML scanner reads about 200 KB a second
 

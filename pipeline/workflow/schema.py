@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.workflow.catalogue import FIELDS
-from pipeline.workflow.entry_reader import LIMIT, MOST_REPETITIONS, REPEAT, RESERVED
-from pipeline.workflow.matrix import SPECIAL
-from pipeline.workflow.nesting import NEST, USE
-from pipeline.workflow.scopes import SECTIONS
-from pipeline.workflow.substitution import MERGE
-from pipeline.workflow.values import NAME
-from stages.stage import Slot, Stage
+from gravel.pipeline.workflow.catalogue import FIELDS
+from gravel.pipeline.workflow.entry_reader import LIMIT, MOST_REPETITIONS, REPEAT, RESERVED
+from gravel.pipeline.workflow.matrix import SPECIAL
+from gravel.pipeline.workflow.nesting import NEST, USE
+from gravel.pipeline.workflow.scopes import SECTIONS
+from gravel.pipeline.workflow.substitution import MERGE
+from gravel.pipeline.workflow.values import NAME
+from gravel.stages.stage import Slot, Stage
 
 __all__ = ["workflow_schema"]
 

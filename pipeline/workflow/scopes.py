@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.entries import Draft, read_entry
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nesting import MOST_NESTED, MOST_USES, is_use, read_use
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
-from pipeline.workflow.parameters import read_values
-from pipeline.workflow.plugins import with_plugins
-from pipeline.workflow.reading import read_workflow_text
-from pipeline.workflow.substitution import Filled
-from pipeline.workflow.values import Values, Varying
-from stages.stage import Stage
+from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.entries import Draft, read_entry
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.nesting import MOST_NESTED, MOST_USES, is_use, read_use
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from gravel.pipeline.workflow.parameters import read_values
+from gravel.pipeline.workflow.plugins import with_plugins
+from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.substitution import Filled
+from gravel.pipeline.workflow.values import Values, Varying
+from gravel.stages.stage import Stage
 
 __all__ = ["SECTIONS", "Reading", "Scope"]
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from stages.addresses import REFERENCE, is_url
-from stages.artifacts import Json
+from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.addresses import REFERENCE, is_url
+from gravel.stages.artifacts import Json
 
 __all__ = ["Filled", "Reference", "fill", "references"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from pipeline.errors import Location, Problem
-from pipeline.workflow.names import either, nearest, suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import MERGE
-from stages.artifacts import Json
-from stages.stage import Parameters, Stage
+from gravel.pipeline.errors import Location, Problem
+from gravel.pipeline.workflow.names import either, nearest, suggest
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import MERGE
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Parameters, Stage
 
 __all__ = ["validate"]
 
@@ -271,7 +271,7 @@ def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:
 
 def fields_at(model: type[BaseModel], path: Sequence[str | int]) -> dict[str, str | None]:
     """Return the field names that fit at a path inside a model, with what each is about."""
-    from stages.documented import documented, models_in
+    from gravel.stages.documented import documented, models_in
 
     here = [model]
     for part in path:

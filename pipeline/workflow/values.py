@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.catalogue import DataSet
-from pipeline.workflow.combinations import Combinations, choices
-from pipeline.workflow.nodes import Node, ScalarNode, Text
-from pipeline.workflow.substitution import Filled, fill, references
-from stages.artifacts import Json
+from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.catalogue import DataSet
+from gravel.pipeline.workflow.combinations import Combinations, choices
+from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text
+from gravel.pipeline.workflow.substitution import Filled, fill, references
+from gravel.stages.artifacts import Json
 
 __all__ = ["MOST_RUNS", "MOST_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying", "malformed"]
 

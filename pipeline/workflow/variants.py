@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from pipeline.errors import WorkflowError
-from pipeline.workflow.entries import Draft
-from pipeline.workflow.entry_reader import RESERVED
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.files import place_files
-from pipeline.workflow.model import Variant
-from pipeline.workflow.names import suggest
-from pipeline.workflow.substitution import fill, references
-from pipeline.workflow.validation import validate
-from pipeline.workflow.values import MOST_RUNS, MOST_VALUES, malformed
+from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.workflow.entries import Draft
+from gravel.pipeline.workflow.entry_reader import RESERVED
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.files import place_files
+from gravel.pipeline.workflow.model import Variant
+from gravel.pipeline.workflow.names import suggest
+from gravel.pipeline.workflow.substitution import fill, references
+from gravel.pipeline.workflow.validation import validate
+from gravel.pipeline.workflow.values import MOST_RUNS, MOST_VALUES, malformed
 
 __all__ = ["axes_of", "make_variants"]
 

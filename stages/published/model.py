@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from stages.stage import Parameters
+from gravel.stages.stage import Parameters
 
 CONVENTIONS = {
     "arcs": "10^9 stored arcs/s",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stages.errors import StageError
-from stages.searching.nccl_ranks import over_nccl
+from gravel.stages.errors import StageError
+from gravel.stages.searching.nccl_ranks import over_nccl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernels.partition.components import RankComponents
-    from kernels.partition.cuda.peer_rank import PeerRank
-    from kernels.partition.nccl import NcclRank
-    from kernels.partition.program import RankLabels
-    from stages.gang import RankContext
-    from stages.partitioning.resident import Held
-    from stages.searching.distributed_rank import RankTask
+    from gravel.kernels.partition.components import RankComponents
+    from gravel.kernels.partition.cuda.peer_rank import PeerRank
+    from gravel.kernels.partition.nccl import NcclRank
+    from gravel.kernels.partition.program import RankLabels
+    from gravel.stages.gang import RankContext
+    from gravel.stages.partitioning.resident import Held
+    from gravel.stages.searching.distributed_rank import RankTask
 
 Answer = TypeVar("Answer")
 
@@ -27,7 +27,7 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
     Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot reach
     each other as was asked.
     """
-    from stages.gang import GangBroken
+    from gravel.stages.gang import GangBroken
 
     try:
         if "searcher" not in held.kept:
@@ -44,13 +44,13 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
 
 
 def _peer_rank(gang: RankContext, held: Held, task: RankTask) -> PeerRank:
-    from kernels.partition.cuda.peer_rank import PeerRank
+    from gravel.kernels.partition.cuda.peer_rank import PeerRank
 
     return PeerRank(gang, held.share.part, **_facts(held, task))
 
 
 def _nccl_rank(gang: RankContext, held: Held, task: RankTask) -> NcclRank:
-    from kernels.partition.nccl import NcclRank
+    from gravel.kernels.partition.nccl import NcclRank
 
     try:
         return NcclRank(gang, held.share.part, **_facts(held, task))
@@ -79,10 +79,10 @@ def find_on_gpu(
     """
     import cupy
 
-    from kernels.cuda.wake import wake
-    from kernels.partition.cuda.components import PeerComponents
-    from kernels.partition.cuda.mapping import why_no_peers
-    from stages.gang import GangBroken
+    from gravel.kernels.cuda.wake import wake
+    from gravel.kernels.partition.cuda.components import PeerComponents
+    from gravel.kernels.partition.cuda.mapping import why_no_peers
+    from gravel.stages.gang import GangBroken
 
     problem = why_no_peers(gang)
     if problem is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from stages.searching.residents import Residents
+from gravel.stages.searching.residents import Residents
 
 if TYPE_CHECKING:
-    from stages.gang import RankContext
+    from gravel.stages.gang import RankContext
 
 Answer = TypeVar("Answer", covariant=True)
 
@@ -59,7 +59,7 @@ def search_resident(
 
     Raises `GangBroken` when the GPUs waited for each other in vain.
     """
-    from stages.gang import GangBroken
+    from gravel.stages.gang import GangBroken
 
     if not task.sources:
         gone = held.drop(task.token, task.rank)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from stages.sections.experiments import Experiments
-from stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above
-from stages.sections.scaling import WORKERS
+from gravel.stages.sections.experiments import Experiments
+from gravel.stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above
+from gravel.stages.sections.scaling import WORKERS
 
 MAX_MAPS = 6
 """Heat maps of one finding: one for each combination of the axes beyond two."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.told import told
+from gravel.stages.sections.told import told
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def batches_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.studies import coordinates, graph_names, is_batched
+from gravel.stages.sections.studies import coordinates, graph_names, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement, Verification
+    from gravel.stages.artifacts import Measurement, Verification
 
 PLAIN = "csr"
 """The layout of columns as they are."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels, thinned
-from stages.sections.studies import studies
+from gravel.stages.sections.plot import PALETTE, draw_panels, thinned
+from gravel.stages.sections.studies import studies
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 WAYS = {(False, False): "off", (True, False): "warp", (False, True): "history", (True, True): "both"}
 """Names of the ways to cull: in the warp, by history."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.rates import harmonic_mean, rates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def busy(one: Measurement) -> list[float]:

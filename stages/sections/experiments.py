@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import coordinates
+from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
-    from stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
+    from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
 
 Value = str | float | None
 

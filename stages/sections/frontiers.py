@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw, draw_panels, legend_above, thinned
+from gravel.stages.sections.plot import PALETTE, draw, draw_panels, legend_above, thinned
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
-    from stages.sections.studies import Study
+    from gravel.stages.artifacts import Measurement
+    from gravel.stages.sections.studies import Study
 
 FRONTIERS = {
     "vertices": "vertex frontier",

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.probes import probe_sections
-from stages.sections.repetitions import first_label
+from gravel.stages.sections.probes import probe_sections
+from gravel.stages.sections.repetitions import first_label
 
 if TYPE_CHECKING:
-    from stages.artifacts import Probe
+    from gravel.stages.artifacts import Probe
 
 
 def probe_with_repetitions(members: Sequence[tuple[str, Probe]]) -> list[dict[str, Any]]:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw, legend_above
+from gravel.stages.sections.plot import PALETTE, draw, legend_above
 
 if TYPE_CHECKING:
-    from stages.artifacts import Probe
+    from gravel.stages.artifacts import Probe
 
 MAX_LEVEL_PLOTS = 8
 """Plots over levels drawn at most, as for frontiers of measurements."""

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import short_labels
+from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 _REPEAT = re.compile(r"[\[,]repeat=(\d+)\]$")
 
@@ -36,7 +36,7 @@ def first_label(label: str) -> tuple[str, int]:
 
 def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
     """Make the sections of measurements from the median repetition of each, then those of the repetitions."""
-    from stages.sections.measurement import measurement_sections
+    from gravel.stages.sections.measurement import measurement_sections
 
     groups = _grouped(members)
     chosen = typical(members)
@@ -167,7 +167,7 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
 
 
 def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
-    from stages.sections.plot import PALETTE, draw
+    from gravel.stages.sections.plot import PALETTE, draw
 
     names = short_labels(list(repeated))
     data = {

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import Member, coordinates, is_batched
+from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.studies import Member, coordinates, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 WORKERS = ("ranks", "workers", "gpus", "devices", "nodes", "processes", "threads", "cores")
 """Names of an axis that counts workers."""

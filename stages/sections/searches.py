@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw, legend_above
-from stages.sections.rates import geometric_mean, harmonic_mean, quartile, rates
-from stages.sections.studies import short_labels
+from gravel.stages.sections.plot import INK, PALETTE, draw, legend_above
+from gravel.stages.sections.rates import geometric_mean, harmonic_mean, quartile, rates
+from gravel.stages.sections.studies import short_labels
 
 MAX_ROWS = 40
 """Runs in one comparison; of more, the fastest and the slowest are drawn."""
@@ -17,7 +17,7 @@ WIDE = 10
 """Times of the fastest run from which on times are drawn on a logarithmic scale."""
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:

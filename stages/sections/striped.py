@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw, draw_panels, legend_above
-from stages.sections.ranks.times import in_turns
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.repetitions import typical
-from stages.sections.studies import coordinates
+from gravel.stages.sections.plot import PALETTE, draw, draw_panels, legend_above
+from gravel.stages.sections.ranks.times import in_turns
+from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.repetitions import typical
+from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 ENDS = ("local duplicate", "in the bitmask", "own", "sent")
 """What becomes of a neighbour that is gathered."""

@@ -14,10 +14,10 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.ranking import Entrant, Standing, standings
+from gravel.stages.sections.ranking import Entrant, Standing, standings
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 _COORDINATE = re.compile(r"([A-Za-z_][\w-]*)=('[^']*'(?:~\w+)?|[^,\]]*)")
 

@@ -7,11 +7,11 @@ from math import ceil, floor, log10
 from statistics import fmean
 from typing import Any
 
-from stages.sections.comparison import speedup
-from stages.sections.plot import INK, PALETTE, draw_panels
-from stages.sections.ranking import BEST, ONCE, RULE, TIED
-from stages.sections.rates import quartile
-from stages.sections.studies import Member, Study
+from gravel.stages.sections.comparison import speedup
+from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.sections.ranking import BEST, ONCE, RULE, TIED
+from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.studies import Member, Study
 
 MAX_ROWS = 30
 """Strategies in one panel of the comparison; more are in the table alone."""

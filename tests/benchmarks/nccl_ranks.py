@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy
 
-from kernels.partition import PartitionedGraph, SearchOptions, to_arrays
-from pipeline.cluster.gang import Hub, run_rank
+from gravel.kernels.partition import PartitionedGraph, SearchOptions, to_arrays
+from gravel.pipeline.cluster.gang import Hub, run_rank
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Found:
 def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
     import cupy
 
-    from kernels.cuda.wake import wake
-    from kernels.partition.layout import rank_from_arrays
-    from kernels.partition.nccl import NcclRank
+    from gravel.kernels.cuda.wake import wake
+    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.nccl import NcclRank
 
     folder = Path(task.folder)
     arrays = {

@@ -21,9 +21,9 @@ from typing import Any
 import psutil
 import pytest
 
-from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.deciding import Waiting
-from pipeline.schedule.keeping import Keeper
+from gravel.pipeline.schedule.book import Book, Claim
+from gravel.pipeline.schedule.deciding import Waiting
+from gravel.pipeline.schedule.keeping import Keeper
 from tests.drills.gravel import PROGRAM, QUICKSTART, environment, session
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 CLOCK = """
 import sys, time
 from pathlib import Path
-from pipeline.schedule.service import Service
+from gravel.pipeline.schedule.service import Service
 root, offset = Path(sys.argv[1]), Path(sys.argv[2])
 sys.exit(Service(root, clock=lambda: time.time() + float(offset.read_text())).serve())
 """
@@ -129,7 +129,7 @@ def kill_all(claim: Claim) -> None:
     """Kill a keeper and its run at the same instant, as a machine that goes down does."""
     with suppress(psutil.NoSuchProcess):
         keeper = psutil.Process(claim.pid)
-        assert "pipeline.schedule.keeping" in " ".join(keeper.cmdline())
+        assert "gravel.pipeline.schedule.keeping" in " ".join(keeper.cmdline())
         family = [keeper, *keeper.children(recursive=True)]
         for process in family:
             process.suspend()

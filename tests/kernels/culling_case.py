@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.csr import build
-from kernels.generate.grid import grid
-from kernels.generate.mesh import mesh
-from kernels.generate.rmat import rmat
-from kernels.generate.uniform import uniform
+from gravel.kernels.csr import build
+from gravel.kernels.generate.grid import grid
+from gravel.kernels.generate.mesh import mesh
+from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate.uniform import uniform
 
 SETTINGS: dict[str, Any] = {"claim": "racing", "tiles": "runs", "blocks": 14}
 """As in workflows/merrill_culling.yaml."""

@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from kernels.components.rows import components, prepare
-from kernels.layouts import LAYOUTS, EncodedRows, encode
+from gravel.kernels.components.rows import components, prepare
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.kernels.conformance import fetch, large_graph
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_cuda_components import graph_of, tiles, two_giants
@@ -60,7 +60,7 @@ def test_variants_on_the_cpu(layout, tuning):
 
 def test_rows_of_the_largest_component_are_not_decoded(monkeypatch):
     """A row is decoded only if it is sampled, or outside the largest component."""
-    from kernels.components.rows import cpu
+    from gravel.kernels.components.rows import cpu
 
     n = 20_000
     hub = numpy.stack([numpy.zeros(n - 1001, int), numpy.arange(1, n - 1000)], axis=1)
@@ -113,7 +113,7 @@ def pinned(encoded):
     """Rows with what grows with the arcs in pinned memory."""
     import cupy
 
-    from kernels.placement.pinned import buffer, pin
+    from gravel.kernels.placement.pinned import buffer, pin
 
     arrays = {}
     for name, array in encoded.arrays.items():

@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.nccl import NcclMissing, NcclRank, prepare, why_not
-from stages.gang import GangBroken, run_in_threads
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.nccl import NcclMissing, NcclRank, prepare, why_not
+from gravel.stages.gang import GangBroken, run_in_threads
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.test_cuda_distributor import on_device
 from tests.kernels.test_partition_search import GROUPED, OPTIONS

@@ -13,14 +13,14 @@ import numpy
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import main
-from pipeline.executor.machine import decide
-from pipeline.executor.options import RunOptions
-from pipeline.file_digest import FileDigests
-from pipeline.plan import RecipeMaker, build_plan, pseudo_ids
-from pipeline.store import Cache
-from pipeline.workflow import load_workflow
-from stages.artifacts import Artifact, Report, VertexIds
+from gravel.pipeline.cli import main
+from gravel.pipeline.executor.machine import decide
+from gravel.pipeline.executor.options import RunOptions
+from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.plan import RecipeMaker, build_plan, pseudo_ids
+from gravel.pipeline.store import Cache
+from gravel.pipeline.workflow import load_workflow
+from gravel.stages.artifacts import Artifact, Report, VertexIds
 
 INNER = """\
 parameters: {seed: 3}
@@ -62,18 +62,20 @@ class FrozenBench:
             shutil.copytree(filled, self.root)
         monkeypatch.chdir(folder)
         # As if all code had been there for long, and this were a process for one command.
-        monkeypatch.setattr("pipeline.frozen.surroundings.began", lambda: 4e9 if self.may_thaw else None)
-        monkeypatch.setattr("pipeline.report.write_run_report", write_report)
-        import pipeline.cli.options
+        monkeypatch.setattr(
+            "gravel.pipeline.frozen.surroundings.began", lambda: 4e9 if self.may_thaw else None
+        )
+        monkeypatch.setattr("gravel.pipeline.report.write_run_report", write_report)
+        import gravel.pipeline.cli.options
 
-        load_plan = pipeline.cli.options.load_plan
+        load_plan = gravel.pipeline.cli.options.load_plan
 
         def counted(*arguments: Any, **options: Any) -> Any:
             self.planned += 1
             return load_plan(*arguments, **options)
 
-        monkeypatch.setattr("pipeline.cli.options.load_plan", counted)
-        monkeypatch.setattr("pipeline.cli.plan.load_plan", counted)
+        monkeypatch.setattr("gravel.pipeline.cli.options.load_plan", counted)
+        monkeypatch.setattr("gravel.pipeline.cli.plan.load_plan", counted)
 
     def write_edges(self, text: str) -> None:
         """Write the input as somebody did long ago, or its digest would not be remembered."""
@@ -112,7 +114,7 @@ class FrozenBench:
         result = CliRunner().invoke(main, [verb, "outer.yaml", *ASKED, *words], standalone_mode=False)
         told = result.stderr
         if result.exception is not None:
-            from pipeline.cli.errors import exit_code, render
+            from gravel.pipeline.cli.errors import exit_code, render
 
             return exit_code(result.exception), result.stdout, told + render(result.exception)
         return result.return_value, result.stdout, told

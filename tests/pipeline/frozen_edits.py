@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 
-from pipeline.recipe import Recipe
-from pipeline.store import Cache
-from pipeline.store.records import seal, unseal
+from gravel.pipeline.recipe import Recipe
+from gravel.pipeline.store import Cache
+from gravel.pipeline.store.records import seal, unseal
 from tests.pipeline.frozen_bench import FrozenBench, stand_in
 
 Edit = Callable[[FrozenBench], None]

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy
 
-from pipeline.report import write_run_report
-from pipeline.store import Cache
-from stages.artifacts import Artifact, CompressedGraph, Graph, Measurement, Ordering, Traversal
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
+from gravel.pipeline.report import write_run_report
+from gravel.pipeline.store import Cache
+from gravel.stages.artifacts import Artifact, CompressedGraph, Graph, Measurement, Ordering, Traversal
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched
 from tests.zoo import zoo
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy
 
-from pipeline.recipe import Recipe, digest
-from pipeline.store import ArtifactRecord, Cache
-from stages.artifacts import (
+from gravel.pipeline.recipe import Recipe, digest
+from gravel.pipeline.store import ArtifactRecord, Cache
+from gravel.stages.artifacts import (
     Artifact,
     CompressedGraph,
     DistributedGraph,

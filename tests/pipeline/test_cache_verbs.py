@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli.cache import command as cache_command
-from pipeline.cli.cache import parse_age, parse_size
-from pipeline.cli.show import command as show_command
-from pipeline.errors import RequestError
-from pipeline.store import Cache
+from gravel.pipeline.cli.cache import command as cache_command
+from gravel.pipeline.cli.cache import parse_age, parse_size
+from gravel.pipeline.cli.show import command as show_command
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.store import Cache
 from tests.pipeline.run_records import whole
 from tests.pipeline.samples import each_kind, graph, publish, recipe, shards
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli import main
-from pipeline.errors import RequestError
+from gravel.pipeline.cli import main
+from gravel.pipeline.errors import RequestError
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count
 
 WORKFLOW = """\
@@ -26,7 +26,7 @@ stages:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = {stage.name: stage for stage in (MAKE, ADD, MEASURE)}
-    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: known)
+    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: known)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "sums.yaml"
     path.write_text(WORKFLOW.replace("MARKS", str(tmp_path / "marks")))
@@ -139,7 +139,7 @@ def test_the_doctor_finds_what_matters(file: Path) -> None:
 
 
 def test_the_doctor_names_the_cure(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.doctor.software.REQUIRED", ("numpy", "no-such-package"))
+    monkeypatch.setattr("gravel.pipeline.doctor.software.REQUIRED", ("numpy", "no-such-package"))
     result = gravel("doctor", "--cache", str(file.parent / "cache"))
     assert result.return_value == 1
     assert "missing: no-such-package" in result.output

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store import ArtifactRecord, Cache
-from pipeline.store.codecs import decode, encode
-from pipeline.store.records import BrokenRecord, seal, unseal
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Artifact, Traversal
+from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.store import ArtifactRecord, Cache
+from gravel.pipeline.store.codecs import decode, encode
+from gravel.pipeline.store.records import BrokenRecord, seal, unseal
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Artifact, Traversal
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.runs.comparing import compare_runs, figures
-from pipeline.store import Cache
-from stages.artifacts import Measurement, Verification
+from gravel.pipeline.runs.comparing import compare_runs, figures
+from gravel.pipeline.store import Cache
+from gravel.stages.artifacts import Measurement, Verification
 from tests.pipeline.samples import publish
 from tests.pipeline.test_cli_run import file, gravel, look, run
 
@@ -105,7 +105,7 @@ def test_a_failure_and_a_result_that_is_gone(file: Path):
 
 def test_an_unknown_run(file: Path):
     run(file)
-    from pipeline.errors import RequestError
+    from gravel.pipeline.errors import RequestError
 
     with pytest.raises(RequestError, match="there is no run 'nothing'"):
         diff(file, "last", "nothing")
@@ -145,7 +145,7 @@ def test_figures_of_measurements_and_verifications(tmp_path: Path):
 
 
 def test_rates_are_compared_in_per_cent(tmp_path: Path):
-    from pipeline.cli.diff import _lines
+    from gravel.pipeline.cli.diff import _lines
 
     cache = Cache(tmp_path)
     records = []
@@ -172,7 +172,7 @@ def test_a_comparison_imports_nothing_heavy(file: Path):
     run(file, "--set", "value=5")
     code = f"""\
 import sys
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 try:
     main(["diff", {names(file)[0]!r}, "last", "--cache", {str(file.parent / "cache")!r}])
 finally:

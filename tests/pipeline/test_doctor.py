@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.cluster.devices import Device
-from pipeline.doctor import compiled, disk, findings, gpus, machine, software
-from pipeline.doctor.finding import Finding
+from gravel.pipeline.cluster.devices import Device
+from gravel.pipeline.doctor import compiled, disk, findings, gpus, machine, software
+from gravel.pipeline.doctor.finding import Finding
 
 
 def one(found) -> Finding:

@@ -19,13 +19,13 @@ from typing import Any
 import psutil
 import pytest
 
-from pipeline.cluster.devices import FAKE
-from pipeline.cluster.security import Tls, security, tls_of
-from pipeline.cluster.software import refuse_other_versions
-from pipeline.errors import GravelError, RequestError
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.plan.model import Plan
-from pipeline.runs import find_run
+from gravel.pipeline.cluster.devices import FAKE
+from gravel.pipeline.cluster.security import Tls, security, tls_of
+from gravel.pipeline.cluster.software import refuse_other_versions
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.executor import RunOptions, RunOutcome, execute
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.runs import find_run
 from tests.pipeline.certificates import make_certificates
 from tests.pipeline.dask_processes import DaskProcesses
 from tests.pipeline.test_executor import states
@@ -145,7 +145,7 @@ def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None
 def test_options_that_do_not_go_together_are_said(tmp_path: Path, options: list[str], message: str) -> None:
     words = ["run", str(CHECKOUT / "workflows" / "quickstart.yaml"), "--set", "scale=5", "--backend", "cpu"]
     result = subprocess.run(
-        [sys.executable, "-c", "from pipeline.cli import main; main()", *words, *options],
+        [sys.executable, "-c", "from gravel.pipeline.cli import main; main()", *words, *options],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "GRAVEL_CACHE": str(tmp_path / "cache")},
         capture_output=True,
@@ -385,7 +385,7 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
             more = plan_of(*plan.runs.values(), stage_run("b", ADD, "a", value=4))
             outcome = run(more, tmp_path / "cache", encrypted.address)
             assert states(outcome) == {"a": "cached", "gang": "cached", "b": "computed"}
-        monkeypatch.setattr("pipeline.cluster.existing.CONNECT_LIMIT", 2)
+        monkeypatch.setattr("gravel.pipeline.cluster.existing.CONNECT_LIMIT", 2)
         for other in (
             Tls(theirs.ca, ours.certificate, ours.key),
             Tls(ours.ca, theirs.certificate, theirs.key),

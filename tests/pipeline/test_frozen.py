@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.executor.machine import decide
-from pipeline.executor.options import RunOptions
-from pipeline.frozen import surroundings
-from pipeline.frozen.finding import find_all
-from pipeline.frozen.running import run_frozen
-from pipeline.store import Cache
-from stages.stage import all_stages
+from gravel.pipeline.executor.machine import decide
+from gravel.pipeline.executor.options import RunOptions
+from gravel.pipeline.frozen import surroundings
+from gravel.pipeline.frozen.finding import find_all
+from gravel.pipeline.frozen.running import run_frozen
+from gravel.pipeline.store import Cache
+from gravel.stages.stage import all_stages
 from tests.pipeline.frozen_bench import FrozenBench
 from tests.pipeline.frozen_edits import EDITS, Edit, damaged, gone, rewrite, touch
 
@@ -183,7 +183,7 @@ def test_surroundings_are_part_of_the_request(frozen: FrozenBench, monkeypatch: 
         patch.setattr("sys.version", "4.0")
         assert not frozen.was_frozen()
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.hardware.cpu_model", lambda: "another processor")
+        patch.setattr("gravel.pipeline.hardware.cpu_model", lambda: "another processor")
         assert not frozen.was_frozen()
     assert frozen.was_frozen()
 
@@ -275,7 +275,7 @@ def test_a_process_answers_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surroundings, "_began", None)
     surroundings.begin()
     assert surroundings.began() is None  # the planner is loaded here
-    monkeypatch.delitem(sys.modules, "stages.stage")
+    monkeypatch.delitem(sys.modules, "gravel.stages.stage")
     surroundings.begin()
     assert surroundings.began() is not None
     surroundings.begin()
@@ -293,7 +293,7 @@ def test_a_process_answers_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_not_noted_is_not_frozen(bench: FrozenBench, old: str, new: str) -> None:
     rewrite("outer.yaml", old, new)(bench)
     (bench.folder / "own.py").write_text(
-        "from stages.stage import Need, Parameters, Stage\n\n\n"
+        "from gravel.stages.stage import Need, Parameters, Stage\n\n\n"
         "class Nothing(Parameters):\n    pass\n\n\n"
         "def run(context, parameters):\n    pass\n\n\n"
         "STAGE = Stage('own', 1, 'Does nothing.', Nothing, {}, ('Report',), run, lambda *_: Need(0, 0, ()))\n"
@@ -310,7 +310,7 @@ def test_a_stage_of_somebody_else_is_not_frozen(
     """Its code may hang on anything."""
     own = all_stages()
     known = {**own, "report": replace(own["report"], about="From a package.")}
-    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: known)
+    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: known)
     for _ in range(3):
         assert "all" in bench.gravel(verb, "--json")[1]
     assert not (bench.root / "frozen").exists()
@@ -338,7 +338,7 @@ def test_a_damaged_or_foreign_copy_is_ignored(frozen: FrozenBench) -> None:
         assert not frozen.was_frozen()
         path.write_bytes(whole)
         assert frozen.was_frozen()
-    from pipeline.store.records import seal, unseal
+    from gravel.pipeline.store.records import seal, unseal
 
     body = unseal(whole)
     body.pop("seal", None)
@@ -358,7 +358,7 @@ def test_a_cache_that_cannot_be_written_is_planned_as_ever(
 
 
 def test_few_are_kept(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.frozen.keeping.MOST_KEPT", 2)
+    monkeypatch.setattr("gravel.pipeline.frozen.keeping.MOST_KEPT", 2)
     for words in (("--only", "made"), ("--only", "edges"), ("--only", "graph")):
         frozen.plan(*words)
         frozen.plan(*words)
@@ -383,15 +383,15 @@ def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
     runs = len(bench.records())
     assert run_frozen(asked, options(bench)) is not None
     assert len(bench.records()) == runs + 1
-    import pipeline.frozen.running
+    import gravel.pipeline.frozen.running
 
-    sweep = pipeline.frozen.running.sweep
+    sweep = gravel.pipeline.frozen.running.sweep
 
     def collected(cache: Cache) -> None:
         sweep(cache)
         gone("artifacts/*.json")(bench)
 
-    monkeypatch.setattr("pipeline.frozen.running.sweep", collected)
+    monkeypatch.setattr("gravel.pipeline.frozen.running.sweep", collected)
     assert run_frozen(asked, options(bench)) is None
     assert len(bench.records()) == runs + 1
     assert not list((bench.root / "leases").iterdir())
@@ -408,7 +408,7 @@ def test_results_are_found_under_the_lease_of_the_run(
         held.append(len(list((bench.root / "leases").glob("*.lock"))))
         return find_all(*arguments)
 
-    monkeypatch.setattr("pipeline.frozen.running.find_all", look)
+    monkeypatch.setattr("gravel.pipeline.frozen.running.find_all", look)
     bench.gravel("run")
     assert held == [1]
 

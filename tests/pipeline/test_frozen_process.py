@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.forecast import forecast
-from pipeline.cli.options import load_plan
-from pipeline.frozen import surroundings
-from pipeline.frozen.witness import witnessed
+from gravel.pipeline.cli.forecast import forecast
+from gravel.pipeline.cli.options import load_plan
+from gravel.pipeline.frozen import surroundings
+from gravel.pipeline.frozen.witness import witnessed
 from tests.pipeline.frozen_bench import FrozenBench
 
 
@@ -28,11 +28,11 @@ ROOT = Path(__file__).resolve().parents[2]
 ASK = f"""\
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 try:
     main(sys.argv[1:])
 finally:
-    print(*sorted({{"click", "pydantic", "ruamel.yaml", "stages.stage", "zarr"}} & set(sys.modules)))
+    print(*sorted({{"click", "pydantic", "ruamel.yaml", "gravel.stages.stage", "zarr"}} & set(sys.modules)))
 """
 
 

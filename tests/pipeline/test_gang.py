@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.cluster.admission import MAX_WAITING
-from pipeline.cluster.gang import Hub, Invitation, SocketRank, run_rank
-from stages.gang import GangBroken, run_in_threads
+from gravel.pipeline.cluster.admission import MAX_WAITING
+from gravel.pipeline.cluster.gang import Hub, Invitation, SocketRank, run_rank
+from gravel.stages.gang import GangBroken, run_in_threads
 
 
 def gather(hub: Hub, function: Callable[..., Any], items: list[Any]) -> list[Any]:

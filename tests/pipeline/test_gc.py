@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store import Cache
-from pipeline.store.leases import Lease
-from pipeline.store.records import ArtifactRecord
+from gravel.pipeline.store import Cache
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.records import ArtifactRecord
 from tests.pipeline.samples import graph, publish, recipe
 from tests.pipeline.test_locks import end, start_holder
 

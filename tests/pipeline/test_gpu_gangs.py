@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from pipeline.cli import main
-from pipeline.runs.reading import find_run
-from pipeline.store import Cache
+from gravel.pipeline.cli import main
+from gravel.pipeline.runs.reading import find_run
+from gravel.pipeline.store import Cache
 
 pytestmark = pytest.mark.gpu
 

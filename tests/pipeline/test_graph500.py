@@ -11,12 +11,12 @@ import numpy
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli.options import load_plan
-from pipeline.cli.report import command
-from pipeline.errors import RequestError
-from pipeline.executor import RunOptions, execute
-from pipeline.report.graph500 import INVALID, mean_and_deviation, order_statistics
-from pipeline.store import Cache
+from gravel.pipeline.cli.options import load_plan
+from gravel.pipeline.cli.report import command
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.report.graph500 import INVALID, mean_and_deviation, order_statistics
+from gravel.pipeline.store import Cache
 
 # Two components; 1-2 three times, once turned round, and self-loops at 3 and 11.
 EDGES = [(1, 2), (1, 2), (2, 1), (2, 3), (3, 3), (3, 4), (10, 11), (11, 11), (11, 12)]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.plan import Plan, held_inputs, plan_extents
-from stages.stage import Machine
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.executor import RunOptions, RunOutcome, execute
+from gravel.pipeline.plan import Plan, held_inputs, plan_extents
+from gravel.stages.stage import Machine
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 
 HELD = 24

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli import main
-from pipeline.datasets.etags import strong_etag
-from pipeline.datasets.fetching import Facts
+from gravel.pipeline.cli import main
+from gravel.pipeline.datasets.etags import strong_etag
+from gravel.pipeline.datasets.fetching import Facts
 from tests.pipeline.plain_server import PlainServer
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -193,7 +193,14 @@ def test_a_cached_plan_notices_it_too() -> None:
     import sys
 
     def process(*words: str) -> str:
-        command = [sys.executable, "-c", "from pipeline.cli import main; main()", *words, "--cache", "cache"]
+        command = [
+            sys.executable,
+            "-c",
+            "from gravel.pipeline.cli import main; main()",
+            *words,
+            "--cache",
+            "cache",
+        ]
         done = subprocess.run(
             command, capture_output=True, text=True, check=True, cwd=Path.cwd(), env=environment
         )
@@ -218,7 +225,7 @@ def test_a_cached_plan_notices_it_too() -> None:
 def test_where_the_file_system_is_not_trusted_a_file_is_digested_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pipeline.file_state.TRUSTED", frozenset())
+    monkeypatch.setattr("gravel.pipeline.file_state.TRUSTED", frozenset())
     path = Path("a.txt")
     path.write_bytes(b"1 2\n2 3\n")
     os.utime(path, (SECONDS, SECONDS))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.plan import Plan, build_plan
-from pipeline.workflow import load_workflow
+from gravel.pipeline.errors import RequestError, WorkflowError
+from gravel.pipeline.plan import Plan, build_plan
+from gravel.pipeline.workflow import load_workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import pipeline.store.s3
-from pipeline.cli.cache import command
-from pipeline.errors import RequestError
-from pipeline.executor import RunOptions, execute
-from pipeline.runs import list_runs
-from pipeline.store import ArtifactRecord, Cache
-from pipeline.store.objects import Folder, RemoteError, open_remote
+import gravel.pipeline.store.s3
+from gravel.pipeline.cli.cache import command
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.runs import list_runs
+from gravel.pipeline.store import ArtifactRecord, Cache
+from gravel.pipeline.store.objects import Folder, RemoteError, open_remote
 from tests.pipeline.s3_server import Line, ask, s3_server
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -41,7 +41,7 @@ def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "tiers"))
-    monkeypatch.setattr(pipeline.store.s3, "RETRIES", 1)
+    monkeypatch.setattr(gravel.pipeline.store.s3, "RETRIES", 1)
     yield line
     line.close()
 

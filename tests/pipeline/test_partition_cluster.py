@@ -13,14 +13,14 @@ from typing import Any
 import numpy
 import pytest
 
-from pipeline.cli import main
-from pipeline.runs.reading import find_run
-from pipeline.store import Cache
-from stages.searching.partitioned import search_as_rank
-from stages.searching.ranked_components import find_as_rank
-from stages.searching.spread import search_share
-from stages.stage import all_stages
-from stages.traverse import STAGE, traverse
+from gravel.pipeline.cli import main
+from gravel.pipeline.runs.reading import find_run
+from gravel.pipeline.store import Cache
+from gravel.stages.searching.partitioned import search_as_rank
+from gravel.stages.searching.ranked_components import find_as_rank
+from gravel.stages.searching.spread import search_share
+from gravel.stages.stage import all_stages
+from gravel.stages.traverse import STAGE, traverse
 from tests.pipeline.test_cluster import children
 
 WORKFLOW = """

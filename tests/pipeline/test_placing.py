@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.cluster.protocol import Place
-from pipeline.executor.placing import Placer
-from stages.stage import Need
+from gravel.pipeline.cluster.protocol import Place
+from gravel.pipeline.executor.placing import Placer
+from gravel.stages.stage import Need
 
 GIB = 1 << 30
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.file_digest import FileDigests
-from pipeline.plan import (
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.plan import (
     Plan,
     RecipeMaker,
     RunStatus,
@@ -21,12 +21,12 @@ from pipeline.plan import (
     recipes,
     sources,
 )
-from pipeline.plan.sources import BLOCK, find_vertices
-from pipeline.store import Cache
-from pipeline.workflow import load_workflow
-from stages.artifacts import Artifact, Report, VertexIds
-from stages.errors import StageError
-from stages.stage import Machine
+from gravel.pipeline.plan.sources import BLOCK, find_vertices
+from gravel.pipeline.store import Cache
+from gravel.pipeline.workflow import load_workflow
+from gravel.stages.artifacts import Artifact, Report, VertexIds
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Machine
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 30)

@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import main
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.executor import RunOptions, execute
-from pipeline.plan import build_plan
-from pipeline.plugins.code import file_code
-from pipeline.plugins.conformance import StageConformance
-from pipeline.plugins.installed import Catalogue, find_offers, known_stages
-from pipeline.workflow import load_workflow
-from pipeline.workflow.plugins import read_plugin
-from stages.stage import all_stages
+from gravel.pipeline.cli import main
+from gravel.pipeline.errors import RequestError, WorkflowError
+from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.plan import build_plan
+from gravel.pipeline.plugins.code import file_code
+from gravel.pipeline.plugins.conformance import StageConformance
+from gravel.pipeline.plugins.installed import Catalogue, find_offers, known_stages
+from gravel.pipeline.workflow import load_workflow
+from gravel.pipeline.workflow.plugins import read_plugin
+from gravel.stages.stage import all_stages
 
 SAMPLE = Path(__file__).with_name("sample_plugin.py")
 
@@ -348,8 +348,8 @@ def test_a_parameter_with_the_name_of_a_key_of_entries_is_refused(place, name):
 
 
 def test_what_a_plugin_takes_from_gravel_counts():
-    alone, with_kernels = file_code(b"import numpy\n"), file_code(b"from kernels.csr import rows\n")
-    assert alone != with_kernels != file_code(b"from kernels.jit import serial\n")
+    alone, with_kernels = file_code(b"import numpy\n"), file_code(b"from gravel.kernels.csr import rows\n")
+    assert alone != with_kernels != file_code(b"from gravel.kernels.jit import serial\n")
 
 
 def package(folder: Path, name: str, points: dict[str, str]) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pipeline.progress import Event, JsonReporter, PlainReporter, ProblemReporter, make_reporter
-from pipeline.progress.events import KINDS
-from pipeline.progress.rates import Pace, describe_pace, format_count, format_seconds
-from pipeline.progress.terminal import TerminalReporter
+from gravel.pipeline.progress import Event, JsonReporter, PlainReporter, ProblemReporter, make_reporter
+from gravel.pipeline.progress.events import KINDS
+from gravel.pipeline.progress.rates import Pace, describe_pace, format_count, format_seconds
+from gravel.pipeline.progress.terminal import TerminalReporter
 
 STORY: list[Event] = [
     Event("run_started", {"run": "r1", "workflow": "w", "stages": 4, "folder": "f"}),

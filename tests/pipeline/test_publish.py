@@ -13,18 +13,18 @@ from pathlib import Path
 import numpy
 import pytest
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.store import Cache
-from pipeline.store.files import LocalFiles
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Traversal
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.store import Cache
+from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Traversal
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 
 PUBLISHER = """
 import sys
-from pipeline.store import Cache
+from gravel.pipeline.store import Cache
 from tests.pipeline.samples import graph, provenance, recipe
 cache = Cache(sys.argv[1])
 first = int(sys.argv[2])
@@ -158,9 +158,9 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
         algorithm="x", component=numpy.random.default_rng(0).integers(0, 9**9, 10**6), vertex_count=1
     )
     for target in (
-        "pipeline.store.sink._Shard.add",
-        "pipeline.store.sink.sync_file",
-        "pipeline.store.writer._write",
+        "gravel.pipeline.store.sink._Shard.add",
+        "gravel.pipeline.store.sink.sync_file",
+        "gravel.pipeline.store.writer._write",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(target, full_disk)
@@ -173,7 +173,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
         assert cache.check(kept.id) is None
         assert [path.name for path in (tmp_path / "data").iterdir()] == [kept.path.name]
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.store.files.sync_file", full_disk)
+        patch.setattr("gravel.pipeline.store.files.sync_file", full_disk)
         with pytest.raises(GravelError, match="no space left"):
             publish(cache, big, "big")
     assert not list((tmp_path / "artifacts").glob(".*"))
@@ -223,7 +223,7 @@ def test_create_is_exclusive_and_replace_is_whole(tmp_path):
 def test_no_file_stays_open_where_the_result_is_there_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pipeline.store import sink
+    from gravel.pipeline.store import sink
 
     shards: list[sink._Shard] = []
     start, sync = sink._Shard.__init__, sink._Shard.sync

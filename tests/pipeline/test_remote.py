@@ -15,14 +15,14 @@ from botocore.exceptions import UnauthorizedSSOTokenError
 from click.testing import CliRunner
 from obstore.auth.boto3 import Boto3CredentialProvider
 
-import pipeline.store.remote
-import pipeline.store.s3
-from pipeline.cli.show import command as show
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.store import Cache, find_cache
-from pipeline.store.objects import RemoteError, open_remote
-from pipeline.store.writer import ArtifactWriter
+import gravel.pipeline.store.remote
+import gravel.pipeline.store.s3
+from gravel.pipeline.cli.show import command as show
+from gravel.pipeline.errors import DamagedArtifact, RequestError
+from gravel.pipeline.executor import RunOptions, RunOutcome, execute
+from gravel.pipeline.store import Cache, find_cache
+from gravel.pipeline.store.objects import RemoteError, open_remote
+from gravel.pipeline.store.writer import ArtifactWriter
 from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -47,8 +47,8 @@ def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(pipeline.store.s3, "RETRIES", 1)
-    monkeypatch.setattr(pipeline.store.remote, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(gravel.pipeline.store.s3, "RETRIES", 1)
+    monkeypatch.setattr(gravel.pipeline.store.remote, "PAUSE_SECONDS", 0.0)
     yield line
     line.close()
 
@@ -158,8 +158,9 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
 def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
     one = places("one")
     script = (
-        "import sys; from pipeline.store import Cache; from tests.pipeline.samples import graph, publish\n"
-        "import pipeline.store.s3; pipeline.store.s3.RETRIES = 50\n"
+        "import sys; from gravel.pipeline.store import Cache\n"
+        "from tests.pipeline.samples import graph, publish\n"
+        "import gravel.pipeline.store.s3; gravel.pipeline.store.s3.RETRIES = 50\n"
         "cache = Cache(sys.argv[1]); publish(cache, graph(12_000), 'killed'); print('made', flush=True)\n"
         "cache.settle()"
     )
@@ -280,7 +281,7 @@ def test_gc_keeps_what_the_store_lacks(places, line):
 
 
 def test_names_that_lead_outside_are_refused(places):
-    from pipeline.store.records import seal, unseal
+    from gravel.pipeline.store.records import seal, unseal
 
     one = places("one")
     record = put_graph(one)
@@ -346,16 +347,16 @@ def test_what_lies_here_is_used_without_the_libraries_of_stores(places, tmp_path
     put_graph(one)
     publish(Cache(tmp_path / "plain"), graph(), "one")
     script = (
-        "import sys; from pathlib import Path; from pipeline.store import Cache\n"
+        "import sys; from pathlib import Path; from gravel.pipeline.store import Cache\n"
         "for root in sys.argv[2:]:\n"
         "    cache = Cache(Path(root)); found = cache.recall(sys.argv[1])\n"
         "    assert [cache.check(output) for output in found.outputs] == [None]\n"
-        "    print(*sorted({'obstore', 'boto3', 'numpy', 'zarr', 'fsspec', 'pipeline.store.remote',\n"
-        "        'pipeline.store.objects', 'concurrent.futures'} & set(sys.modules)))"
+        "    print(*sorted({'obstore', 'boto3', 'numpy', 'zarr', 'fsspec', 'gravel.pipeline.store.remote',\n"
+        "        'gravel.pipeline.store.objects', 'concurrent.futures'} & set(sys.modules)))"
     )
     words = [sys.executable, "-c", script, recipe("one").digest, str(tmp_path / "plain"), str(one.root)]
     loaded = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
-    assert loaded.stdout.splitlines() == ["", "pipeline.store.remote"]
+    assert loaded.stdout.splitlines() == ["", "gravel.pipeline.store.remote"]
 
 
 def test_credentials_of_a_profile(places, line, tmp_path, monkeypatch):

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from pipeline.report import write_run_report
-from pipeline.store import Cache
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
+from gravel.pipeline.report import write_run_report
+from gravel.pipeline.store import Cache
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
 from tests.pipeline.report_sample import record, stage_run
 from tests.stages.measured import searched
 

@@ -11,11 +11,11 @@ from typing import Any, cast
 import numpy
 import pytest
 
-import pipeline.report.page
-from pipeline.report import write_run_report
-from pipeline.report.cells import cell_text, plain_text
-from pipeline.store import Cache
-from stages.artifacts import VertexIds
+import gravel.pipeline.report.page
+from gravel.pipeline.report import write_run_report
+from gravel.pipeline.report.cells import cell_text, plain_text
+from gravel.pipeline.store import Cache
+from gravel.stages.artifacts import VertexIds
 from tests.pipeline.run_records import whole
 
 
@@ -132,7 +132,7 @@ def test_everything_is_on_the_page_and_vertices_have_the_inputs_names(tmp_path: 
 def test_a_page_that_grows_too_large_drops_pictures_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pipeline.report.page, "SIZE_LIMIT", 70_000)
+    monkeypatch.setattr(gravel.pipeline.report.page, "SIZE_LIMIT", 70_000)
     large = FIGURE | {"svg": f"<svg><desc>{'x' * 50_000}</desc></svg>"}
     make(tmp_path, [TABLE, large, large])
     text = (tmp_path / "report.html").read_text()

@@ -16,14 +16,14 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli import main
-from pipeline.errors import GravelError
-from pipeline.schedule import service
-from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.deciding import State, Waiting
-from pipeline.schedule.service import Service
-from pipeline.schedule.times import from_iso
-from pipeline.schedule.units import cron_line, service_units, timer_units
+from gravel.pipeline.cli import main
+from gravel.pipeline.errors import GravelError
+from gravel.pipeline.schedule import service
+from gravel.pipeline.schedule.book import Book, Claim
+from gravel.pipeline.schedule.deciding import State, Waiting
+from gravel.pipeline.schedule.service import Service
+from gravel.pipeline.schedule.times import from_iso
+from gravel.pipeline.schedule.units import cron_line, service_units, timer_units
 from tests.pipeline.test_schedule_keeping import job_of
 from tests.pipeline.tiny_stages import ADD, MAKE
 
@@ -39,7 +39,7 @@ NOON = from_iso("2026-11-20T12:00:00Z")
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: {"make": MAKE, "add": ADD})
+    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: {"make": MAKE, "add": ADD})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "Europe/Berlin")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -297,11 +297,11 @@ def test_systemd_takes_the_unit_files(tmp_path: Path):
 def test_schedule_help_imports_next_to_nothing():
     code = """\
 import sys
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 try:
     main(["schedule", "add", "--help"])
 finally:
-    heavy = "pydantic ruamel.yaml cronsim zoneinfo filelock numpy dask pipeline.schedule".split()
+    heavy = "pydantic ruamel.yaml cronsim zoneinfo filelock numpy dask gravel.pipeline.schedule".split()
     print(sorted(set(heavy) & set(sys.modules)), file=sys.stderr)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.schedule import carrying
-from pipeline.schedule.carrying import Ended, carry_out, program
-from pipeline.schedule.hooks import call
-from pipeline.schedule.job import check_hook, shown_hook
-from pipeline.store.leases import holder
+from gravel.pipeline.errors import RequestError
+from gravel.pipeline.schedule import carrying
+from gravel.pipeline.schedule.carrying import Ended, carry_out, program
+from gravel.pipeline.schedule.hooks import call
+from gravel.pipeline.schedule.job import check_hook, shown_hook
+from gravel.pipeline.store.leases import holder
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = """
@@ -127,7 +127,7 @@ def test_a_run_does_not_outlive_its_keeper():
     watched, tie = os.pipe()
     serve = ["schedule", "run", "--cache", "/nonexistent"]
     child = subprocess.Popen(
-        [*program("pipeline.schedule.tied"), str(watched), *serve],
+        [*program("gravel.pipeline.schedule.tied"), str(watched), *serve],
         pass_fds=(watched,),
         stdout=subprocess.PIPE,
         cwd="/",

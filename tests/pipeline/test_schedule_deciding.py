@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.schedule.deciding import (
+from gravel.pipeline.schedule.deciding import (
     CORRECTION,
     IN_TIME,
     MOST_LOST,
@@ -20,8 +20,8 @@ from pipeline.schedule.deciding import (
     decide,
     next_start,
 )
-from pipeline.schedule.job import Job
-from pipeline.schedule.times import from_iso
+from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.times import from_iso
 
 START = from_iso("2026-11-20T00:00:00Z")
 HOUR = 3600

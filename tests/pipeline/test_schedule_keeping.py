@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.schedule import book as book_module
-from pipeline.schedule import keeping
-from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.carrying import Ended
-from pipeline.schedule.deciding import MOST_LOST, State, Waiting
-from pipeline.schedule.job import EVENTS, Job
-from pipeline.schedule.keeping import Keeper
-from pipeline.schedule.listing import describe
-from pipeline.schedule.own_hooks import save_hooks
-from pipeline.store import Cache
-from pipeline.store.leases import Lease
+from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.schedule import book as book_module
+from gravel.pipeline.schedule import keeping
+from gravel.pipeline.schedule.book import Book, Claim
+from gravel.pipeline.schedule.carrying import Ended
+from gravel.pipeline.schedule.deciding import MOST_LOST, State, Waiting
+from gravel.pipeline.schedule.job import EVENTS, Job
+from gravel.pipeline.schedule.keeping import Keeper
+from gravel.pipeline.schedule.listing import describe
+from gravel.pipeline.schedule.own_hooks import save_hooks
+from gravel.pipeline.store import Cache
+from gravel.pipeline.store.leases import Lease
 from tests.pipeline.run_records import whole
 
 DUE = 1_800_000_000

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.store import Cache, find_cache
-from pipeline.store.records import NEWEST_FORMAT, seal, unseal
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Graph, Partition, Traversal
-from stages.stage import Extent
+from gravel.pipeline.errors import DamagedArtifact, RequestError
+from gravel.pipeline.store import Cache, find_cache
+from gravel.pipeline.store.records import NEWEST_FORMAT, seal, unseal
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Graph, Partition, Traversal
+from gravel.stages.stage import Extent
 from tests.pipeline.samples import each_kind, equal, graph, provenance, publish, recipe, shards
 
 KINDS = each_kind()
@@ -275,10 +275,10 @@ def test_the_light_half_imports_nothing_heavy(tmp_path):
     record = publish(Cache(tmp_path), graph())
     code = f"""
 import sys
-from pipeline.file_digest import FileDigests
-from pipeline.recipe import digest
-from pipeline.store import Cache, find_cache
-from stages.stage import FileInput
+from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.recipe import digest
+from gravel.pipeline.store import Cache, find_cache
+from gravel.stages.stage import FileInput
 cache = Cache(find_cache({str(tmp_path)!r}))
 assert cache.recall({recipe().digest!r}).outputs == ({record.id!r},)
 assert cache.check({record.id!r}) is None

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.executor import RunOptions, execute
-from pipeline.file_digest import FileDigests
-from pipeline.hardware import hardware
-from pipeline.plan import Plan, RecipeMaker, build_plan, plan_status
-from pipeline.workflow import load_workflow
-from stages.artifacts import Measurement, VertexIds
-from stages.stage import Extent, Need, Parameters, Stage
+from gravel.pipeline.errors import RequestError, WorkflowError
+from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.hardware import hardware
+from gravel.pipeline.plan import Plan, RecipeMaker, build_plan, plan_status
+from gravel.pipeline.workflow import load_workflow
+from gravel.stages.artifacts import Measurement, VertexIds
+from gravel.stages.stage import Extent, Need, Parameters, Stage
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.test_plan import Bench
 from tests.pipeline.tiny_stages import Tiny, measure

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.workflow import Workflow, load_workflow
+from gravel.pipeline.errors import RequestError, WorkflowError
+from gravel.pipeline.workflow import Workflow, load_workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import WorkflowError
-from pipeline.plan import build_plan
-from pipeline.workflow import load_workflow
-from stages.stage import all_stages
+from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.plan import build_plan
+from gravel.pipeline.workflow import load_workflow
+from gravel.stages.stage import all_stages
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 

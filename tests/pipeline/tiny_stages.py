@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy
 
-from pipeline.errors import Location
-from pipeline.plan.model import InputRef, Plan, StageRun
-from pipeline.workflow.model import Workflow
-from stages.artifacts import EdgeList, Graph, Measurement, VertexIds
-from stages.errors import StageError
-from stages.gang import RankContext
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.pipeline.errors import Location
+from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.workflow.model import Workflow
+from gravel.stages.artifacts import EdgeList, Graph, Measurement, VertexIds
+from gravel.stages.errors import StageError
+from gravel.stages.gang import RankContext
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 
 class Tiny(Parameters):

@@ -3,12 +3,12 @@
 import numpy
 import pytest
 
-from stages.compress import STAGE as COMPRESS
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.reorder import STAGE as REORDER
-from stages.stage import Machine
-from stages.traverse import TraverseParameters, traverse
+from gravel.stages.compress import STAGE as COMPRESS
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.reorder import STAGE as REORDER
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.stages.placement_case import symmetric_graph
 from tests.zoo import scipy_components
 
@@ -66,7 +66,7 @@ def test_a_single_pass_says_how_far_it_came(backend):
 def test_an_unfinished_pass_is_said(monkeypatch):
     """Threads lose links now and then; here one pass links nothing at all."""
     graph = symmetric_graph(4)
-    monkeypatch.setattr("kernels.components.cpu.passes._pass", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
     found, measurement = find(graph, "cpu", strategy="afforest_single_pass")
     assert (found.component == numpy.arange(graph.vertex_count)).all()
     assert any("left components in parts" in each for each in measurement.notes)

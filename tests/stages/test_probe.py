@@ -9,14 +9,14 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from kernels.probes import GATHERS, LOOKUPS, Timed
-from kernels.probes.cpu import CPUProbes
-from stages.artifacts import Graph, Ordering, Probe
-from stages.context import PlainContext
-from stages.errors import VerificationFailed
-from stages.probe import STAGE, ProbeParameters, probe
-from stages.report import ReportParameters, report
-from stages.stage import Extent, Machine
+from gravel.kernels.probes import GATHERS, LOOKUPS, Timed
+from gravel.kernels.probes.cpu import CPUProbes
+from gravel.stages.artifacts import Graph, Ordering, Probe
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import VerificationFailed
+from gravel.stages.probe import STAGE, ProbeParameters, probe
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.stage import Extent, Machine
 from tests.stages.traverse_case import GRAPHS, as_graph, plain, renumbered
 from tests.zoo import scipy_distances
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import EdgeList
-from stages.errors import StageError
-from stages.published import CONVENTIONS, Published, read_published
-from stages.sections.published import published_sections
+from gravel.stages.artifacts import EdgeList
+from gravel.stages.errors import StageError
+from gravel.stages.published import CONVENTIONS, Published, read_published
+from gravel.stages.sections.published import published_sections
 from tests.stages.measured import searched
 
 FILE = Path(__file__).resolve().parents[2] / "workflows" / "published.yaml"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import (
+from gravel.stages.artifacts import (
     Artifact,
     CompressedGraph,
     EdgeList,
@@ -20,10 +20,10 @@ from stages.artifacts import (
     Traversal,
     Verification,
 )
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
-from stages.sections.rates import geometric_mean, harmonic_mean, rates
-from stages.sections.studies import coordinates, studies
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.sections.rates import geometric_mean, harmonic_mean, rates
+from gravel.stages.sections.studies import coordinates, studies
 from tests.stages.measured import searched
 from tests.zoo import zoo
 

@@ -9,28 +9,28 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import Division, predict, suggest_threshold
-from kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER, P100_RAY
-from kernels.partition.model import Searching, calibrated
-from stages.artifacts import Artifact, Graph, Measurement, Partition
-from stages.context import PlainContext
-from stages.partition import PartitionParameters, partition
-from stages.report import ReportParameters, report
-from stages.sections.ranks import rank_sections
-from stages.sections.ranks.memory import table_bytes
-from stages.sections.ranks.paper_means import paper_mean_sections
-from stages.sections.ranks.predicted import compare, computed
-from stages.sections.ranks.splits import splits_of
-from stages.sections.ranks.thousand import (
+from gravel.kernels.partition import Division, predict, suggest_threshold
+from gravel.kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER, P100_RAY
+from gravel.kernels.partition.model import Searching, calibrated
+from gravel.stages.artifacts import Artifact, Graph, Measurement, Partition
+from gravel.stages.context import PlainContext
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.sections.ranks import rank_sections
+from gravel.stages.sections.ranks.memory import table_bytes
+from gravel.stages.sections.ranks.paper_means import paper_mean_sections
+from gravel.stages.sections.ranks.predicted import compare, computed
+from gravel.stages.sections.ranks.splits import splits_of
+from gravel.stages.sections.ranks.thousand import (
     COUNTS,
     curve,
     efficiencies,
     paper_efficiency,
     thousand_sections,
 )
-from stages.sections.ranks.thresholds import allowed
-from stages.sections.ranks.times import typical_search
-from stages.traverse import TraverseParameters, traverse
+from gravel.stages.sections.ranks.thresholds import allowed
+from gravel.stages.sections.ranks.times import typical_search
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.kernels.cuda_case import fast_csr, rmat
 
 Sections = dict[str, dict[str, Any]]

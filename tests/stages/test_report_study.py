@@ -9,14 +9,14 @@ import numpy
 import pytest
 from numpy.testing import assert_allclose
 
-from stages.artifacts import Graph, Verification
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
-from stages.sections import sparsity
-from stages.sections.scaling import scaling_sections
-from stages.sections.sparsity import sparsity_sections
-from stages.sections.studies import short_labels
-from stages.sections.verification import verification_sections
+from gravel.stages.artifacts import Graph, Verification
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.sections import sparsity
+from gravel.stages.sections.scaling import scaling_sections
+from gravel.stages.sections.sparsity import sparsity_sections
+from gravel.stages.sections.studies import short_labels
+from gravel.stages.sections.verification import verification_sections
 from tests.pipeline.report_sample import along, scaling, study
 from tests.stages.measured import searched
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import Graph, Ordering
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.reorder import ReorderParameters, reorder
-from stages.searching import spread
-from stages.searching.spreading import plan_spreading
-from stages.sections.dealt import dealt_sections
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.artifacts import Graph, Ordering
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.reorder import ReorderParameters, reorder
+from gravel.stages.searching import spread
+from gravel.stages.searching.spreading import plan_spreading
+from gravel.stages.sections.dealt import dealt_sections
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, graph_of, split
 
 TIMES = {"milliseconds", "map_back_milliseconds", "worker"}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kernels.strategy import strategies_in
-from pipeline.cli import main
-from pipeline.errors import WorkflowError
-from pipeline.plan import build_plan
-from pipeline.workflow import load_workflow
+from gravel.kernels.strategy import strategies_in
+from gravel.pipeline.cli import main
+from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.plan import build_plan
+from gravel.pipeline.workflow import load_workflow
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
@@ -124,7 +124,7 @@ def test_preparation(cache: Path) -> None:
 def test_the_suite_has_every_strategy_of_single_searches() -> None:
     plan = build_plan(load_workflow(WORKFLOWS / "suite.yaml"))
     asked = {run.parameters.strategy for run in plan.runs.values() if run.entry == "bfs"}  # type: ignore[attr-defined]
-    assert asked == {"auto", *strategies_in("kernels.bfs")} - {
+    assert asked == {"auto", *strategies_in("gravel.kernels.bfs")} - {
         *("multi_source", "top_down"),
         *("host_rows", "streamed"),  # of rows that are not in device memory
     }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kernels.bfs.cuda.cooperative import LOGGED_LEVELS
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.cuda.packed import PackedKernel
-from kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
-from kernels.bfs.result import BFSResult
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.packed import PackedKernel
+from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 
 LEVEL_SOURCE, COMBINED_SOURCE = "kernels/bfs/flex_level.cu", "kernels/bfs/flex.cu"
 CONFIGURATIONS = ("fixed", "baseline", "config1", "config2", "config3")
@@ -35,7 +35,8 @@ def prepare(
     block: int = 256,
     narrow: int = NARROW,
 ) -> FlexSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these. `symmetric` does not matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
+    matter.
 
     The poster states no constant; those here are gravel's, chosen on an H200.
 

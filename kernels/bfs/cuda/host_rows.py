@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, kept_arguments, start
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, kept_arguments, start
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/bfs/host_rows.cu"
 HEAD_GROUP = 4  # as in host_rows.cuh
@@ -32,10 +32,10 @@ def prepare(
     blocks_per_processor: int | None = None,
     narrow: int = NARROW,
 ) -> HostRowsSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
 
     `row_offsets` lie on the device. `column_indices` are a CuPy array as well, whose memory may be pinned
-    host memory (`kernels.placement`).
+    host memory (`gravel.kernels.placement`).
 
     Parameters
     ----------

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import fetch_min
-from kernels.components import ComponentsResult
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.atomics import fetch_min
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 SAMPLES = 256
 
@@ -28,7 +28,7 @@ def single_pass(
     giant: Literal["sampled", "first"] = "first",
     prune: bool = True,
 ) -> ComponentsResult:
-    """Link all arcs once; see `kernels.components.cuda.passes.single_pass`."""
+    """Link all arcs once; see `gravel.kernels.components.cuda.passes.single_pass`."""
     return _run("afforest_single_pass", row_offsets, column_indices, giant, prune, most=1)
 
 
@@ -40,7 +40,7 @@ def multi_pass(
     giant: Literal["sampled", "first"] = "first",
     prune: bool = True,
 ) -> ComponentsResult:
-    """Link all arcs until a pass changes nothing; see `kernels.components.cuda.passes.multi_pass`."""
+    """Link all arcs until a pass changes nothing; see `gravel.kernels.components.cuda.passes.multi_pass`."""
     return _run("afforest_multi_pass", row_offsets, column_indices, giant, prune, most=None)
 
 

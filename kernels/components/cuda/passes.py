@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy
 
-from kernels.components import ComponentsResult
-from kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 
 SOURCE = "kernels/components/passes.cu"
 BLOCK = 256

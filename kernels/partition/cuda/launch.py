@@ -9,13 +9,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import load, resident_blocks
-from kernels.partition.cuda.hubs_first import in_order
-from kernels.partition.cuda.meeting import MeetingPoint
-from kernels.partition.cuda.slots import Slots
-from kernels.partition.cuda.staging import Staging
-from kernels.partition.layout import mask_words
-from kernels.partition.options import OPTIMIZED, SearchOptions
+from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.partition.cuda.hubs_first import in_order
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.slots import Slots
+from gravel.kernels.partition.cuda.staging import Staging
+from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 
 BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
@@ -56,12 +56,13 @@ class Launch:
     Parameters
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/partition/ranks.cu`.
-    rows : of the table of all ranks, as this device sees them (`kernels.partition.cuda.memory`).
+    rows : of the table of all ranks, as this device sees them (`gravel.kernels.partition.cuda.memory`).
     here : ranks of this device.
     delegates : their vertices, ascending.
-    numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they
-        ascend.
-    slots : of the ranks here (`kernels.partition.cuda.slots`); of one that is missing all vertices have one.
+    numbers : of the delegates in the ranks' arrays (`gravel.kernels.partition.cuda.hubs_first`); None where
+        they ascend.
+    slots : of the ranks here (`gravel.kernels.partition.cuda.slots`); of one that is missing all vertices
+        have one.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
     time_limit : seconds that it waits for the others at one meeting.

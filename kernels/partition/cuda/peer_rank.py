@@ -7,21 +7,21 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import vertex_macro
-from kernels.exchange import Gathering
-from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
-from kernels.partition.cuda.launch import Launch
-from kernels.partition.cuda.mapping import Mapping
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory, tree_of
-from kernels.partition.cuda.placing import Placing
-from kernels.partition.cuda.search import WIDE, check_encoded
-from kernels.partition.cuda.slots import Slots, slots_of, slotted
-from kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
-from kernels.partition.options import SearchOptions
-from kernels.partition.program import LevelRecord, RankLabels
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.encoded import layout_of
+from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
+from gravel.kernels.partition.cuda.launch import Launch
+from gravel.kernels.partition.cuda.mapping import Mapping
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
+from gravel.kernels.partition.cuda.placing import Placing
+from gravel.kernels.partition.cuda.search import WIDE, check_encoded
+from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
+from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
+from gravel.kernels.partition.options import SearchOptions
+from gravel.kernels.partition.program import LevelRecord, RankLabels
 
 
 class PeerRank:
@@ -32,7 +32,7 @@ class PeerRank:
 
     Parameters
     ----------
-    part, delegates, vertex_count, symmetric, options : as `kernels.partition.RankSearch` takes them.
+    part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
     time_limit : seconds that a device waits for the others at one meeting.
     placing : where columns lie, of all ranks alike; on the device by default.
@@ -123,7 +123,7 @@ class PeerRank:
         After labels had gone to the host, for some 100 ms, a search of Kronecker 24 on two H200 took 0.84 ms
         and not 0.51: the first accesses to memory and to peers wait, whatever the clocks are.
         """
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         wake()
         self._launch.start(0, 1)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
-from kernels.cuda import load, resident_blocks
-from kernels.partition.cuda.meeting import MeetingPoint
-from kernels.striped.cuda.memory import LONGEST
-from kernels.striped.options import StripedOptions
-from kernels.striped.program import LevelRecord
+from gravel.kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
+from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.striped.cuda.memory import LONGEST
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.program import LevelRecord
 
 BLOCK = 256
 """Threads of a block, as the kernel's launch bounds say."""
@@ -34,7 +34,7 @@ class Launch:
     Parameters
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/striped/stripes.cu`.
-    rows : of the table of all ranks, as this device sees them (`kernels.striped.cuda.memory`).
+    rows : of the table of all ranks, as this device sees them (`gravel.kernels.striped.cuda.memory`).
     here : ranks of this device.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     time_limit : seconds that it waits for the others at one meeting.

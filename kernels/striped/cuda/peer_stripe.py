@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy
 
-from kernels.cuda import vertex_macro
-from kernels.exchange import Gathering
-from kernels.partition.cuda.mapping import Mapping
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.striped.cuda.launch import Launch
-from kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
-from kernels.striped.layout import StripedRank
-from kernels.striped.options import StripedOptions
-from kernels.striped.program import RankLabels
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.mapping import Mapping
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.striped.cuda.launch import Launch
+from gravel.kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
+from gravel.kernels.striped.layout import StripedRank
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.program import RankLabels
 
 
 class PeerStripe:
@@ -23,7 +23,7 @@ class PeerStripe:
 
     Parameters
     ----------
-    part, vertex_count, options : as `kernels.striped.rank.StripedRankSearch` takes them.
+    part, vertex_count, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
     output : "distance", "predecessor" or "both".
     time_limit : seconds that a device waits for the others at one meeting.
 
@@ -72,7 +72,7 @@ class PeerStripe:
 
     def wake(self) -> None:
         """Bring the GPU up to speed for a search that follows at once."""
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         wake()
 

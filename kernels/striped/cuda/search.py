@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy
 
-from kernels.bfs.result import BFSResult
-from kernels.cuda import vertex_macro
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import seen_from_afar
-from kernels.partition.cuda.search import MOST_HERE, make_peers
-from kernels.partition.search import check_output, predecessor_dtype
-from kernels.striped.cuda.launch import Launch
-from kernels.striped.cuda.memory import FIELDS, LONGEST, MOST_ARCS, StripeMemory
-from kernels.striped.layout import StripedGraph
-from kernels.striped.options import StripedOptions
-from kernels.striped.program import RankLabels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.memory import seen_from_afar
+from gravel.kernels.partition.cuda.search import MOST_HERE, make_peers
+from gravel.kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.striped.cuda.launch import Launch
+from gravel.kernels.striped.cuda.memory import FIELDS, LONGEST, MOST_ARCS, StripeMemory
+from gravel.kernels.striped.layout import StripedGraph
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.program import RankLabels
 
 
 class CudaStripedSearch:
-    """A `kernels.bfs.Search` over stripes that live on GPUs of this process, in ascending runs.
+    """A `gravel.kernels.bfs.Search` over stripes that live on GPUs of this process, in ascending runs.
 
     Labels are on the first device, in the numbering that was striped. Distances equal the CPU's, and without
     the bitmask predecessors too; with it any possible predecessor may stand where the smallest would.
@@ -181,13 +181,13 @@ def prepare(
     options: StripedOptions | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> CudaStripedSearch:
-    """Make a striped graph ready for searches on GPUs, as `kernels.striped.prepare` does on the CPU.
+    """Make a striped graph ready for searches on GPUs, as `gravel.kernels.striped.prepare` does on the CPU.
 
     Parameters
     ----------
     devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
-    output, max_depth, options : as `kernels.striped.prepare`; a history of more entries than a block has room
-        for raises ValueError.
+    output, max_depth, options : as `gravel.kernels.striped.prepare`; a history of more entries than a block
+        has room for raises ValueError.
     time_limit : seconds that a device waits for the others.
 
     """

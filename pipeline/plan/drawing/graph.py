@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipeline.plan.model import CACHED, CANNOT_RUN, NOT_NEEDED, WAITS, WILL_RUN, Plan, RunStatus
+from gravel.pipeline.plan.model import CACHED, CANNOT_RUN, NOT_NEEDED, WAITS, WILL_RUN, Plan, RunStatus
 
 
 @dataclass(frozen=True)

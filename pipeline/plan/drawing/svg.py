@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.graph import Box
 
 FILL = {
     "": "#f2f2f2",

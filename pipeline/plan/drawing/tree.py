@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.graph import Box
 
 MOST_NAMED = 2  # further feeders named beside a box; more are counted
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stages.sections.answer.beside import beside_papers, beside_runs
-from stages.sections.answer.checks import UNCHECKED, verdict_of
-from stages.sections.answer.sentences import asked, count, sentence
-from stages.sections.ranks.times import in_turns
-from stages.sections.repetitions import repeated_times, typical
+from gravel.stages.sections.answer.beside import beside_papers, beside_runs
+from gravel.stages.sections.answer.checks import UNCHECKED, verdict_of
+from gravel.stages.sections.answer.sentences import asked, count, sentence
+from gravel.stages.sections.ranks.times import in_turns
+from gravel.stages.sections.repetitions import repeated_times, typical
 
 MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""

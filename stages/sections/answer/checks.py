@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stages.sections.studies import coordinates
+from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement, Verification
+    from gravel.stages.artifacts import Measurement, Verification
 
 PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"
 

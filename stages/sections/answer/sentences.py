@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import coordinates, is_batched
+from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.studies import coordinates, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 Measured = Sequence[tuple[str, "Measurement"]]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.published.claims import claims_table
-from stages.sections.published.experiments import experiments
-from stages.sections.published.tables import published_tables
+from gravel.stages.sections.published.claims import claims_table
+from gravel.stages.sections.published.experiments import experiments
+from gravel.stages.sections.published.tables import published_tables
 
 if TYPE_CHECKING:
-    from stages.published import Published
+    from gravel.stages.published import Published
 
 
 def published_sections(published: Published, members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import geometric_mean, harmonic_mean
+from gravel.stages.sections.rates import geometric_mean, harmonic_mean
 
 if TYPE_CHECKING:
-    from stages.published import Claim, Published
-    from stages.sections.published.experiments import Experiment
+    from gravel.stages.published import Claim, Published
+    from gravel.stages.sections.published.experiments import Experiment
 
 COLUMN_BITS = 32
 """Bits of a column index of a graph with fewer than 2^32 vertices, which layouts are compared with."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import geometric_mean, rates
-from stages.sections.studies import coordinates, is_batched
+from gravel.stages.sections.rates import geometric_mean, rates
+from gravel.stages.sections.studies import coordinates, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import EdgeList, Measurement
+    from gravel.stages.artifacts import EdgeList, Measurement
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.published.model import CONVENTIONS
+from gravel.stages.published.model import CONVENTIONS
 
 if TYPE_CHECKING:
-    from stages.published import Published, Row, Table
-    from stages.sections.published.experiments import Experiment
+    from gravel.stages.published import Published, Row, Table
+    from gravel.stages.sections.published.experiments import Experiment
 
 SAME_SIZE = 0.01
 """Stored arcs may differ by this share for a graph to count as the paper's: collections drop duplicates."""

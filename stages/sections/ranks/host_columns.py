@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.rates import harmonic_mean, rates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def host_column_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:

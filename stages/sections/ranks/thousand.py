@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.sections.plot import PALETTE, draw_panels
 
 if TYPE_CHECKING:
-    from kernels.partition.census import Division
-    from kernels.partition.machines import Machine
-    from kernels.partition.model import Prediction
+    from gravel.kernels.partition.census import Division
+    from gravel.kernels.partition.machines import Machine
+    from gravel.kernels.partition.model import Prediction
 
 COUNTS = tuple(2**power for power in range(11))
 
@@ -46,9 +46,9 @@ class Point:
 
 def curve(machine: Machine, *, weak: bool) -> list[Point]:
     """Predict growing machines on Graph500 graphs, each with the threshold suggested for it."""
-    from kernels.partition.kronecker import kronecker_divisions
-    from kernels.partition.model import Searching, hosts_of, predict
-    from kernels.partition.threshold import suggest
+    from gravel.kernels.partition.kronecker import kronecker_divisions
+    from gravel.kernels.partition.model import Searching, hosts_of, predict
+    from gravel.kernels.partition.threshold import suggest
 
     points = []
     for power, ranks in enumerate(COUNTS):
@@ -75,7 +75,7 @@ def paper_efficiency() -> float:
 
 def thousand_sections() -> list[dict[str, Any]]:
     """Draw and list what the model predicts for machines that were not measured."""
-    from kernels.partition.machines import H200_NCCL, H200_PEER, P100_RAY
+    from gravel.kernels.partition.machines import H200_NCCL, H200_PEER, P100_RAY
 
     machines = (H200_PEER, H200_NCCL, P100_RAY)
     found = {

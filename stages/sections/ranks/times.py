@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above, thinned
-from stages.sections.ranks.splits import run_names
+from gravel.stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above, thinned
+from gravel.stages.sections.ranks.splits import run_names
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 Runs = Sequence[tuple[str, "Measurement"]]
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kernels.bfs.cuda.host_rows import HEAD_GROUP, LOG_FIRST, LOGGED_LEVELS, in_host_memory
-from kernels.bfs.cuda.host_rows import HostRowsSearch as ColumnsSearch
-from kernels.bfs.cuda.host_rows import prepare as prepare_columns
-from kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.bfs.rows.cuda.search import with_units
-from kernels.bfs.rows.parts import ROOM, cut_rows, long_rows
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
-from kernels.layouts import device_rows
-from kernels.layouts.parts import LINE
+from gravel.kernels.bfs.cuda.host_rows import HEAD_GROUP, LOG_FIRST, LOGGED_LEVELS, in_host_memory
+from gravel.kernels.bfs.cuda.host_rows import HostRowsSearch as ColumnsSearch
+from gravel.kernels.bfs.cuda.host_rows import prepare as prepare_columns
+from gravel.kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.bfs.rows.cuda.search import with_units
+from gravel.kernels.bfs.rows.parts import ROOM, cut_rows, long_rows
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.layouts import device_rows
+from gravel.kernels.layouts.parts import LINE
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE, PREPARATION = "kernels/bfs/rows/host_rows.cu", "kernels/bfs/rows/host_rows_prepare.cu"
 CONTROL_WORDS = 4 * 32  # four copies of kernels/bfs/host_rows.cuh's
@@ -43,10 +43,10 @@ def prepare(
 
     Parameters
     ----------
-    rows : of a square graph; CuPy arrays. Columns (`csr`) are searched as `kernels.bfs` does.
-    output, symmetric, max_depth : as for `kernels.bfs.prepare`.
-    heads, keep, alpha : as for `kernels.bfs.cuda.host_rows.prepare`, but `heads` may be any up to 32, and
-        bytes stand for arcs.
+    rows : of a square graph; CuPy arrays. Columns (`csr`) are searched as `gravel.kernels.bfs` does.
+    output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare`.
+    heads, keep, alpha : as for `gravel.kernels.bfs.cuda.host_rows.prepare`, but `heads` may be any up to 32,
+        and bytes stand for arcs.
     room : bytes of each of two buffers on the device; more where 32 rows take more.
     block, blocks_per_processor : threads of a block, a multiple of 32 up to 256, and how many of them run on
         a multiprocessor at most; None for as many as fit.

@@ -1,0 +1,7 @@
+"""gravel: workflows that traverse very large graphs on GPUs."""
+
+from __future__ import annotations
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"
