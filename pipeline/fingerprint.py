@@ -3,10 +3,9 @@
 A stage's fingerprint covers the stage's module and all modules of `stages` and `kernels` that it leads to:
 those imported, at the top or inside functions; those named in a string, as "module:function" or alone; all
 of a package whose strategies it lists or of which it builds a module's name
-(f"gravel.kernels.order.{method}");
-and the CUDA files named in a string, with what they include. Comments, docstrings and formatting do not
-count. `tests/pipeline/fingerprints.json` holds the fingerprints with the versions; a test compares. A
-purely cosmetic change is accepted with
+(f"gravel.kernels.order.{method}"); and the CUDA files named in a string, with what they include.
+Comments, docstrings and formatting do not count. `tests/pipeline/fingerprints` has a file for each stage with
+its fingerprint and version; a test compares. A purely cosmetic change is accepted with
 
     python -m gravel.pipeline.fingerprint --accept
 """
@@ -25,7 +24,7 @@ from pathlib import Path
 from blake3 import blake3
 
 ROOT = Path(__file__).resolve().parent.parent
-STORED = ROOT / "tests" / "pipeline" / "fingerprints.json"
+STORED = ROOT / "tests" / "pipeline" / "fingerprints"
 PACKAGES = ("gravel.stages", "gravel.kernels")
 ACCEPT = "python -m gravel.pipeline.fingerprint --accept"
 
@@ -217,7 +216,7 @@ class _Names(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         # f"gravel.stages.{...}" lists all stages, which is no part of any stage: inner packages only.
-        if node.values and (match := _MEMBER.match(_text(node.values[0]))):
+        if node.values and (match := _MEMBER.match(_text(node.values[0]))) and match[1] not in PACKAGES:
             self.packages.add(match[1])
         self.generic_visit(node)
 
@@ -278,14 +277,21 @@ def current(root: Path = ROOT) -> dict[str, Fingerprint]:
 
 def read(path: Path = STORED) -> dict[str, Fingerprint]:
     """Read stored fingerprints; raises FileNotFoundError."""
-    body = json.loads(path.read_text(encoding="utf-8"))
-    return {name: Fingerprint(**fingerprint) for name, fingerprint in body.items()}
+    if not path.is_dir():
+        raise FileNotFoundError(f"there is no folder {path}")
+    return {
+        file.stem: Fingerprint(**json.loads(file.read_text(encoding="utf-8"))) for file in path.glob("*.json")
+    }
 
 
 def write(fingerprints: Mapping[str, Fingerprint], path: Path = STORED) -> None:
     """Store fingerprints."""
-    body = {name: vars(fingerprint) for name, fingerprint in sorted(fingerprints.items())}
-    path.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
+    path.mkdir(exist_ok=True)
+    for file in path.glob("*.json"):
+        if file.stem not in fingerprints:
+            file.unlink()
+    for name, fingerprint in fingerprints.items():
+        (path / f"{name}.json").write_text(json.dumps(vars(fingerprint), indent=2) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str]) -> int:

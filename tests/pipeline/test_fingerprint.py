@@ -13,7 +13,9 @@ FILES = {
     "stages/search.py": '"""A stage."""\nfrom gravel.kernels.walk import choose\n\nSIZE = 3\n',
     "stages/other.py": "from gravel.stages.shared import thing\n",
     "stages/shared.py": "thing = 1\n",
-    "stages/stage.py": 'from importlib import import_module\nnames = [import_module(f"gravel.stages.{n}") for n in ()]\n',
+    "stages/stage.py": (
+        "from importlib import import_module\nnames = [import_module(f'gravel.stages.{n}') for n in ()]\n"
+    ),
     "kernels/__init__.py": "",
     "kernels/registry.py": "def strategies_in(package):\n    return package\n",
     "kernels/walk/__init__.py": (
@@ -30,7 +32,8 @@ FILES = {
     "kernels/walk/fast.cu": '#include "kernels/walk/fast.cuh"\nint f(int a) { return a; }\n',
     "kernels/walk/fast.cuh": "#define STEP 4\n",
     "kernels/lazy.py": (
-        "from importlib import import_module\n\ndef order(m):\n    return import_module(f'gravel.kernels.orders.{m}')\n"
+        "from importlib import import_module\n\n"
+        "def order(m):\n    return import_module(f'gravel.kernels.orders.{m}')\n"
     ),
     "kernels/orders/__init__.py": "",
     "kernels/orders/degree.py": "order = 1\n",
