@@ -21,7 +21,7 @@ from gravel.pipeline.fingerprint import Sources, names_in, python_digest
 from gravel.pipeline.frozen.witness import note_text
 from gravel.pipeline.plugins.distributions import distributions_with, is_installed
 
-__all__ = ["file_code", "package_code"]
+__all__ = ["file_code", "module_path", "package_code"]
 
 OWN = ("gravel.stages", "gravel.kernels")
 """Packages of gravel that a stage may import; `gravel.pipeline` has no say in results."""
@@ -49,6 +49,13 @@ def package_code(module: str) -> str:
     sources = Sources(root, (top,))
     used = {name for name in _named_by(sources, (module,)) if name.partition(".")[0] != top}
     return _digest({"": sources.digest(module)}, used)
+
+
+def module_path(module: str) -> Path | None:
+    """Return the file of a module, without importing it or what is above it."""
+    top = module.partition(".")[0]
+    root = _root_of(top)
+    return None if root is None else Sources(root, (top,)).path(module)
 
 
 def _digest(parts: dict[str, str], used: Iterable[str]) -> str:

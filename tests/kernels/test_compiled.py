@@ -175,7 +175,7 @@ def test_code_of_a_module_that_was_not_foreseen_is_not_kept(small: TreeCopy):
     small.replace(
         "kernels/inner.py",
         "    return lambda values: values[1] * 10\n",
-        "    from kernels.late import late\n\n    return lambda values: late(values) // 60\n",
+        "    from gravel.kernels.late import late\n\n    return lambda values: late(values) // 60\n",
     )
     assert answer(small) == (613, False)
     small.replace("kernels/late.py", "* 100", "* 200")

@@ -202,6 +202,12 @@ FAULTY = {
     ),
     "inner.py": ("inner.py", ("run=triangles", "run=lambda c, p, *, input: input"), "<lambda>", "mend it in"),
     "key.py": ("key.py", ("    least: int", "    over: int"), "a name that a workflow reads otherwise", ""),
+    "old.py": (
+        "old.py",
+        "x = 1\nfrom stages.stage import Stage\n",
+        "uses an old name: stages.stage is gravel.stages.stage now",
+        "line 2 of ",
+    ),
     "zero.py": ("zero.py", ("version=1", "version=0"), "whole number from 1", "mend it in"),
 }
 
@@ -400,6 +406,8 @@ def test_broken_packages_harm_nobody_else(packages):
     package(packages, "absent", {"nowhere": "not_there_at_all:STAGE"})
     package(packages, "greedy", {"ingest": "tightness.stage:STAGE"})
     package(packages, "other", {"renamed": "tightness.stage:STAGE", "text": "tightness.stage:__doc__"})
+    (packages / "before.py").write_text("from stages.stage import Stage\n")
+    package(packages, "before", {"early": "before:STAGE"})
     found = catalogue(packages)
     assert set(found.sound()) == {*all_stages(), "triangles"}
     problems = found.problems()
@@ -407,6 +415,7 @@ def test_broken_packages_harm_nobody_else(packages):
     assert "cannot be imported: ModuleNotFoundError" in problems["nowhere"]
     assert "its entry point calls it 'renamed'" in problems["renamed"]
     assert "is a str" in problems["text"]
+    assert "before.py:1: stages.stage is gravel.stages.stage now: import that" in problems["early"]
     package(packages, "twice", {"triangles": "tightness.stage:STAGE"})
     with pytest.raises(RequestError, match=r"comes from tightness 1.2 and twice 1.2"):
         catalogue(packages)["triangles"]
