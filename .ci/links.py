@@ -17,6 +17,6 @@ class Links(BuildHookInterface):  # type: ignore[type-arg]
         for name in ("pipeline", "stages", "kernels"):
             if not (folder / name / "__init__.py").is_file():
                 raise SystemExit(
-                    f"gravel cannot be built: gravel/{name} should be a link to ../{name}, and this copy of the "
-                    "tree has lost its links (zip archives do). Take a clone, a tar archive or an sdist."
+                    f"gravel cannot be built: gravel/{name} should be a link to ../{name}, and this copy of "
+                    "the tree has lost its links (zip archives do). Take a clone, a tar archive or an sdist."
                 )

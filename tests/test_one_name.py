@@ -48,7 +48,7 @@ def test_a_workflow_runs_from_python(tmp_path):
 
 def test_a_failure_is_raised_with_what_failed(tmp_path):
     (tmp_path / "w.yaml").write_text(
-        "workflow: path\nstages:\n  edges: {stage: ingest, source: {file: e.txt}}\n"
+        "workflow: path\nstages:\n  edges: {stage: ingest, file: e.txt}\n"
         "  graph: {stage: symmetrize, input: edges}\n"
     )
     (tmp_path / "e.txt").write_text("0 1\n0 x\n")

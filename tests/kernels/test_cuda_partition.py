@@ -106,8 +106,10 @@ def test_outputs_and_depth() -> None:
     assert search_of(whole, output="predecessor").run(source).distance is None
     with pytest.raises(ValueError, match="source 2048 is not in the graph"):
         search_of(whole).run(2048)
-    with pytest.raises(ValueError, match="groups are for ranks that send"):
-        search_of(whole, options=SearchOptions(groups=2))
+    grouped = search_of(whole, symmetric=True, options=SearchOptions(groups=2)).run(source)
+    assert numpy.array_equal(
+        grouped.distance.get(), prepare_on_cpu(whole, symmetric=True).run(source).distance
+    )
 
 
 def test_levels_are_told() -> None:
