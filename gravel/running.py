@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.errors import GravelError
-from gravel.pipeline.executor import RunOptions, execute
-from gravel.pipeline.modes import private_files
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.file_modes import private_files
 from gravel.pipeline.plan import build_plan
+from gravel.pipeline.scheduler import RunOptions, execute
 from gravel.pipeline.store import find_cache
 from gravel.pipeline.workflow import load_workflow
 
@@ -66,7 +66,7 @@ def run(
     cache : the cache's folder or URL; by default the one that the command finds.
     cluster, backend, host_memory, device_memory, workers : as the command's options.
 
-    Raises RequestError (of `gravel.pipeline.errors`) for what is refused before anything starts, and
+    Raises RequestError (of `gravel.pipeline.core.errors`) for what is refused before anything starts, and
     RunFailed if a stage fails; what was computed by then is kept. A cluster of processes starts them anew:
     a script that runs workflows so needs `if __name__ == "__main__":`.
     """

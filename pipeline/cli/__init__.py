@@ -54,7 +54,7 @@ class Verbs(click.Group):
         """Find the verb; an unknown one is answered with the nearest that exists."""
         known = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in known:
-            from gravel.pipeline.workflow.names import nearest
+            from gravel.pipeline.core.names import nearest
 
             meant = nearest(args[0], known)
             hint = f"; did you mean {meant!r}?" if meant else "; `gravel --help` lists them"
@@ -80,12 +80,12 @@ class Verbs(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         from gravel.pipeline.cli.startup import start_quickly
-        from gravel.pipeline.frozen.surroundings import begin
+        from gravel.pipeline.plan.cache.environment import begin
 
         begin()
         start_quickly()
         from gravel.pipeline.cli.errors import run_command
-        from gravel.pipeline.modes import private_files
+        from gravel.pipeline.core.file_modes import private_files
 
         with private_files():
             run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))

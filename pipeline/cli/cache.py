@@ -93,7 +93,7 @@ SORTS: dict[str, Callable[[Entry], Any]] = {
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str | None, as_json: bool) -> None:
     """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow."""
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     cache = _open(cache_path)
     entries = [entry for entry in cache.list() if kind is None or entry.record.kind.lower() == kind.lower()]
@@ -155,7 +155,7 @@ def _print_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def verify(cache_path: str | None, as_json: bool) -> int:
     """Digest every file, set aside what is damaged, and exit 1 if anything was."""
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     cache = _open(cache_path)
     show = None if as_json or not sys.stderr.isatty() else _show_progress
@@ -183,7 +183,7 @@ def verify(cache_path: str | None, as_json: bool) -> int:
 
 
 def _show_progress(done: int, total: int) -> None:
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     click.echo(f"\r\033[K{format_bytes(done)} of {format_bytes(total)}", err=True, nl=False)
 
@@ -235,7 +235,7 @@ def collect(
     artifacts that are gone go too. Compiled kernels of this user go when they were unused for 30 days, or for
     --older-than. Without --yes nothing is removed.
     """
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
     from gravel.pipeline.store.collect_compiled import collect_compiled
 
     cache = _open(cache_path)

@@ -12,7 +12,7 @@ from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.forecast import forecast, machine_options, paint
 from gravel.pipeline.cli.options import cache_option, load_plan, selection_options
 from gravel.pipeline.cli.writing import write_text
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 MANY = 40
 """More stage runs than this are drawn as one box for each entry, unless --runs asks for all."""

@@ -27,7 +27,7 @@ def command() -> None:
 def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
     from gravel.pipeline.cli.options import pairs
-    from gravel.pipeline.errors import RequestError
+    from gravel.pipeline.core.errors import RequestError
     from gravel.pipeline.workflow import load_workflow
     from gravel.pipeline.workflow.catalogue import read_catalogue
     from gravel.pipeline.workflow.nodes import MapNode, parse
@@ -58,8 +58,8 @@ def _downloads(cache_path: str | None) -> Downloads:
 
 
 def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, DataSet]:
-    from gravel.pipeline.errors import RequestError
-    from gravel.pipeline.workflow.names import suggest
+    from gravel.pipeline.core.errors import RequestError
+    from gravel.pipeline.core.names import suggest
 
     for name in names:
         if name not in known:
@@ -125,8 +125,8 @@ def fetch_them(
     What broke off goes on where it stopped. Exit code 1: one of them could not be had; the others are here.
     """
     from gravel.pipeline.cli.errors import echo, render
+    from gravel.pipeline.core.errors import GravelError, RequestError
     from gravel.pipeline.datasets.downloads import is_fetched
-    from gravel.pipeline.errors import GravelError, RequestError
     from gravel.stages.errors import StageError
 
     known, downloads = _from(file, settings), _downloads(cache_path)
@@ -164,7 +164,7 @@ def drop_them(
     names: tuple[str, ...], file: str | None, settings: tuple[str, ...], cache_path: str | None
 ) -> None:
     """Remove what was downloaded of the data sets NAMES; results made from it stay cached."""
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     downloads = _downloads(cache_path)
     for name, each in _chosen(_from(file, settings), names).items():

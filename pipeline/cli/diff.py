@@ -26,8 +26,8 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
     A RUN is an id of `gravel runs` or a part of one that no other has; `last` is the newest.
     """
-    from gravel.pipeline.runs import find_run
-    from gravel.pipeline.runs.comparing import compare_runs
+    from gravel.pipeline.records import find_run
+    from gravel.pipeline.records.comparing import compare_runs
     from gravel.pipeline.store import Cache, find_cache
 
     cache = Cache(find_cache(cache_path))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from gravel.pipeline.errors import GravelError, Location, Problem, RequestError
+from gravel.pipeline.core.errors import GravelError, Location, Problem, RequestError
 from gravel.stages.addresses import hidden_in_text
 from gravel.stages.errors import StageError
 

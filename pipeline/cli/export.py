@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import click
 
 from gravel.pipeline.cli.options import cache_option, load_plan, set_option, trust_option, where_option
-from gravel.pipeline.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.executor import RunOptions, RunOutcome
     from gravel.pipeline.plan import Plan, StageRun
+    from gravel.pipeline.scheduler import RunOptions, RunOutcome
     from gravel.pipeline.store import Cache
     from gravel.stages.artifacts import VertexIds
 
@@ -52,9 +52,9 @@ def command(
     A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
     the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
     """
-    from gravel.pipeline.executor import RunOptions
     from gravel.pipeline.export.writers import check_target
     from gravel.pipeline.progress import make_reporter
+    from gravel.pipeline.scheduler import RunOptions
     from gravel.pipeline.store import Cache, find_cache
 
     path = Path(target)
@@ -106,7 +106,7 @@ def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache:
 
 
 def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
-    from gravel.pipeline.executor import execute
+    from gravel.pipeline.scheduler import execute
 
     outcome = execute(plan, options)
     if outcome.exit_code:

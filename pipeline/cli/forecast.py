@@ -11,8 +11,8 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gravel.pipeline.executor.machine import Setting
     from gravel.pipeline.plan import Plan, RunStatus
+    from gravel.pipeline.scheduler.machine import Setting
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -64,11 +64,11 @@ def forecast(
 ) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
     from gravel.pipeline.datasets import local_copy
-    from gravel.pipeline.executor.machine import decide
-    from gravel.pipeline.executor.options import RunOptions
-    from gravel.pipeline.file_digest import FileDigests
+    from gravel.pipeline.datasets.file_digest import FileDigests
     from gravel.pipeline.plan import RecipeMaker, plan_status
     from gravel.pipeline.plan.unable import without_unable
+    from gravel.pipeline.scheduler.machine import decide
+    from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store import Cache, find_cache
     from gravel.stages.copies import copies
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gravel.pipeline.cli.options import cache_option
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from gravel.pipeline.store import Cache
@@ -119,7 +119,7 @@ class _Progress:
         self._shown = 0.0
 
     def __call__(self, count: int) -> None:
-        from gravel.pipeline.memory import format_bytes
+        from gravel.pipeline.core.memory import format_bytes
 
         with self._lock:
             self._bytes += count
@@ -129,7 +129,7 @@ class _Progress:
 
 
 def _tell(moved: Moved, did: str, way: str) -> None:
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     click.echo(
         f"{did} {_count(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan import Plan

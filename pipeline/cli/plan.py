@@ -12,10 +12,10 @@ import click
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.forecast import Forecast, forecast, machine_options, paint
 from gravel.pipeline.cli.options import cache_option, load_plan, selection_options
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.memory import Capacity
+    from gravel.pipeline.core.memory import Capacity
     from gravel.pipeline.plan import Plan, RunStatus
 
 
@@ -41,7 +41,7 @@ def command(
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
-    from gravel.pipeline.frozen.planning import plan_frozen
+    from gravel.pipeline.scheduler.cached_plan import plan_frozen
 
     asked: dict[str, Any] = {
         "file": file,
@@ -60,8 +60,8 @@ def command(
 
 
 def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str, Any], as_json: bool) -> int:
-    from gravel.pipeline.frozen.planning import keep_plan
-    from gravel.pipeline.frozen.witness import witnessed
+    from gravel.pipeline.core.trace import witnessed
+    from gravel.pipeline.scheduler.cached_plan import keep_plan
 
     with witnessed() as witness:
         plan = load_plan(**asked)
@@ -85,7 +85,7 @@ def _show(told: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> 
 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
-    from gravel.pipeline.memory import refuse_what_cannot_fit
+    from gravel.pipeline.core.memory import refuse_what_cannot_fit
     from gravel.pipeline.plan import held_inputs
 
     needs = {
@@ -101,7 +101,7 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
 
 
 def _lines(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     stages = told["stages"]
     gpu = any(stage["device_bytes"] for stage in stages)
@@ -135,7 +135,7 @@ def _names(keys: Sequence[str]) -> str:
 
 
 def _summary(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     stages = told["stages"]
     counts = Counter(stage["state"] for stage in stages)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gravel.pipeline.cli.options import cache_option
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from gravel.pipeline.store import Cache
@@ -48,7 +48,7 @@ def command(
     holds a token, without which nothing is answered. With --format
     graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
-    from gravel.pipeline.runs.reading import find_run
+    from gravel.pipeline.records.reading import find_run
     from gravel.pipeline.store import Cache, find_cache
 
     root = find_cache(cache_path)

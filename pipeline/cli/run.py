@@ -10,9 +10,9 @@ import click
 from gravel.pipeline.cli.options import cache_option, selection_options, trust_option
 
 if TYPE_CHECKING:
-    from gravel.pipeline.executor import RunOptions, RunOutcome
     from gravel.pipeline.plan import Plan
-    from gravel.pipeline.runs.failed import Failures
+    from gravel.pipeline.records.failed import Failures
+    from gravel.pipeline.scheduler import RunOptions, RunOutcome
 
 
 @click.command()
@@ -83,11 +83,11 @@ def command(
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
     from gravel.pipeline.cli.errors import echo
-    from gravel.pipeline.errors import RequestError
-    from gravel.pipeline.executor import RunOptions
-    from gravel.pipeline.frozen.running import run_frozen
+    from gravel.pipeline.core.errors import RequestError
     from gravel.pipeline.progress import make_reporter
-    from gravel.pipeline.runs.failed import last_failures
+    from gravel.pipeline.records.failed import last_failures
+    from gravel.pipeline.scheduler import RunOptions
+    from gravel.pipeline.scheduler.cached_run import run_frozen
     from gravel.pipeline.store import find_cache
 
     if scheduler_file is not None:
@@ -97,7 +97,7 @@ def command(
         cluster = f"file://{scheduler_file}"
     tls = None
     if (tls_ca, tls_cert, tls_key) != (None, None, None):
-        from gravel.pipeline.cluster.security import tls_of
+        from gravel.pipeline.workers.security import tls_of
 
         tls = tls_of(tls_ca, tls_cert, tls_key)
     root = find_cache(cache_path)
@@ -136,9 +136,9 @@ def command(
 
 def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:
     from gravel.pipeline.cli.options import load_plan
-    from gravel.pipeline.executor import execute
-    from gravel.pipeline.frozen.running import keep_run
-    from gravel.pipeline.frozen.witness import witnessed
+    from gravel.pipeline.core.trace import witnessed
+    from gravel.pipeline.scheduler import execute
+    from gravel.pipeline.scheduler.cached_run import keep_run
 
     with witnessed() as witness:
         plan = load_plan(**asked)
@@ -164,7 +164,7 @@ def _say_what_differs(failures: Failures, plan: Plan) -> None:
 
 def _say_what_went_wrong(record: dict[str, object], state: str) -> None:
     from gravel.pipeline.cli.errors import echo, render
-    from gravel.pipeline.errors import GravelError
+    from gravel.pipeline.core.errors import GravelError
 
     stages: list[dict[str, str]] = record["stages"]  # type: ignore[assignment]
     for stage in stages:

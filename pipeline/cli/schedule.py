@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gravel.pipeline.cli.options import cache_option, set_option
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.schedule.book import Book
+    from gravel.pipeline.schedule.job_store import Book
 
 
 @click.group()
@@ -86,8 +86,8 @@ def add(
     What follows `--` is passed on to `gravel run`, as in `-- --cluster inline --only check`.
     """
     from gravel.pipeline.cli.options import load_plan
-    from gravel.pipeline.schedule.book import Book
     from gravel.pipeline.schedule.job import Job, check_name, check_secrets, name_from
+    from gravel.pipeline.schedule.job_store import Book
     from gravel.pipeline.schedule.listing import local, upcoming
     from gravel.pipeline.schedule.own_hooks import save_hooks
     from gravel.pipeline.schedule.times import find_zone, local_zone, times_of
@@ -177,9 +177,9 @@ def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
 @cache_option
 def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | None) -> None:
     """List the jobs with their next and last runs; of NAME, its options and its runs."""
-    from gravel.pipeline.errors import GravelError
+    from gravel.pipeline.core.errors import GravelError
     from gravel.pipeline.schedule.listing import describe
-    from gravel.pipeline.schedule.telling import details, row
+    from gravel.pipeline.schedule.messages import details, row
 
     book = _book(cache_path)
     now = time.time()
@@ -212,7 +212,7 @@ def remove(name: str, cache_path: str | None) -> None:
     """Forget the job NAME; a run of it that goes ends by itself."""
     from contextlib import suppress
 
-    from gravel.pipeline.errors import GravelError
+    from gravel.pipeline.core.errors import GravelError
     from gravel.pipeline.schedule.own_hooks import save_hooks
 
     book = _book(cache_path)
@@ -282,13 +282,13 @@ def _program() -> list[str]:
     found = str(beside) if beside.exists() else shutil.which("gravel")
     if found is not None:
         return [str(Path(found).absolute())]
-    from gravel.pipeline.schedule.carrying import program
+    from gravel.pipeline.schedule.child_process import program
 
     return program("gravel.pipeline.cli")
 
 
 def _book(cache_path: str | None) -> Book:
-    from gravel.pipeline.schedule.book import Book
+    from gravel.pipeline.schedule.job_store import Book
     from gravel.pipeline.store import find_cache
 
     return Book(find_cache(cache_path))

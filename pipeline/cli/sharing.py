@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gravel.pipeline.cli.options import cache_option
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 
 @click.command("init")
@@ -21,7 +21,7 @@ def init(group: str | None, cache_path: str | None) -> None:
     `gravel cache trust`. Without this command a cache is made, for you alone, when something is first
     written.
     """
-    from gravel.pipeline.modes import make_root
+    from gravel.pipeline.core.file_modes import make_root
     from gravel.pipeline.store.location import find_cache, locate_cache
     from gravel.pipeline.store.sharing import init_shared
 

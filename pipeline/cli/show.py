@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gravel.pipeline.cli.options import cache_option
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from gravel.pipeline.store import Cache
@@ -51,7 +51,7 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
 def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[str]:
     """Return the artifact ids that are meant; raises RequestError for none or several."""
     if stage is not None:
-        from gravel.pipeline.runs import find_run
+        from gravel.pipeline.records import find_run
 
         return _outputs(find_run(cache.root, name)[1], stage)
     if re.fullmatch("[0-9a-f]{4,64}", name):
@@ -69,7 +69,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
             raise RequestError(f"{len(made)} recipes start with {name}", hint="give more of the digest")
         if made:
             return list(made[0].outputs)
-    from gravel.pipeline.runs import list_runs
+    from gravel.pipeline.records import list_runs
 
     runs = list_runs(cache.root)
     for run in runs:
@@ -109,7 +109,7 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
 
 
 def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     record, recipe = origin.record, origin.recipe
     if record is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -> None:
     """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
-    from gravel.pipeline.workflow.names import suggest
+    from gravel.pipeline.core.names import suggest
 
     known = usable_stages(file)
     if name is not None and name not in known:
@@ -38,7 +38,7 @@ def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -
     if as_json:
         echo(json.dumps([_to_json(stage) for stage in shown], indent=2, ensure_ascii=False))
     elif markdown:
-        from gravel.pipeline.reference import stage_page
+        from gravel.pipeline.cli.reference_pages import stage_page
 
         echo("\n".join(stage_page(stage) for stage in shown).rstrip())
     elif name is None:

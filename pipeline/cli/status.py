@@ -17,7 +17,7 @@ from gravel.pipeline.cli.options import cache_option
 def command(run: str | None, as_json: bool, cache_path: str | None) -> None:
     """Show each stage of RUN (an id, a part of one, or `last`, which is the default)."""
     from gravel.pipeline.progress.rates import format_seconds
-    from gravel.pipeline.runs import find_run
+    from gravel.pipeline.records import find_run
     from gravel.pipeline.store import find_cache
 
     _, record = find_run(find_cache(cache_path), run)
@@ -38,7 +38,7 @@ def command(run: str | None, as_json: bool, cache_path: str | None) -> None:
 
 
 def _details(stage: dict[str, Any]) -> str:
-    from gravel.pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
     from gravel.pipeline.progress.rates import Pace, describe_pace, format_seconds
 
     if stage["state"] == "running":

@@ -20,11 +20,11 @@ from urllib.parse import unquote, urlsplit
 
 from blake3 import blake3
 
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.file_state import state_of
 from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, fetch, remote_facts
 from gravel.pipeline.datasets.object_stores import fetch_object, object_facts
 from gravel.pipeline.datasets.records import UrlRecord, UrlRecords
-from gravel.pipeline.errors import GravelError
-from gravel.pipeline.file_state import state_of
 from gravel.pipeline.store.files import LocalFiles, storage_errors
 from gravel.stages.addresses import Address, address_of, is_url, shown
 from gravel.stages.errors import StageError

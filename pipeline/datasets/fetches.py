@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.downloads import Download, Downloads
-from gravel.pipeline.errors import GravelError
-from gravel.pipeline.memory import format_bytes
 from gravel.stages.addresses import shown
 from gravel.stages.errors import StageError
 

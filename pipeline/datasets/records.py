@@ -16,8 +16,8 @@ from pathlib import Path
 
 from blake3 import blake3
 
+from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.datasets.fetching import Facts
-from gravel.pipeline.errors import GravelError
 from gravel.pipeline.store.files import LocalFiles
 from gravel.stages.addresses import address_of, has_secrets, shown, variables
 
@@ -38,7 +38,7 @@ class UrlRecord:
 
     `url` is as it is shown; `sha256` and `blake3` are of the content; `size`, `etag` and `modified` are the
     server's words; `fetched` is in seconds since the epoch; `state` is that of the file here, as
-    `gravel.pipeline.file_state` has it; `dropped` says that the file was removed by request,
+    `gravel.pipeline.core.file_state` has it; `dropped` says that the file was removed by request,
     `by_hand` that it was put there by hand, so that no server said anything of it.
     """
 

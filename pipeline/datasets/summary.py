@@ -13,9 +13,9 @@ from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.changes import Past
-    from gravel.pipeline.executor.nodes import Node
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.runs.record import StageRecord
+    from gravel.pipeline.records.record import StageRecord
+    from gravel.pipeline.scheduler.nodes import Node
 
 __all__ = ["Row", "data_set_rows", "report_tables", "text_table"]
 

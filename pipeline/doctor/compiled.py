@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gravel.kernels.compiled.folder import VARIABLE, Folder, UnsafeFolder, folder_path
+from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.doctor.finding import Finding
-from gravel.pipeline.memory import format_bytes
 
 SUBJECT = "compiled kernels"
 

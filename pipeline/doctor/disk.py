@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.doctor.finding import Finding
-from gravel.pipeline.memory import format_bytes
 
 LOW_DISK = 10 << 30
 """Free bytes below which the cache is called tight."""

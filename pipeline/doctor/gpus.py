@@ -11,9 +11,9 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
-from gravel.pipeline.cluster.devices import Device, find_devices
+from gravel.pipeline.core.devices import Device, find_devices
+from gravel.pipeline.core.memory import format_bytes, host_capacity
 from gravel.pipeline.doctor.finding import Finding
-from gravel.pipeline.memory import format_bytes, host_capacity
 
 GPU_PACKAGES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x"), "dask-cuda": ("dask-cuda",)}
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from gravel.pipeline.core.hardware import core_count, cpu_model
+from gravel.pipeline.core.memory import format_bytes, host_capacity, memory_limit
 from gravel.pipeline.doctor.finding import Finding
-from gravel.pipeline.hardware import core_count, cpu_model
-from gravel.pipeline.memory import format_bytes, host_capacity, memory_limit
 
 FEW_FILES = 1024
 """Open files that a run with eight workers may take: some 60 for each, and the scheduler's connections."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gravel.pipeline.errors import Problem, WorkflowError
+from gravel.pipeline.core.errors import Problem, WorkflowError
 from gravel.pipeline.plan.keys import run_key
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.plan.selection import Selection, chosen_combinations, select

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from gravel.pipeline.errors import Location
+from gravel.pipeline.core.errors import Location
 from gravel.pipeline.workflow.model import Workflow
 from gravel.stages.artifacts import Json
 from gravel.stages.stage import Need, Parameters, Stage

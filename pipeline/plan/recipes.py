@@ -7,16 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.errors import GravelError, RequestError
-from gravel.pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.hashing import Recipe, digest, make_recipe
+from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
 from gravel.pipeline.plan.graphs import graph_id
 from gravel.pipeline.plan.model import Plan, StageRun
-from gravel.pipeline.recipe import Recipe, digest, make_recipe
 from gravel.stages.addresses import shown
 from gravel.stages.stage import FileInput, Parameters, Stage
 
 if TYPE_CHECKING:
-    from gravel.pipeline.file_digest import FileDigests
+    from gravel.pipeline.datasets.file_digest import FileDigests
     from gravel.pipeline.store import Cache
 
 __all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]

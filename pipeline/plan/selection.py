@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gravel.pipeline.errors import RequestError, WorkflowError
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.model import Workflow
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.nodes import Text, parse
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import fill

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.content import NeedsContent
-from gravel.pipeline.errors import DamagedArtifact, RequestError
-from gravel.pipeline.plan.extents import plan_extents
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.core.unknown import NeedsContent
 from gravel.pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
@@ -21,6 +20,7 @@ from gravel.pipeline.plan.model import (
     StageRun,
 )
 from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
+from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.why import History
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine, Stage

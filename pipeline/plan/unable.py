@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gravel.pipeline.errors import Problem, WorkflowError
+from gravel.pipeline.core.errors import Problem, WorkflowError
 from gravel.pipeline.plan.leaving_out import without
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.stages.stage import CannotRun, Stage

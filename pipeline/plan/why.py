@@ -12,7 +12,7 @@ from gravel.stages.addresses import shown
 from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from gravel.pipeline.recipe import Recipe
+    from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.store import Cache, RecipeRecord
 
 __all__ = ["History", "flat_parts", "show_value"]

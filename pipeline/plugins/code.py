@@ -17,8 +17,8 @@ from pathlib import Path
 from blake3 import blake3
 
 import gravel
-from gravel.pipeline.fingerprint import Sources, names_in, python_digest
-from gravel.pipeline.frozen.witness import note_text
+from gravel.pipeline.core.fingerprint import Sources, names_in, python_digest
+from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.plugins.distributions import distributions_with, is_installed
 
 __all__ = ["file_code", "module_path", "package_code"]

@@ -155,7 +155,7 @@ class StageConformance:
 
     def test_its_estimate_bounds_its_results(self) -> None:
         """`estimate` says at most how large each output is: the next stage's need is stated with it."""
-        from gravel.pipeline.held import extent_in_memory
+        from gravel.pipeline.workers.resident import extent_in_memory
 
         machine = Machine(backend="cpu", threads=2, host_memory=1 << 32)
         for name, stage, chosen, filled in self.cases():
@@ -193,8 +193,8 @@ class StageConformance:
 
     def test_a_workflow_runs_it_once(self, tmp_path: Path) -> None:
         """Run in a workflow it is computed; asked again, it comes from the cache."""
-        from gravel.pipeline.executor import RunOptions, execute
         from gravel.pipeline.plan import build_plan
+        from gravel.pipeline.scheduler import RunOptions, execute
         from gravel.pipeline.workflow import load_workflow
 
         path = tmp_path / "workflow.yaml"

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.stages.stage import Origin, Stage, all_stages
 
 if TYPE_CHECKING:

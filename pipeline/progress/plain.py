@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, TextIO
 
-from gravel.pipeline.memory import format_bytes
+from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.progress.events import Event
 from gravel.pipeline.progress.rates import format_seconds
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gravel.pipeline.progress.rates import format_seconds
+from gravel.pipeline.records.reading import read_run
 from gravel.pipeline.report.cells import plain_text
-from gravel.pipeline.runs.reading import read_run
 from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:

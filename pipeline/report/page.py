@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.summary import report_tables
-from gravel.pipeline.memory import format_bytes
 from gravel.pipeline.progress.rates import format_seconds
 from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
 from gravel.pipeline.report.cells import plain_text

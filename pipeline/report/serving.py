@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
-from gravel.pipeline.errors import DamagedArtifact, RequestError
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.records.reading import read_run, run_folders
 from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers
-from gravel.pipeline.runs.reading import read_run, run_folders
 
 if TYPE_CHECKING:
     from gravel.pipeline.store import Cache

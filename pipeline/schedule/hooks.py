@@ -1,9 +1,9 @@
 """Hooks: a shell command or a webhook that is given a run's JSON.
 
 The JSON is `{"event": "failure" | "change", "schedule": NAME, "claim": {...}, "run": {...} | null}`, where
-`claim` is as in `gravel.pipeline.schedule.book` and `run` is the run's `run.json` (null if it made none). A
-command gets it on its standard input, a webhook as the body of a POST; in its URL `${env:NAME}` stands for an
-environment variable. A hook is called at least once: again, if
+`claim` is as in `gravel.pipeline.schedule.job_store` and `run` is the run's `run.json` (null if it made
+none). A command gets it on its standard input, a webhook as the body of a POST; in its URL `${env:NAME}`
+stands for an environment variable. A hook is called at least once: again, if
 the keeper dies while it is called.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.modes import given_mask
+from gravel.pipeline.core.file_modes import given_mask
 from gravel.stages.addresses import Address, address_of
 from gravel.stages.errors import StageError
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from gravel.pipeline.errors import GravelError
-from gravel.pipeline.schedule.book import Book, Claim
-from gravel.pipeline.schedule.deciding import CORRECTION, State, next_start
+from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.schedule.job import EVENTS, Job, shown_hook
+from gravel.pipeline.schedule.job_store import Book, Claim
 from gravel.pipeline.schedule.own_hooks import load_hooks, missing_hook
+from gravel.pipeline.schedule.policy import CORRECTION, State, next_start
 from gravel.pipeline.schedule.times import find_zone, iso
 from gravel.pipeline.store.leases import holder
 from gravel.stages.addresses import hidden_in_text

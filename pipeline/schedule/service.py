@@ -1,7 +1,7 @@
 """The service: notes what is due, decides, and starts keepers. It can be killed at any instant.
 
 Any number of services, and passes from cron, may go on one cache, on several hosts; what they agree by is in
-`gravel.pipeline.schedule.book`.
+`gravel.pipeline.schedule.job_store`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gravel.pipeline.errors import GravelError
-from gravel.pipeline.modes import given_mask
-from gravel.pipeline.schedule.book import Book
-from gravel.pipeline.schedule.carrying import program
-from gravel.pipeline.schedule.deciding import State, corrected, decide, next_start
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.file_modes import given_mask
+from gravel.pipeline.schedule.child_process import program
 from gravel.pipeline.schedule.job import Job
-from gravel.pipeline.schedule.keeping import say_line
+from gravel.pipeline.schedule.job_store import Book
+from gravel.pipeline.schedule.policy import State, corrected, decide, next_start
+from gravel.pipeline.schedule.supervisor import say_line
 
 POLL = 1.0
 """Seconds between two looks at the jobs: how long a new job or a clock that jumped goes unnoticed."""
@@ -32,7 +32,7 @@ AGAIN_AFTER = 30.0
 def start_keeper(root: Path, name: str) -> subprocess.Popen[bytes]:
     """Start a keeper in a session of its own: neither Ctrl-C nor the service's death reaches it."""
     return subprocess.Popen(
-        [*program("gravel.pipeline.schedule.keeping"), str(root), name],
+        [*program("gravel.pipeline.schedule.supervisor"), str(root), name],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
         umask=given_mask(),

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 NICKNAMES = {
     "@hourly": "0 * * * *",
@@ -132,7 +132,7 @@ def find_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        from gravel.pipeline.workflow.names import nearest
+        from gravel.pipeline.core.names import nearest
 
         known = sorted(available_timezones())
         cities = {zone.rpartition("/")[2]: zone for zone in known}

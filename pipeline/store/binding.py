@@ -14,7 +14,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.errors import DamagedArtifact, GravelError
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode_index
 from gravel.pipeline.store.damage import find_fault
 from gravel.pipeline.store.files import storage_errors

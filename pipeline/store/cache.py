@@ -3,9 +3,9 @@
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
 `gravel.pipeline.store.acceptance`), `downloads/` (`gravel.pipeline.datasets.downloads`), and memos that are
-safe to delete: `digests/`, `resolved/`, `frozen/` (`gravel.pipeline.frozen`). A record is created atomically
-and after everything that it points to, so whatever dies, a record never leads to half an artifact. With
-`remote.json` the folder is the local tier of a store elsewhere (`gravel.pipeline.store.remote`).
+safe to delete: `digests/`, `resolved/`, `frozen/` (`gravel.pipeline.plan.cache`). A record is created
+atomically and after everything that it points to, so whatever dies, a record never leads to half an artifact.
+With `remote.json` the folder is the local tier of a store elsewhere (`gravel.pipeline.store.remote`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.errors import DamagedArtifact, GravelError
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import LocalFiles
@@ -28,7 +28,7 @@ from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRe
 from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
-    from gravel.pipeline.recipe import Recipe
+    from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.store.collect import Collection
     from gravel.pipeline.store.damage import Verified
     from gravel.pipeline.store.listing import Entry

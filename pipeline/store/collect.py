@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.damage import retire
 from gravel.pipeline.store.leases import holder
-from gravel.pipeline.store.leavings import Leaving, leavings
+from gravel.pipeline.store.leftovers import Leaving, leavings
 from gravel.pipeline.store.listing import artifacts, recipes
 from gravel.pipeline.store.past_runs import PastRuns, past_runs
 from gravel.pipeline.store.sweeping import size_of, sweep

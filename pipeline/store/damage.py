@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import storage_errors

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 
 CANNOT_WRITE = (errno.EROFS, errno.EACCES, errno.EPERM)
 _FULL = (errno.ENOSPC, errno.EDQUOT)

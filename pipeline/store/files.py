@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.failures import ReadOnly, explain_read, storage_errors
 from gravel.pipeline.store.obstacles import Obstacle, make_folder, open_regular, set_aside, what_is
 from gravel.pipeline.store.sharing import OWN_FOLDERS, keep_own

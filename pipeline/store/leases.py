@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.modes import mask_for
+from gravel.pipeline.core.file_modes import mask_for
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
 

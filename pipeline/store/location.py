@@ -13,8 +13,8 @@ import stat
 import sys
 from pathlib import Path
 
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.modes import PRIVATE, make_root, write_as_in
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import PRIVATE, make_root, write_as_in
 from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
 from gravel.pipeline.store.sharing import Sharing, sharing_of
 from gravel.pipeline.store.trusted import VARIABLE, is_trusted

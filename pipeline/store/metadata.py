@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
-from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.obstacles import open_regular
 from gravel.stages.artifacts import Array, ArrayGroup, Artifact
 from gravel.stages.stage import Extent

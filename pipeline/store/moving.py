@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from blake3 import blake3
 
-from gravel.pipeline.errors import DamagedArtifact, GravelError
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
 from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
 from gravel.pipeline.store.leases import Lease

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.store.files import LocalFiles
 
 SCHEMES = ("s3",)

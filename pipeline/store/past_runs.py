@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.errors import GravelError
-from gravel.pipeline.runs.reading import still_runs
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.records.reading import still_runs
 from gravel.pipeline.store.obstacles import what_is
 from gravel.pipeline.store.sharing import is_own
 

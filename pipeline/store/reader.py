@@ -6,7 +6,7 @@ import base64
 import math
 from typing import Any
 
-from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.codecs import CHECKSUM_BYTES
 from gravel.pipeline.store.identity import WrongContent, check_id
 from gravel.pipeline.store.layout import Layout, read_layout

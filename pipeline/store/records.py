@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from blake3 import blake3
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.record_types import is_artifact, is_recipe, leads_outside
 from gravel.stages.sizes import Extent
 
@@ -61,8 +61,8 @@ def unseal(text: bytes) -> dict[str, Json]:
 class RecipeRecord:
     """What a recipe led to: artifact ids in the stage's output order, and who made them how.
 
-    `parts` are those of `gravel.pipeline.recipe.Recipe`. `provenance` has stage, key, workflow, run, recipe,
-    inputs, started, seconds, host, user, hardware, versions, peak_host_bytes and need.
+    `parts` are those of `gravel.pipeline.core.hashing.Recipe`. `provenance` has stage, key, workflow, run,
+    recipe, inputs, started, seconds, host, user, hardware, versions, peak_host_bytes and need.
     """
 
     digest: str

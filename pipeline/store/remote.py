@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from gravel.pipeline.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ class Remote:
                 self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
             self._pusher.join()
             self._pusher = None
-        from gravel.pipeline.memory import format_bytes
+        from gravel.pipeline.core.memory import format_bytes
 
         waiting = self.pending()
         self._quiet_until = 0.0

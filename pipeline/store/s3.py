@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.objects import READ_BYTES, RemoteError
 
 if TYPE_CHECKING:

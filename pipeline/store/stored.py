@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
 from gravel.pipeline.store.layout import Layout
 from gravel.pipeline.store.obstacles import open_regular

@@ -13,8 +13,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.errors import DamagedArtifact, GravelError, RequestError
-from gravel.pipeline.modes import write_as_in
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.core.file_modes import write_as_in
 from gravel.pipeline.store.acceptance import RECIPES
 from gravel.pipeline.store.files import storage_errors
 from gravel.pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each

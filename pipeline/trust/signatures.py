@@ -11,7 +11,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.recipe import digest
+from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.store.records import BrokenRecord, seal, unseal
 from gravel.pipeline.trust.keys import PublicKey, parse_key
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from gravel.pipeline.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.nodes import MapNode, Node, Text, parse
 from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.pipeline.workflow.scalars import to_text

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from gravel.pipeline.errors import GravelError, Location, WorkflowError
-from gravel.pipeline.frozen.witness import doubt
+from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.core.trace import doubt
 from gravel.pipeline.workflow.catalogue import (
     DataSet,
     absolute,
@@ -23,7 +24,6 @@ from gravel.pipeline.workflow.catalogue import (
     read_catalogue,
 )
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import fill, references

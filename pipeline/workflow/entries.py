@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gravel.pipeline.errors import Location
+from gravel.pipeline.core.errors import Location
 from gravel.pipeline.workflow.entry_reader import RESERVED, EntryReader, Named
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.nodes import MapNode, Node, Text

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gravel.pipeline.errors import Location, WorkflowError
+from gravel.pipeline.core.errors import Location, WorkflowError
+from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.workflow.durations import FORM, parse_duration
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.names import either, nearest, suggest
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import fill, references

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.nodes import MOST_PROBLEMS
 
 

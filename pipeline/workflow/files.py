@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from gravel.pipeline.errors import Location
-from gravel.pipeline.frozen.witness import note_there
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.core.trace import note_there
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.substitution import references

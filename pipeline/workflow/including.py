@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gravel.pipeline.errors import Location
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import Filled

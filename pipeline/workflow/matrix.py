@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.core.errors import WorkflowError
+from gravel.pipeline.core.names import nearest
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.including import Axis, combine
-from gravel.pipeline.workflow.names import nearest
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import Filled, fill, references

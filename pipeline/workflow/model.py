@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gravel.pipeline.errors import Location
+from gravel.pipeline.core.errors import Location
 from gravel.pipeline.workflow.catalogue import DataSet
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.stages.artifacts import Json

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.entry_reader import EntryReader
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import Filled, references

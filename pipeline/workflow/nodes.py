@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.scalars import plain_value
 from gravel.stages.artifacts import Json
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gravel.pipeline.errors import Location, WorkflowError
+from gravel.pipeline.core.errors import Location, WorkflowError
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.datasets import AXIS, axis_node, read_datasets
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.matrix import named_items, read_matrix
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.nodes import MapNode, Node, ScalarNode, Text, parse
 from gravel.pipeline.workflow.substitution import Filled, references
 from gravel.pipeline.workflow.values import Values, Varying, malformed

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from gravel.pipeline.errors import Location, RequestError
-from gravel.pipeline.frozen.witness import doubt
+from gravel.pipeline.core.errors import Location, RequestError
+from gravel.pipeline.core.names import nearest
+from gravel.pipeline.core.trace import doubt
 from gravel.pipeline.plugins.checking import faults_of
 from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.names import nearest
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
 from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.stages.stage import Origin, Stage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gravel.pipeline.errors import Problem, RequestError, WorkflowError
-from gravel.pipeline.frozen.witness import note_text
-from gravel.pipeline.workflow.names import nearest
+from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
+from gravel.pipeline.core.names import nearest
+from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.workflow.nodes import Text
 
 MOST_BYTES = 256 * 1024  # a pure Python YAML scanner reads about 200 KB a second

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.entries import Draft, read_entry
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.nesting import MOST_NESTED, MOST_USES, is_use, read_use
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
 from gravel.pipeline.workflow.parameters import read_values

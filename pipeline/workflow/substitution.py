@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.addresses import REFERENCE, is_url

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from gravel.pipeline.errors import Location, Problem
-from gravel.pipeline.workflow.names import either, nearest, suggest
+from gravel.pipeline.core.errors import Location, Problem
+from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import MERGE

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from gravel.pipeline.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.catalogue import DataSet
 from gravel.pipeline.workflow.combinations import Combinations, choices
 from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text

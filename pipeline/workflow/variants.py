@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.core.errors import WorkflowError
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.entry_reader import RESERVED
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.files import place_files
 from gravel.pipeline.workflow.model import Variant
-from gravel.pipeline.workflow.names import suggest
 from gravel.pipeline.workflow.substitution import fill, references
 from gravel.pipeline.workflow.validation import validate
 from gravel.pipeline.workflow.values import MOST_RUNS, MOST_VALUES, malformed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gravel.pipeline.core.names import either, suggest
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.entry_reader import Named
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.model import EntryOutput
-from gravel.pipeline.workflow.names import either, suggest
 
 __all__ = ["in_order", "wire"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from gravel.pipeline.cli import main as gravel
-from gravel.pipeline.runs.reading import find_run
+from gravel.pipeline.records.reading import find_run
 from gravel.pipeline.store import Cache
 from gravel.stages.searching.spreading import LABELS_RATE, plan_spreading, predicted_seconds
 from gravel.stages.sections.dealt import busy

@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--components", action="store_true", help="find and check components, too")
     parser.add_argument("--no-do", action="store_true", help="without direction optimization")
     asked = parser.parse_args()
-    from gravel.pipeline.cluster.gang import Hub
+    from gravel.pipeline.workers.rank_group import Hub
 
     hub = Hub("127.0.0.1", asked.gpus)
     spawn = multiprocessing.get_context("spawn")
@@ -58,7 +58,7 @@ def work(invitation: Any, asked: argparse.Namespace) -> None:
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     import cupy
 
-    from gravel.pipeline.cluster.gang import SocketRank
+    from gravel.pipeline.workers.rank_group import SocketRank
 
     cupy.cuda.Device(invitation.rank).use()
     gang = SocketRank(invitation)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.partition import PartitionedGraph, SearchOptions, to_arrays
-from gravel.pipeline.cluster.gang import Hub, run_rank
+from gravel.pipeline.workers.rank_group import Hub, run_rank
 
 
 @dataclass(frozen=True)

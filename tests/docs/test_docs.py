@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
-from gravel.pipeline import reference
 from gravel.pipeline.cli import main
+from gravel.pipeline.cli import reference_pages as reference
 from gravel.pipeline.workflow import load_workflow
 from tests.docs.blocks import PAGES, ROOT, Block, anchors_of, blocks_of, prose_of
 

@@ -21,9 +21,9 @@ from typing import Any
 import psutil
 import pytest
 
-from gravel.pipeline.schedule.book import Book, Claim
-from gravel.pipeline.schedule.deciding import Waiting
-from gravel.pipeline.schedule.keeping import Keeper
+from gravel.pipeline.schedule.job_store import Book, Claim
+from gravel.pipeline.schedule.policy import Waiting
+from gravel.pipeline.schedule.supervisor import Keeper
 from tests.drills.gravel import PROGRAM, QUICKSTART, environment, session
 
 pytestmark = pytest.mark.slow
@@ -129,7 +129,7 @@ def kill_all(claim: Claim) -> None:
     """Kill a keeper and its run at the same instant, as a machine that goes down does."""
     with suppress(psutil.NoSuchProcess):
         keeper = psutil.Process(claim.pid)
-        assert "gravel.pipeline.schedule.keeping" in " ".join(keeper.cmdline())
+        assert "gravel.pipeline.schedule.supervisor" in " ".join(keeper.cmdline())
         family = [keeper, *keeper.children(recursive=True)]
         for process in family:
             process.suspend()

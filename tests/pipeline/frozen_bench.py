@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.executor.machine import decide
-from gravel.pipeline.executor.options import RunOptions
-from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan import RecipeMaker, build_plan, pseudo_ids
+from gravel.pipeline.scheduler.machine import decide
+from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store import Cache
 from gravel.pipeline.workflow import load_workflow
 from gravel.stages.artifacts import Artifact, Report, VertexIds
@@ -63,7 +63,7 @@ class FrozenBench:
         monkeypatch.chdir(folder)
         # As if all code had been there for long, and this were a process for one command.
         monkeypatch.setattr(
-            "gravel.pipeline.frozen.surroundings.began", lambda: 4e9 if self.may_thaw else None
+            "gravel.pipeline.plan.cache.environment.began", lambda: 4e9 if self.may_thaw else None
         )
         monkeypatch.setattr("gravel.pipeline.report.write_run_report", write_report)
         import gravel.pipeline.cli.options

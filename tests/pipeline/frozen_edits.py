@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 
-from gravel.pipeline.recipe import Recipe
+from gravel.pipeline.core.hashing import Recipe
 from gravel.pipeline.store import Cache
 from gravel.pipeline.store.records import seal, unseal
 from tests.pipeline.frozen_bench import FrozenBench, stand_in

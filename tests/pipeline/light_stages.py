@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.errors import Location
+from gravel.pipeline.core.errors import Location
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.workflow.model import Workflow
 from gravel.stages.artifacts import VertexIds

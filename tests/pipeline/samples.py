@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy
 
-from gravel.pipeline.recipe import Recipe, digest
+from gravel.pipeline.core.hashing import Recipe, digest
 from gravel.pipeline.store import ArtifactRecord, Cache
 from gravel.stages.artifacts import (
     Artifact,

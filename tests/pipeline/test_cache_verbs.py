@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from gravel.pipeline.cli.cache import command as cache_command
 from gravel.pipeline.cli.cache import parse_age, parse_size
 from gravel.pipeline.cli.show import command as show_command
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store import Cache
 from tests.pipeline.run_records import whole
 from tests.pipeline.samples import each_kind, graph, publish, recipe, shards

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.executor import RunOptions, RunOutcome, execute
 from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
 from gravel.stages.stage import FileInput
 from tests.pipeline.tiny_stages import MAKE, make, plan_of, stage_run
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import VERBS, main
 from gravel.pipeline.cli.errors import exit_code, render, run_command
-from gravel.pipeline.errors import GravelError, Location, RequestError
-from gravel.pipeline.hardware import hardware
+from gravel.pipeline.core.errors import GravelError, Location, RequestError
+from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.plugins.installed import Catalogue
 from gravel.stages.errors import StageError
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
@@ -418,7 +418,7 @@ def test_a_missing_current_folder_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_export_refuses_what_has_no_columns_before_anything_runs(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gravel.pipeline.executor.execute", lambda *_: pytest.fail("something ran"))
+    monkeypatch.setattr("gravel.pipeline.scheduler.execute", lambda *_: pytest.fail("something ran"))
     bench.plan()
     words = ("export", str(bench.file), "--cache", str(bench.cache.root), "--to", str(tmp_path / "o.csv"))
     result = gravel(*words[:2], "summary", *words[2:])

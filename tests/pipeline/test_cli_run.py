@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count
 
 WORKFLOW = """\

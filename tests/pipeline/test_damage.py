@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store import ArtifactRecord, Cache
 from gravel.pipeline.store.codecs import decode, encode
 from gravel.pipeline.store.records import BrokenRecord, seal, unseal

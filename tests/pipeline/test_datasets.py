@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan import Plan, build_plan
-from gravel.pipeline.runs.reading import list_runs
+from gravel.pipeline.records.reading import list_runs
 from gravel.pipeline.workflow import load_workflow
 from gravel.pipeline.workflow.catalogue import read_catalogue
 from gravel.pipeline.workflow.schema import workflow_schema

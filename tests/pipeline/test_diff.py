@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.runs.comparing import compare_runs, figures
+from gravel.pipeline.records.comparing import compare_runs, figures
 from gravel.pipeline.store import Cache
 from gravel.stages.artifacts import Measurement, Verification
 from tests.pipeline.samples import publish
@@ -105,7 +105,7 @@ def test_a_failure_and_a_result_that_is_gone(file: Path):
 
 def test_an_unknown_run(file: Path):
     run(file)
-    from gravel.pipeline.errors import RequestError
+    from gravel.pipeline.core.errors import RequestError
 
     with pytest.raises(RequestError, match="there is no run 'nothing'"):
         diff(file, "last", "nothing")

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gravel.pipeline.cluster.devices import Device
+from gravel.pipeline.core.devices import Device
 from gravel.pipeline.doctor import compiled, disk, findings, gpus, machine, software
 from gravel.pipeline.doctor.finding import Finding
 

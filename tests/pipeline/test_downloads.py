@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.content import NeedsContent
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.unknown import NeedsContent
 from gravel.pipeline.datasets.downloads import Download, Downloads
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.stages.errors import StageError
 from gravel.stages.stage import FileInput
 from tests.pipeline.range_server import FileServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.scheduler import RunOptions, execute
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 

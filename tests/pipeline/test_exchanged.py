@@ -15,7 +15,7 @@ import numpy
 import pytest
 import zarr
 
-from gravel.pipeline.errors import DamagedArtifact
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store import ArtifactRecord, Cache
 from gravel.pipeline.store.codecs import crc32c
 from gravel.pipeline.store.records import seal, unseal

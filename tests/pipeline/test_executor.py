@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.executor import RunOptions, RunOutcome, execute
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.progress import Event
+from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
 from gravel.pipeline.store import Cache
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count, plan_of, stage_run
 
@@ -197,7 +197,7 @@ def test_what_is_not_kept_is_made_only_when_somebody_needs_it(root: Path, marks:
     third = run(plan(4), root)
     assert states(third) == {"a": "computed", "b": "computed", "c": "computed"}
     assert total(root, third, "c") == 4 + 2 + 6
-    from gravel.pipeline.held import HELD
+    from gravel.pipeline.workers.resident import HELD
 
     assert HELD == {}
 
@@ -225,7 +225,7 @@ def test_memory_that_runs_out_is_tried_again_and_then_told(root: Path, marks: Pa
 
 
 def test_no_gpu_is_said_before_anything_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.executor.machine.find_devices", lambda: ())
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_devices", lambda: ())
     plan = plan_of(stage_run("a", MAKE, value=1))
     with pytest.raises(RequestError, match="no GPU with an NVIDIA driver was found") as caught:
         execute(plan, RunOptions(cache_root=root, backend="cuda"))
@@ -314,7 +314,7 @@ def test_a_killed_run_leaves_its_report_to_the_next(root: Path, marks: Path) -> 
 CACHED = """
 import sys, time
 from pathlib import Path
-from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.scheduler import RunOptions, execute
 from gravel.pipeline.progress import PlainReporter
 from tests.pipeline.light_stages import plan
 options = RunOptions(cache_root=Path(sys.argv[1]), cluster=sys.argv[2], reporter=PlainReporter())

@@ -19,13 +19,13 @@ from typing import Any
 import psutil
 import pytest
 
-from gravel.pipeline.cluster.devices import FAKE
-from gravel.pipeline.cluster.security import Tls, security, tls_of
-from gravel.pipeline.cluster.software import refuse_other_versions
-from gravel.pipeline.errors import GravelError, RequestError
-from gravel.pipeline.executor import RunOptions, RunOutcome, execute
+from gravel.pipeline.core.devices import FAKE
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.runs import find_run
+from gravel.pipeline.records import find_run
+from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
+from gravel.pipeline.workers.security import Tls, security, tls_of
+from gravel.pipeline.workers.software import refuse_other_versions
 from tests.pipeline.certificates import make_certificates
 from tests.pipeline.dask_processes import DaskProcesses
 from tests.pipeline.test_executor import states
@@ -385,7 +385,7 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
             more = plan_of(*plan.runs.values(), stage_run("b", ADD, "a", value=4))
             outcome = run(more, tmp_path / "cache", encrypted.address)
             assert states(outcome) == {"a": "cached", "gang": "cached", "b": "computed"}
-        monkeypatch.setattr("gravel.pipeline.cluster.existing.CONNECT_LIMIT", 2)
+        monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 2)
         for other in (
             Tls(theirs.ca, ours.certificate, ours.key),
             Tls(ours.ca, theirs.certificate, theirs.key),

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import gravel.pipeline.export.columns
-from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.export import columns_of, write_file
 from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
 

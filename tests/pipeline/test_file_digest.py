@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline import file_digest
-from gravel.pipeline.content import NeedsContent
-from gravel.pipeline.errors import GravelError, RequestError
-from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.datasets import file_digest
+from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.stages.stage import FileInput
 
 OLD = 1_600_000_000

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline import fingerprint
-from gravel.pipeline.fingerprint import Fingerprint, Sources, compare, cuda_digest, python_digest
+from gravel.pipeline.core import fingerprint
+from gravel.pipeline.core.fingerprint import Fingerprint, Sources, compare, cuda_digest, python_digest
 from tests.kernels.tree_copy import link_packages
 
 FILES = {

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.executor.machine import decide
-from gravel.pipeline.executor.options import RunOptions
-from gravel.pipeline.frozen import surroundings
-from gravel.pipeline.frozen.finding import find_all
-from gravel.pipeline.frozen.running import run_frozen
+from gravel.pipeline.plan.cache import environment as surroundings
+from gravel.pipeline.plan.cache.lookup import find_all
+from gravel.pipeline.scheduler.cached_run import run_frozen
+from gravel.pipeline.scheduler.machine import decide
+from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store import Cache
 from gravel.stages.stage import all_stages
 from tests.pipeline.frozen_bench import FrozenBench
@@ -183,7 +183,7 @@ def test_surroundings_are_part_of_the_request(frozen: FrozenBench, monkeypatch: 
         patch.setattr("sys.version", "4.0")
         assert not frozen.was_frozen()
     with monkeypatch.context() as patch:
-        patch.setattr("gravel.pipeline.hardware.cpu_model", lambda: "another processor")
+        patch.setattr("gravel.pipeline.core.hardware.cpu_model", lambda: "another processor")
         assert not frozen.was_frozen()
     assert frozen.was_frozen()
 
@@ -358,7 +358,7 @@ def test_a_cache_that_cannot_be_written_is_planned_as_ever(
 
 
 def test_few_are_kept(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.frozen.keeping.MOST_KEPT", 2)
+    monkeypatch.setattr("gravel.pipeline.plan.cache.entries.MOST_KEPT", 2)
     for words in (("--only", "made"), ("--only", "edges"), ("--only", "graph")):
         frozen.plan(*words)
         frozen.plan(*words)
@@ -383,15 +383,15 @@ def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
     runs = len(bench.records())
     assert run_frozen(asked, options(bench)) is not None
     assert len(bench.records()) == runs + 1
-    import gravel.pipeline.frozen.running
+    import gravel.pipeline.scheduler.cached_run
 
-    sweep = gravel.pipeline.frozen.running.sweep
+    sweep = gravel.pipeline.scheduler.cached_run.sweep
 
     def collected(cache: Cache) -> None:
         sweep(cache)
         gone("artifacts/*.json")(bench)
 
-    monkeypatch.setattr("gravel.pipeline.frozen.running.sweep", collected)
+    monkeypatch.setattr("gravel.pipeline.scheduler.cached_run.sweep", collected)
     assert run_frozen(asked, options(bench)) is None
     assert len(bench.records()) == runs + 1
     assert not list((bench.root / "leases").iterdir())
@@ -408,7 +408,7 @@ def test_results_are_found_under_the_lease_of_the_run(
         held.append(len(list((bench.root / "leases").glob("*.lock"))))
         return find_all(*arguments)
 
-    monkeypatch.setattr("gravel.pipeline.frozen.running.find_all", look)
+    monkeypatch.setattr("gravel.pipeline.scheduler.cached_run.find_all", look)
     bench.gravel("run")
     assert held == [1]
 

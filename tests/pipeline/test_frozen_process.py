@@ -11,8 +11,8 @@ import pytest
 
 from gravel.pipeline.cli.forecast import forecast
 from gravel.pipeline.cli.options import load_plan
-from gravel.pipeline.frozen import surroundings
-from gravel.pipeline.frozen.witness import witnessed
+from gravel.pipeline.core.trace import witnessed
+from gravel.pipeline.plan.cache import environment as surroundings
 from tests.pipeline.frozen_bench import FrozenBench
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.cluster.admission import MAX_WAITING
-from gravel.pipeline.cluster.gang import Hub, Invitation, SocketRank, run_rank
+from gravel.pipeline.workers.handshake import MAX_WAITING
+from gravel.pipeline.workers.rank_group import Hub, Invitation, SocketRank, run_rank
 from gravel.stages.gang import GangBroken, run_in_threads
 
 

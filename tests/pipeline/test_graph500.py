@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli.options import load_plan
 from gravel.pipeline.cli.report import command
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.graph500 import INVALID, mean_and_deviation, order_statistics
+from gravel.pipeline.scheduler import RunOptions, execute
 from gravel.pipeline.store import Cache
 
 # Two components; 1-2 three times, once turned round, and self-loops at 3 and 11.

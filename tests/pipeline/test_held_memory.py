@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.executor import RunOptions, RunOutcome, execute
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan import Plan, held_inputs, plan_extents
+from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
 from gravel.stages.stage import Machine
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 

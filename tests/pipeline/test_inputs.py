@@ -225,7 +225,7 @@ def test_a_cached_plan_notices_it_too() -> None:
 def test_where_the_file_system_is_not_trusted_a_file_is_digested_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gravel.pipeline.file_state.TRUSTED", frozenset())
+    monkeypatch.setattr("gravel.pipeline.core.file_state.TRUSTED", frozenset())
     path = Path("a.txt")
     path.write_bytes(b"1 2\n2 3\n")
     os.utime(path, (SECONDS, SECONDS))

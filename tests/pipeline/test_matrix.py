@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.errors import RequestError, WorkflowError
+from gravel.pipeline.core.errors import RequestError, WorkflowError
 from gravel.pipeline.plan import Plan, build_plan
 from gravel.pipeline.workflow import load_workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS

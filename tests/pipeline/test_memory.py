@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.memory import (
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import (
     Admission,
     Capacity,
     format_bytes,
@@ -17,7 +17,7 @@ from gravel.pipeline.memory import (
     parse_bytes,
     refuse_what_cannot_fit,
 )
-from gravel.pipeline.peak import Peak
+from gravel.pipeline.workers.peak import Peak
 from gravel.stages.stage import Need
 
 

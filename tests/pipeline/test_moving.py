@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import gravel.pipeline.store.s3
 from gravel.pipeline.cli.cache import command
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.executor import RunOptions, execute
-from gravel.pipeline.runs import list_runs
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records import list_runs
+from gravel.pipeline.scheduler import RunOptions, execute
 from gravel.pipeline.store import ArtifactRecord, Cache
 from gravel.pipeline.store.objects import Folder, RemoteError, open_remote
 from tests.pipeline.s3_server import Line, ask, s3_server

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.cluster.protocol import Place
-from gravel.pipeline.executor.placing import Placer
+from gravel.pipeline.scheduler.placement import Placer
+from gravel.pipeline.workers.protocol import Place
 from gravel.stages.stage import Need
 
 GIB = 1 << 30

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.file_digest import FileDigests
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan import (
     Plan,
     RecipeMaker,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from gravel.pipeline.errors import GravelError, RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.store import Cache
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.writer import ArtifactWriter

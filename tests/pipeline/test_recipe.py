@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.pipeline.recipe import digest, make_recipe
+from gravel.pipeline.core.hashing import digest, make_recipe
 from gravel.stages.stage import Machine, Need, Parameters, Slot, Stage
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
@@ -120,7 +120,7 @@ def test_machine_is_not_part_of_a_recipe():
 
 
 def test_a_digest_is_the_same_in_every_process():
-    code = "from gravel.pipeline.recipe import digest\n"
+    code = "from gravel.pipeline.core.hashing import digest\n"
     code += "print(digest({'a': [1, 2.5, None, 'x'], 'b': {'c': True}}))"
     found = {
         subprocess.run(

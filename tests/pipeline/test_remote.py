@@ -18,8 +18,8 @@ from obstore.auth.boto3 import Boto3CredentialProvider
 import gravel.pipeline.store.remote
 import gravel.pipeline.store.s3
 from gravel.pipeline.cli.show import command as show
-from gravel.pipeline.errors import DamagedArtifact, RequestError
-from gravel.pipeline.executor import RunOptions, RunOutcome, execute
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
 from gravel.pipeline.store import Cache, find_cache
 from gravel.pipeline.store.objects import RemoteError, open_remote
 from gravel.pipeline.store.writer import ArtifactWriter

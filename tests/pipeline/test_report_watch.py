@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.serving import redirect_file, report_server
 from gravel.pipeline.store import Cache
 from tests.pipeline.report_sample import record, stage_run

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.runs import Outline, RunRecord, find_run, last_report, list_runs, read_run, stage_log
-from gravel.pipeline.runs.record import log_name, new_run_id
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records import Outline, RunRecord, find_run, last_report, list_runs, read_run, stage_log
+from gravel.pipeline.records.record import log_name, new_run_id
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 

@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.errors import GravelError
+from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.schedule import service
-from gravel.pipeline.schedule.book import Book, Claim
-from gravel.pipeline.schedule.deciding import State, Waiting
+from gravel.pipeline.schedule.job_store import Book, Claim
+from gravel.pipeline.schedule.policy import State, Waiting
 from gravel.pipeline.schedule.service import Service
 from gravel.pipeline.schedule.times import from_iso
 from gravel.pipeline.schedule.units import cron_line, service_units, timer_units

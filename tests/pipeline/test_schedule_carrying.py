@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.schedule import carrying
-from gravel.pipeline.schedule.carrying import Ended, carry_out, program
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.schedule import child_process as carrying
+from gravel.pipeline.schedule.child_process import Ended, carry_out, program
 from gravel.pipeline.schedule.hooks import call
 from gravel.pipeline.schedule.job import check_hook, shown_hook
 from gravel.pipeline.store.leases import holder
@@ -127,7 +127,7 @@ def test_a_run_does_not_outlive_its_keeper():
     watched, tie = os.pipe()
     serve = ["schedule", "run", "--cache", "/nonexistent"]
     child = subprocess.Popen(
-        [*program("gravel.pipeline.schedule.tied"), str(watched), *serve],
+        [*program("gravel.pipeline.schedule.bound_process"), str(watched), *serve],
         pass_fds=(watched,),
         stdout=subprocess.PIPE,
         cwd="/",

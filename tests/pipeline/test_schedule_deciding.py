@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.pipeline.schedule.deciding import (
+from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.policy import (
     CORRECTION,
     IN_TIME,
     MOST_LOST,
@@ -20,7 +21,6 @@ from gravel.pipeline.schedule.deciding import (
     decide,
     next_start,
 )
-from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.times import from_iso
 
 START = from_iso("2026-11-20T00:00:00Z")

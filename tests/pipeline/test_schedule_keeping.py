@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.errors import GravelError, RequestError
-from gravel.pipeline.schedule import book as book_module
-from gravel.pipeline.schedule import keeping
-from gravel.pipeline.schedule.book import Book, Claim
-from gravel.pipeline.schedule.carrying import Ended
-from gravel.pipeline.schedule.deciding import MOST_LOST, State, Waiting
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.schedule import job_store as book_module
+from gravel.pipeline.schedule import supervisor as keeping
+from gravel.pipeline.schedule.child_process import Ended
 from gravel.pipeline.schedule.job import EVENTS, Job
-from gravel.pipeline.schedule.keeping import Keeper
+from gravel.pipeline.schedule.job_store import Book, Claim
 from gravel.pipeline.schedule.listing import describe
 from gravel.pipeline.schedule.own_hooks import save_hooks
+from gravel.pipeline.schedule.policy import MOST_LOST, State, Waiting
+from gravel.pipeline.schedule.supervisor import Keeper
 from gravel.pipeline.store import Cache
 from gravel.pipeline.store.leases import Lease
 from tests.pipeline.run_records import whole

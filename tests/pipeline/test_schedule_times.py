@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.schedule.times import Times, find_zone, from_iso, iso, local_zone
 
 BERLIN = "Europe/Berlin"  # 2026: forward on 29 March at 02:00, back on 25 October at 03:00

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from gravel.pipeline.errors import DamagedArtifact, RequestError
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store import Cache, find_cache
 from gravel.pipeline.store.records import NEWEST_FORMAT, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
@@ -275,8 +275,8 @@ def test_the_light_half_imports_nothing_heavy(tmp_path):
     record = publish(Cache(tmp_path), graph())
     code = f"""
 import sys
-from gravel.pipeline.file_digest import FileDigests
-from gravel.pipeline.recipe import digest
+from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.store import Cache, find_cache
 from gravel.stages.stage import FileInput
 cache = Cache(find_cache({str(tmp_path)!r}))

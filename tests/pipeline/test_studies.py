@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.errors import RequestError, WorkflowError
-from gravel.pipeline.executor import RunOptions, execute
-from gravel.pipeline.file_digest import FileDigests
-from gravel.pipeline.hardware import hardware
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.hardware import hardware
+from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan import Plan, RecipeMaker, build_plan, plan_status
+from gravel.pipeline.scheduler import RunOptions, execute
 from gravel.pipeline.workflow import load_workflow
 from gravel.stages.artifacts import Measurement, VertexIds
 from gravel.stages.stage import Extent, Need, Parameters, Stage

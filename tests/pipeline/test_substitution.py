@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.nodes import MapNode, Text, parse
 from gravel.pipeline.workflow.parameters import read_values

@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.cluster.alarm import TimeIsUp, run_within
-from gravel.pipeline.errors import WorkflowError
-from gravel.pipeline.executor import RunOptions, execute
+from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan import build_plan
-from gravel.pipeline.runs import find_run
+from gravel.pipeline.records import find_run
+from gravel.pipeline.scheduler import RunOptions, execute
+from gravel.pipeline.workers.time_limit import TimeIsUp, run_within
 from gravel.pipeline.workflow import load_workflow
 from gravel.pipeline.workflow.durations import format_duration, parse_duration
 from tests.pipeline.test_executor import states

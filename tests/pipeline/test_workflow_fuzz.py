@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gravel.pipeline.cli.errors import render
-from gravel.pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan import build_plan
 from gravel.pipeline.workflow.loading import read_workflow
 from gravel.pipeline.workflow.nodes import Text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan import build_plan
 from gravel.pipeline.workflow import load_workflow
 from gravel.stages.stage import all_stages

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from gravel.pipeline.errors import Location
+from gravel.pipeline.core.errors import Location
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.workflow.model import Workflow
 from gravel.stages.artifacts import EdgeList, Graph, Measurement, VertexIds

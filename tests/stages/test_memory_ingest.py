@@ -11,7 +11,7 @@ CHILD = """
 import json, sys
 from pathlib import Path
 
-from gravel.pipeline.peak import Peak
+from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.store import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.ingest import STAGE, IngestParameters

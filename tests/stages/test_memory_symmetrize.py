@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy
 
-from gravel.pipeline.peak import Peak
+from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.store import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from gravel.kernels.placement.pinned import PinnedRefused
-from gravel.pipeline.errors import RequestError
-from gravel.pipeline.memory import Capacity, refuse_what_cannot_fit
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import Capacity, refuse_what_cannot_fit
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 from gravel.stages.searching.placing import plan_for

@@ -10,7 +10,7 @@ import pytest
 
 from gravel.kernels.strategy import strategies_in
 from gravel.pipeline.cli import main
-from gravel.pipeline.errors import WorkflowError
+from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan import build_plan
 from gravel.pipeline.workflow import load_workflow
 

@@ -1,0 +1,24 @@
+"""What of the machine an answer hangs on: measurements are known by the hardware, a plan tells the memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.hardware import hardware
+
+if TYPE_CHECKING:
+    from gravel.pipeline.scheduler.machine import Setting
+
+__all__ = ["hardware_words", "memory_words"]
+
+
+def hardware_words(setting: Setting) -> dict[str, object]:
+    """Return the hardware by which measurements are known here."""
+    gpus = hardware("cuda", devices=setting.devices) if setting.devices else None
+    return {"backend": setting.backend, "cpu": hardware("cpu"), "gpus": gpus}
+
+
+def memory_words(setting: Setting) -> dict[str, object]:
+    """Return what stages state their needs for."""
+    capacity = setting.capacity
+    return {"memory": [capacity.host_bytes, capacity.device_bytes], "cores": setting.cores}
