@@ -11,10 +11,11 @@ from typing import Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_modes import private_files
-from gravel.pipeline.plan import build_plan
-from gravel.pipeline.scheduler import RunOptions, execute
-from gravel.pipeline.store import find_cache
-from gravel.pipeline.workflow import load_workflow
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.workflow.loading import load_workflow
 
 __all__ = ["Run", "RunFailed", "run"]
 

@@ -17,7 +17,7 @@ from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.cli.sharing import init, trust
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.listing import Entry
 
 SIZE_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -55,7 +55,8 @@ def _read_with(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Pa
 
 
 def _open(cache_path: str | None) -> Cache:
-    from gravel.pipeline.store import Cache, find_cache
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     return Cache(find_cache(cache_path))
 
@@ -236,12 +237,12 @@ def collect(
     --older-than. Without --yes nothing is removed.
     """
     from gravel.pipeline.core.memory import format_bytes
-    from gravel.pipeline.store.collect_compiled import collect_compiled
+    from gravel.pipeline.gc.collect import Policy, collect
+    from gravel.pipeline.gc.compiled import collect_compiled
 
     cache = _open(cache_path)
-    outcome = cache.gc(
-        delete=delete, max_size=max_size, older_than=older_than, quarantine=quarantine, unreadable=unreadable
-    )
+    policy = Policy(max_size, older_than, quarantine, unreadable)
+    outcome = collect(cache, policy, delete=delete)
     for run, problem in outcome.unreadable.items():
         echo(
             f"the record of {run} cannot be read ({problem}), so what it used is unknown and nothing goes "

@@ -28,8 +28,8 @@ def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
     from gravel.pipeline.cli.options import pairs
     from gravel.pipeline.core.errors import RequestError
-    from gravel.pipeline.workflow import load_workflow
     from gravel.pipeline.workflow.catalogue import read_catalogue
+    from gravel.pipeline.workflow.loading import load_workflow
     from gravel.pipeline.workflow.nodes import MapNode, parse
     from gravel.pipeline.workflow.reading import read_workflow_text
 
@@ -52,7 +52,7 @@ def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet
 
 def _downloads(cache_path: str | None) -> Downloads:
     from gravel.pipeline.datasets.downloads import Downloads
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.store.location import find_cache
 
     return Downloads(find_cache(cache_path))
 

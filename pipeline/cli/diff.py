@@ -26,9 +26,10 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
     A RUN is an id of `gravel runs` or a part of one that no other has; `last` is the newest.
     """
-    from gravel.pipeline.records import find_run
     from gravel.pipeline.records.comparing import compare_runs
-    from gravel.pipeline.store import Cache, find_cache
+    from gravel.pipeline.records.reading import find_run
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     cache = Cache(find_cache(cache_path))
     found = compare_runs(cache, find_run(cache.root, old)[1], find_run(cache.root, new)[1])
@@ -40,7 +41,7 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    from gravel.pipeline.progress.rates import format_seconds
+    from gravel.pipeline.core.durations import format_seconds
 
     for name, run in zip(("old", "new"), found["runs"], strict=True):
         counts = ", ".join(
@@ -110,7 +111,7 @@ def _percent(old: Any, new: Any) -> str:
 
 
 def _times(stages: list[dict[str, Any]]) -> Iterator[str]:
-    from gravel.pipeline.progress.rates import format_seconds
+    from gravel.pipeline.core.durations import format_seconds
 
     timed = [stage for stage in stages if None not in stage["seconds"]]
     differ = [

@@ -12,9 +12,9 @@ from gravel.pipeline.cli.options import cache_option, load_plan, set_option, tru
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan import Plan, StageRun
-    from gravel.pipeline.scheduler import RunOptions, RunOutcome
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.plan.model import Plan, StageRun
+    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import VertexIds
 
 ATTEMPTS = 3
@@ -53,9 +53,10 @@ def command(
     the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
     """
     from gravel.pipeline.export.writers import check_target
-    from gravel.pipeline.progress import make_reporter
-    from gravel.pipeline.scheduler import RunOptions
-    from gravel.pipeline.store import Cache, find_cache
+    from gravel.pipeline.progress.choosing import make_reporter
+    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     path = Path(target)
     check_target(path)
@@ -88,7 +89,8 @@ def _one_run(plan: Plan, stage: str) -> StageRun:
 
 
 def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache: Cache) -> int:
-    from gravel.pipeline.export import columns_of, write_file
+    from gravel.pipeline.export.columns import columns_of
+    from gravel.pipeline.export.writers import write_file
 
     for attempt in range(ATTEMPTS):
         outcome = _computed(plan, options)
@@ -106,7 +108,7 @@ def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache:
 
 
 def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
-    from gravel.pipeline.scheduler import execute
+    from gravel.pipeline.scheduler.executing import execute
 
     outcome = execute(plan, options)
     if outcome.exit_code:
@@ -117,7 +119,7 @@ def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
 
 def _source(plan: Plan, run: StageRun) -> _Source:
     """Find what is exported and the ids of its vertices; raises RequestError before anything is computed."""
-    from gravel.pipeline.export import EXPORTABLE
+    from gravel.pipeline.export.columns import EXPORTABLE
 
     kinds = run.stage.outputs
     kind = next((kind for kind in EXPORTABLE if kind in kinds), None)

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gravel.pipeline.plan import Plan, RunStatus
+    from gravel.pipeline.plan.model import Plan, RunStatus
     from gravel.pipeline.scheduler.machine import Setting
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -63,13 +63,15 @@ def forecast(
     device_memory: str | None = None,
 ) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
-    from gravel.pipeline.datasets import local_copy
     from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.plan import RecipeMaker, plan_status
+    from gravel.pipeline.datasets.local_copies import local_copy
+    from gravel.pipeline.plan.recipes import RecipeMaker
+    from gravel.pipeline.plan.status import plan_status
     from gravel.pipeline.plan.unable import without_unable
     from gravel.pipeline.scheduler.machine import decide
     from gravel.pipeline.scheduler.options import RunOptions
-    from gravel.pipeline.store import Cache, find_cache
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
     from gravel.stages.copies import copies
 
     root = find_cache(cache_path)

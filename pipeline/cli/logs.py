@@ -22,8 +22,8 @@ POLL = 0.3
 def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: str | None) -> None:
     """Print the log of STAGE (a key such as 'bfs[order=rcm]') of RUN (an id, a part of one, or `last`)."""
     from gravel.pipeline.core.errors import RequestError
-    from gravel.pipeline.records import find_run, stage_log
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.records.reading import find_run, stage_log
+    from gravel.pipeline.store.location import find_cache
 
     folder, record = find_run(find_cache(cache_path), run)
     if dask:
@@ -41,7 +41,7 @@ def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: s
 
 
 def _print(path: Path, folder: Path | None) -> None:
-    from gravel.pipeline.records import read_run
+    from gravel.pipeline.records.reading import read_run
 
     place = 0
     while True:

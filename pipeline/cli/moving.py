@@ -15,8 +15,8 @@ from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
-    from gravel.pipeline.store.transfer import Moved
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.moved import Moved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,9 +55,9 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, **selection:
     on where it was. Recipes are signed with this user's key (see `gravel trust key`). Exit code 1: something
     here is damaged and was not copied.
     """
-    from gravel.pipeline.store import transfer
+    from gravel.pipeline.store import push_pull
 
-    return _move(transfer.push, "pushed", "to", remote, cache_path, as_json, selection)
+    return _move(push_pull.push, "pushed", "to", remote, cache_path, as_json, selection)
 
 
 @click.command("pull")
@@ -70,9 +70,9 @@ def pull(remote: str | None, cache_path: str | None, as_json: bool, **selection:
     a key signed them that is trusted (see `gravel trust`). Exit code 1: something there is damaged and was
     not copied.
     """
-    from gravel.pipeline.store import transfer
+    from gravel.pipeline.store import push_pull
 
-    return _move(transfer.pull, "pulled", "from", remote, cache_path, as_json, selection)
+    return _move(push_pull.pull, "pulled", "from", remote, cache_path, as_json, selection)
 
 
 def _move(
@@ -84,7 +84,8 @@ def _move(
     as_json: bool,
     selection: dict[str, Any],
 ) -> int:
-    from gravel.pipeline.store import Cache, find_cache
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.store.selecting import Selection
 
     cache = Cache(find_cache(cache_path))

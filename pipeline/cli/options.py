@@ -10,7 +10,7 @@ import click
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan import Plan
+    from gravel.pipeline.plan.model import Plan
 
 MOST_REPETITIONS = 1000
 
@@ -103,8 +103,8 @@ def load_plan(
 
     Raises WorkflowError for faults of the file and RequestError for those of the options.
     """
-    from gravel.pipeline.plan import build_plan
-    from gravel.pipeline.workflow import load_workflow
+    from gravel.pipeline.plan.building import build_plan
+    from gravel.pipeline.workflow.loading import load_workflow
 
     selection: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):

@@ -16,7 +16,7 @@ from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.memory import Capacity
-    from gravel.pipeline.plan import Plan, RunStatus
+    from gravel.pipeline.plan.model import Plan, RunStatus
 
 
 @click.command()
@@ -86,7 +86,7 @@ def _show(told: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from gravel.pipeline.core.memory import refuse_what_cannot_fit
-    from gravel.pipeline.plan import held_inputs
+    from gravel.pipeline.plan.sizes import held_inputs
 
     needs = {
         key: status.need

@@ -57,7 +57,7 @@ GIVEN = {
 
 def pages() -> dict[str, str]:
     """Return every generated page by its path below `docs/`."""
-    from gravel.pipeline.cli.stages import in_pipeline_order
+    from gravel.pipeline.cli.stage_texts import in_pipeline_order
     from gravel.stages.stage import all_stages
 
     ordered = in_pipeline_order(all_stages())
@@ -90,7 +90,7 @@ def _overview(stages: list[Stage]) -> Iterator[str]:
 
 
 def _stage(stage: Stage) -> Iterator[str]:
-    from gravel.pipeline.cli.stages import strategies_of
+    from gravel.pipeline.cli.stage_texts import strategies_of
 
     if stage.origin is None:
         yield from (MADE, "")
@@ -116,7 +116,7 @@ def _stage(stage: Stage) -> Iterator[str]:
 
 
 def _parameters(model: type[BaseModel], above: str, seen: tuple[type[BaseModel], ...]) -> Iterator[str]:
-    from gravel.pipeline.cli.stages import type_text
+    from gravel.pipeline.cli.stage_texts import type_text
     from gravel.stages.documented import documented, models_in
 
     if not documented(model).model_fields:
@@ -138,7 +138,7 @@ def _parameters(model: type[BaseModel], above: str, seen: tuple[type[BaseModel],
 
 
 def _default(field: FieldInfo) -> str:
-    from gravel.pipeline.cli.stages import default_text
+    from gravel.pipeline.cli.stage_texts import default_text
 
     return "required" if field.is_required() else f"`{default_text(field)}`"
 
@@ -222,7 +222,7 @@ def _constants(strategy: Strategy, backend: str) -> list[tuple[str, Any]]:
 
 
 def _workflows(folder: Path) -> Iterator[str]:
-    from gravel.pipeline.workflow import load_workflow
+    from gravel.pipeline.workflow.loading import load_workflow
     from gravel.pipeline.workflow.scalars import to_text
 
     yield from (MADE, "", "# Workflows", "")

@@ -12,7 +12,7 @@ from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 @click.command()
@@ -49,7 +49,8 @@ def command(
     graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
     from gravel.pipeline.records.reading import find_run
-    from gravel.pipeline.store import Cache, find_cache
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     root = find_cache(cache_path)
     folder, record = find_run(root, run)
@@ -63,7 +64,8 @@ def command(
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
         return _serve(Cache(root), folder.name, port or 0, show)
-    from gravel.pipeline.report import find_page, write_run_report
+    from gravel.pipeline.report.page import write_run_report
+    from gravel.pipeline.report.place import find_page
 
     page = None if rebuild else find_page(folder)
     if page is None:

@@ -10,9 +10,9 @@ import click
 from gravel.pipeline.cli.options import cache_option, selection_options, trust_option
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan import Plan
+    from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.failed import Failures
-    from gravel.pipeline.scheduler import RunOptions, RunOutcome
+    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 
 
 @click.command()
@@ -84,11 +84,11 @@ def command(
     """
     from gravel.pipeline.cli.errors import echo
     from gravel.pipeline.core.errors import RequestError
-    from gravel.pipeline.progress import make_reporter
+    from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
-    from gravel.pipeline.scheduler import RunOptions
     from gravel.pipeline.scheduler.cached_run import run_frozen
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.store.location import find_cache
 
     if scheduler_file is not None:
         if cluster != "auto":
@@ -137,8 +137,8 @@ def command(
 def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:
     from gravel.pipeline.cli.options import load_plan
     from gravel.pipeline.core.trace import witnessed
-    from gravel.pipeline.scheduler import execute
     from gravel.pipeline.scheduler.cached_run import keep_run
+    from gravel.pipeline.scheduler.executing import execute
 
     with witnessed() as witness:
         plan = load_plan(**asked)

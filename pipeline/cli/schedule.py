@@ -91,7 +91,7 @@ def add(
     from gravel.pipeline.schedule.listing import local, upcoming
     from gravel.pipeline.schedule.own_hooks import save_hooks
     from gravel.pipeline.schedule.times import find_zone, local_zone, times_of
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.store.location import find_cache
 
     zone = zone or local_zone()
     find_zone(zone)
@@ -234,7 +234,7 @@ def serve(cache_path: str | None) -> int:
     May be killed or started twice at any time: no due time is run twice, and a killed service's run goes on.
     """
     from gravel.pipeline.schedule.service import Service
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.store.location import find_cache
 
     return Service(find_cache(cache_path)).serve()
 
@@ -247,7 +247,7 @@ def tick(cache_path: str | None) -> int:
     What falls due meanwhile is started, too. Exit code 1 if a run failed.
     """
     from gravel.pipeline.schedule.service import Service
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.store.location import find_cache
 
     return Service(find_cache(cache_path)).tick()
 
@@ -260,7 +260,7 @@ def tick(cache_path: str | None) -> int:
 def unit(kind: str | None, system: bool, cache_path: str | None) -> None:
     """Print the systemd unit that keeps `gravel schedule run` going."""
     from gravel.pipeline.schedule.units import cron_line, service_units, timer_units
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.store.location import find_cache
 
     program, cache = _program(), str(find_cache(cache_path))
     if kind == "cron":
@@ -289,6 +289,6 @@ def _program() -> list[str]:
 
 def _book(cache_path: str | None) -> Book:
     from gravel.pipeline.schedule.job_store import Book
-    from gravel.pipeline.store import find_cache
+    from gravel.pipeline.store.location import find_cache
 
     return Book(find_cache(cache_path))

@@ -21,7 +21,7 @@ def command(file: str | None, target: str | None) -> None:
     Editors use it to complete and check: write it to workflow.schema.json and begin a workflow file with
     `# yaml-language-server: $schema=workflow.schema.json`.
     """
-    from gravel.pipeline.cli.stages import usable_stages
+    from gravel.pipeline.cli.stage_texts import usable_stages
     from gravel.pipeline.workflow.schema import workflow_schema
 
     text = json.dumps(workflow_schema(usable_stages(file)), indent=2, ensure_ascii=False)

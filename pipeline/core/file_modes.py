@@ -30,28 +30,6 @@ def private_files() -> Iterator[None]:
         _given = outer
 
 
-def mask_for(root: Path) -> int:
-    """Return the mask for what is written to a cache.
-
-    A folder of somebody else, which the user trusts, may be one that a container writes as root: what is made
-    there stays readable as far as the folder itself is.
-    """
-    from gravel.pipeline.store.sharing import is_shared  # `gravel --help` does without
-
-    if is_shared(root):
-        return GROUP
-    try:
-        return PRIVATE if os.stat(root).st_uid == os.geteuid() else OTHERS_READ  # noqa: PTH116
-    except OSError:
-        return PRIVATE
-
-
-def write_as_in(root: Path) -> None:
-    """Have this process write as is right for a cache, if it is a command of gravel or a worker."""
-    if _given is not None:
-        os.umask(mask_for(root))
-
-
 def given_mask() -> int:
     """Return the mask that the command was started with; -1 for a process that has it still."""
     return -1 if _given is None else _given

@@ -7,7 +7,7 @@ so do ["ab"] and ["a", "b"]. What cannot be hashed is an error, never a weaker k
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -144,3 +144,27 @@ def _without_secrets(value: Json, files: Mapping[str, str]) -> Json:
     if isinstance(value, list | tuple):
         return [_without_secrets(item, files) for item in value]
     return shown(value) if isinstance(value, str) and value in files else value
+
+
+def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    """Yield the parts of a recipe under readable names."""
+    yield "version", parts.get("version")
+    yield "stage code", parts.get("code")
+    yield from _flat_parameters("", parts.get("parameters") or {})
+    for slot, ids in (parts.get("inputs") or {}).items():
+        if len(ids) == 1:
+            yield f"input {slot}", ids[0]
+        else:
+            yield f"inputs {slot}", ids
+    for location, content in (parts.get("files") or {}).items():
+        yield f"file {shown(location)}", content  # those of older versions hold whole URLs
+    yield "hardware", parts.get("hardware")
+    yield "repetition", parts.get("repetition", 1)
+
+
+def _flat_parameters(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
+    for name, item in value.items():
+        if isinstance(item, dict) and item:
+            yield from _flat_parameters(f"{prefix}{name}.", item)
+        else:
+            yield f"{prefix}{name}", item

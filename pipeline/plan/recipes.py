@@ -17,7 +17,7 @@ from gravel.stages.stage import FileInput, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 __all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]
 

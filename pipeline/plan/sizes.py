@@ -13,7 +13,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 def plan_extents(

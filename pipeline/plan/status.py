@@ -26,7 +26,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine, Stage
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 def plan_status(

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.core.hashing import flat_parts
 from gravel.pipeline.plan.model import StageRun
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.stages.addresses import shown
 from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
-    from gravel.pipeline.store import Cache, RecipeRecord
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import RecipeRecord
 
-__all__ = ["History", "flat_parts", "show_value"]
+__all__ = ["History", "show_value"]
 
 MOST_TEXT = 60  # characters of an old or new value
 MOST_PAST = 200  # earlier runs of a stage that are compared, the newest first
@@ -71,30 +72,6 @@ def _changes(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, 
         # A parameter that is not given and one that this form of it lacks are the same to a reader.
         if was != now:
             yield name, f"{name}: {show_value(name, was)} -> {show_value(name, now)}"
-
-
-def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    """Yield the parts of a recipe under readable names."""
-    yield "version", parts.get("version")
-    yield "stage code", parts.get("code")
-    yield from _flat_parameters("", parts.get("parameters") or {})
-    for slot, ids in (parts.get("inputs") or {}).items():
-        if len(ids) == 1:
-            yield f"input {slot}", ids[0]
-        else:
-            yield f"inputs {slot}", ids
-    for location, content in (parts.get("files") or {}).items():
-        yield f"file {shown(location)}", content  # those of older versions hold whole URLs
-    yield "hardware", parts.get("hardware")
-    yield "repetition", parts.get("repetition", 1)
-
-
-def _flat_parameters(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
-    for name, item in value.items():
-        if isinstance(item, dict) and item:
-            yield from _flat_parameters(f"{prefix}{name}.", item)
-        else:
-            yield f"{prefix}{name}", item
 
 
 def show_value(name: str, value: Json) -> str:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.stages import artifacts
 from gravel.stages.stage import Parameters, Slot, Stage
 
@@ -52,8 +53,6 @@ _KEYS = ("with",)
 
 
 def _parameter_faults(stage: Stage) -> list[str]:
-    from gravel.pipeline.workflow.entry_reader import RESERVED
-
     fields = stage.parameters.model_fields
     taken = {*RESERVED, *_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}
     faults = [_taken(stage, name) for name in fields if name in taken]

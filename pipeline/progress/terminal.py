@@ -11,9 +11,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.events import Event
 from gravel.pipeline.progress.plain import sentence
-from gravel.pipeline.progress.rates import Pace, describe_pace, format_seconds
+from gravel.pipeline.progress.rates import Pace, describe_pace
 
 _STYLES = {
     "stage_finished": ("✓", "green"),

@@ -11,10 +11,11 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.plan.why import flat_parts
+from gravel.pipeline.core.hashing import flat_parts
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import ArtifactRecord, Cache
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord
 
 Json = Any
 

@@ -3,8 +3,8 @@
 `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
 and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
 matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
-(see `gravel.pipeline.datasets.summary.Row`), `gone` (data sets of the last run that are no more), `trust`
-(`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
+(see `gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last run that are no more),
+`trust` (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
 fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of everything that the run
 made or relied on.
 """
@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.sharing import keep_own
-from gravel.stages.addresses import hidden, hidden_in_text
+from gravel.stages.addresses import hidden_in_text
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan import Plan
     from gravel.stages.artifacts import Json
 
 FORMAT = 1
@@ -93,32 +92,6 @@ class Outline:
 
     workflow: Mapping[str, Json]
     stages: Sequence[Mapping[str, Json]]
-
-    @staticmethod
-    def of(plan: Plan) -> Outline:
-        """Outline a plan."""
-        workflow = plan.workflow
-        return Outline(
-            {
-                "name": workflow.name,
-                "about": workflow.about,
-                "path": str(workflow.path),
-                "file": str(workflow.path.absolute()),
-                "parameters": hidden(dict(workflow.parameters)),
-                "matrix": hidden({axis: list(values) for axis, values in workflow.matrix.items()}),
-            },
-            [
-                {
-                    "key": key,
-                    "entry": run.entry,
-                    "stage": run.stage.name,
-                    "upstream": list(run.upstream),
-                    "coordinates": dict(run.coordinates),
-                    **({} if run.not_run is None else {"state": "not run", "why": [run.not_run]}),
-                }
-                for key, run in plan.runs.items()
-            ],
-        )
 
 
 class RunRecord:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import EdgeList, Traversal
 
 Json = Any

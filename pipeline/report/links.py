@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gravel.pipeline.progress.rates import format_seconds
+from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.records.reading import read_run
 from gravel.pipeline.report.cells import plain_text
 from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 Json = Any
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.datasets.summary import report_tables
-from gravel.pipeline.progress.rates import format_seconds
 from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
 from gravel.pipeline.report.cells import plain_text
+from gravel.pipeline.report.data_sets import report_tables
 from gravel.pipeline.report.links import counts_of, log_address, makers, relatives
 from gravel.pipeline.report.place import page_path, put
 from gravel.pipeline.report.policy import SCRIPT, TABLES, page_policy
@@ -21,7 +21,7 @@ from gravel.pipeline.report.tables import prepared_table
 from gravel.pipeline.report.workflow import workflow_picture
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import VertexIds
 
 Json = Any

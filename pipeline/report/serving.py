@@ -26,7 +26,7 @@ from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")

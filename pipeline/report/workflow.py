@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gravel.pipeline.plan.drawing import Box, draw_svg
+from gravel.pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.svg import draw_svg
 
 Json = Any
 

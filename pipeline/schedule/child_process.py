@@ -73,7 +73,7 @@ def carry_out(
     watched, tie = os.pipe()
     with log.open("wb") as output:
         child = subprocess.Popen(
-            [*program("gravel.pipeline.schedule.bound_process"), str(watched), *words],
+            [*program("gravel.pipeline.cli.bound_process"), str(watched), *words],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -18,7 +18,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.policy import State
 from gravel.pipeline.schedule.times import from_iso, iso
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
 from gravel.pipeline.store.leases import Lease, holder
 from gravel.pipeline.store.ownership import user_name

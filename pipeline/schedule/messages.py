@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.pipeline.progress.rates import format_seconds
+from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.schedule.listing import local
 from gravel.pipeline.schedule.times import from_iso
 

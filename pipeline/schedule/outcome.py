@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.progress.rates import format_seconds
-from gravel.pipeline.records import read_run
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.records.reading import read_run
 from gravel.pipeline.schedule.child_process import Ended
 from gravel.pipeline.schedule.job_store import Claim
 

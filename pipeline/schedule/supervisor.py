@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_modes import private_files, write_as_in
+from gravel.pipeline.core.file_modes import private_files
 from gravel.pipeline.schedule.child_process import STOP_GRACE, carry_out
 from gravel.pipeline.schedule.hooks import call
 from gravel.pipeline.schedule.job import Job, shown_hook
@@ -28,6 +28,7 @@ from gravel.pipeline.schedule.own_hooks import load_hooks, missing_hook
 from gravel.pipeline.schedule.policy import again
 from gravel.pipeline.schedule.times import iso
 from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.sharing import write_as_in
 
 FAILURES = ("failed", "timed out", "lost")
 """The outcomes that the failure hook is told."""

@@ -10,14 +10,14 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.plan.cache import environment as surroundings
 from gravel.pipeline.plan.cache.entries import freeze, thaw
 from gravel.pipeline.plan.cache.lookup import find_all
-from gravel.pipeline.plan.cache.machine import hardware_words, memory_words
-from gravel.pipeline.scheduler import RunOptions
 from gravel.pipeline.scheduler.machine import decide
-from gravel.pipeline.store import find_cache
+from gravel.pipeline.scheduler.machine_facts import hardware_words, memory_words
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.location import find_cache
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.trace import Witness
-    from gravel.pipeline.plan import Plan
+    from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.scheduler.machine import Setting
     from gravel.stages.artifacts import Json
 

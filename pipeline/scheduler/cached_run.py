@@ -11,20 +11,20 @@ from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.plan.cache import environment as surroundings
 from gravel.pipeline.plan.cache.entries import freeze, thaw
 from gravel.pipeline.plan.cache.lookup import Found, find_all
-from gravel.pipeline.plan.cache.machine import hardware_words
-from gravel.pipeline.progress import QuietReporter
-from gravel.pipeline.records import Outline, RunRecord
+from gravel.pipeline.progress.events import QuietReporter
+from gravel.pipeline.records.record import Outline, RunRecord
 from gravel.pipeline.scheduler.machine import decide
+from gravel.pipeline.scheduler.machine_facts import hardware_words
 from gravel.pipeline.scheduler.messages import Telling
 from gravel.pipeline.scheduler.surrounding import carry_through, machine_told, sweep
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.trace import Witness
-    from gravel.pipeline.plan import Plan
-    from gravel.pipeline.scheduler import RunOptions, RunOutcome
+    from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.scheduler.machine import Setting
+    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
     from gravel.stages.artifacts import Json
 
 __all__ = ["keep_run", "run_frozen"]

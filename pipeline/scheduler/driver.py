@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit
-from gravel.pipeline.plan import Plan, RecipeMaker, held_inputs, plan_extents, stated_need
-from gravel.pipeline.plan.recipes import NeedsResult
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker
+from gravel.pipeline.plan.sizes import held_inputs, plan_extents, stated_need
 from gravel.pipeline.scheduler.failures import log_tail
 from gravel.pipeline.scheduler.limits import not_served, overdue_runs, refuse_without
 from gravel.pipeline.scheduler.locks import Locked, RecipeLock
@@ -46,9 +47,9 @@ from gravel.stages.errors import StageError
 from gravel.stages.stage import Need
 
 if TYPE_CHECKING:
-    from gravel.pipeline.datasets.changes import Past
     from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.scheduler.data_set_changes import Past
+    from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.failures import ReadOnly
 
 TICK = 0.25
@@ -144,7 +145,7 @@ class Driver:
         """Sum up how each data set fared; `past` is what the last run had."""
         if not self._plan.workflow.datasets:
             return []
-        from gravel.pipeline.datasets.summary import data_set_rows
+        from gravel.pipeline.scheduler.data_set_rows import data_set_rows
 
         rows = data_set_rows(self._plan, self._report.record.stages, self._nodes.by_key, past)
         return [row.to_json() for row in rows]

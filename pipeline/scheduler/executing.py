@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.hardware import machine_facts
-from gravel.pipeline.datasets import fetched_copy
-from gravel.pipeline.datasets.changes import gone, last_data_sets, new_and_gone
 from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.plan import Plan
+from gravel.pipeline.datasets.local_copies import fetched_copy
+from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.unable import without_unable
-from gravel.pipeline.progress import QuietReporter
-from gravel.pipeline.records import Outline, RunRecord
+from gravel.pipeline.progress.events import QuietReporter
+from gravel.pipeline.records.record import RunRecord
+from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.driver import Driver
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.outline import outline_of
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.surrounding import carry_through, machine_told, sweep
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
 from gravel.stages.copies import copies
 
@@ -37,7 +38,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     reporter = options.reporter or QuietReporter()
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
     facts = machine_facts(setting.backend)
-    record = RunRecord(options.cache_root, Outline.of(plan), machine_told(facts, setting), options.to_json())
+    record = RunRecord(options.cache_root, outline_of(plan), machine_told(facts, setting), options.to_json())
     report = RunReport(plan, record, reporter, cache)
     cache.say = lambda message: report.emit("note", message=message)
     with storage_errors(cache.root):

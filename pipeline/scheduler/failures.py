@@ -10,7 +10,7 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.workers.stage_run import Failure
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 SHOWN_VERTICES = 8
 TAIL_LINES = 12

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import GravelError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 @dataclass(frozen=True)

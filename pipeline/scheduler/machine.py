@@ -12,7 +12,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import core_count, hardware
 from gravel.pipeline.core.memory import Capacity, host_capacity, parse_bytes
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workers import KINDS, is_address
+from gravel.pipeline.workers.kinds import KINDS, is_address
 from gravel.stages.sizes import Machine
 
 if TYPE_CHECKING:

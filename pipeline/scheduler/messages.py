@@ -12,7 +12,7 @@ from gravel.stages.addresses import hidden_in_text
 if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Reporter
     from gravel.pipeline.records.record import RunRecord
-    from gravel.pipeline.store import ArtifactRecord
+    from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifacts import Json
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gravel.pipeline.progress import Reporter
+    from gravel.pipeline.progress.events import Reporter
     from gravel.pipeline.workers.security import Tls
     from gravel.stages.artifacts import Json
 

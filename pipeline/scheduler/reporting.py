@@ -18,7 +18,7 @@ from gravel.pipeline.workers.protocol import Progress
 from gravel.pipeline.workers.stage_run import Failure, StageOutcome
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 class RunReport(Telling):

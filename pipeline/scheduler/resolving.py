@@ -26,8 +26,8 @@ from gravel.pipeline.workers.stage_run import Failure
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan import RecipeMaker
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.plan.recipes import RecipeMaker
+    from gravel.pipeline.store.cache import Cache
 
 MOST_DAMAGES = 3
 """How often one stage run may meet a damaged input: a disk that damages what it just wrote is no use."""

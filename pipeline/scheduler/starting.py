@@ -10,7 +10,7 @@ from typing import Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.machine import Setting
-from gravel.pipeline.workers import is_address
+from gravel.pipeline.workers.kinds import is_address
 from gravel.pipeline.workers.protocol import Cluster, Place, Progress
 
 

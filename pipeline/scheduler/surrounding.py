@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.records.record import RunRecord
     from gravel.pipeline.scheduler.machine import Setting
     from gravel.pipeline.scheduler.messages import Telling
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import Json
 
 
@@ -159,7 +159,7 @@ def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> st
     if record.state == "interrupted" or not record.kept:
         return last
     from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-    from gravel.pipeline.report import write_run_report
+    from gravel.pipeline.report.page import write_run_report
 
     try:
         return str(write_run_report(record.folder, record.to_json(), cache))

@@ -11,7 +11,7 @@ from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_run import StageTask
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 def make_task(node: Node, nodes: Nodes, setting: Setting, cache: Cache, record: RunRecord) -> StageTask:

@@ -43,7 +43,7 @@ class Acceptance:
 
         Raises `BrokenRecord` for a signature that does not fit, `RequestError` for keys that cannot be read.
         """
-        from gravel.pipeline.trust.signatures import check_signature
+        from gravel.pipeline.store.signatures import check_signature
 
         key = check_signature(body)
         return key is not None and key.raw in self._trusted
@@ -52,14 +52,14 @@ class Acceptance:
         """Say whether a record in `recipes/` counts, whose signature was checked when it came."""
         if "signature" not in body:
             return True  # it was made here
-        from gravel.pipeline.trust.signatures import signer_of
+        from gravel.pipeline.store.signatures import signer_of
 
         key = signer_of(body)
         return (key is not None and key.raw in self._trusted) or self.counts_anyway(digest, body)
 
     def counts_anyway(self, digest: str, body: dict[str, Any]) -> bool:
         """Say whether a record that nobody trusted signed counts, and remember that."""
-        from gravel.pipeline.trust.signatures import signer_of
+        from gravel.pipeline.store.signatures import signer_of
 
         kept = self.accepted if self.trust_remote else self.refused
         kept[digest] = signer_of(body)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.store.listing import recipes
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.folder import CacheFolder
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 
@@ -31,7 +31,7 @@ class Origin:
 class History:
     """The recipes of a cache, by what they made."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: CacheFolder) -> None:
         self._cache = cache
         self._recipes = recipes(cache)
         self._makers: dict[str, RecipeRecord] = {}

@@ -19,7 +19,8 @@ from gravel.pipeline.store.leaves import Root, check_layout, shard_leaves, shard
 from gravel.pipeline.store.metadata import METADATA, extent_of
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.records import ArtifactRecord, StoredFile
+    from gravel.pipeline.store.record_types import StoredFile
+    from gravel.pipeline.store.records import ArtifactRecord
 
 MAX_METADATA_BYTES = 256 << 20
 

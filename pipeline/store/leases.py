@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.core.file_modes import mask_for
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
+from gravel.pipeline.store.sharing import mask_for
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.file_modes import PRIVATE, make_root, write_as_in
+from gravel.pipeline.core.file_modes import PRIVATE, make_root
 from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
-from gravel.pipeline.store.sharing import Sharing, sharing_of
+from gravel.pipeline.store.sharing import Sharing, sharing_of, write_as_in
 from gravel.pipeline.store.trusted import VARIABLE, is_trusted
 
 MARKS = (".gravel", "pyproject.toml", ".git")
@@ -39,7 +39,7 @@ def find_cache(option: str | None = None) -> Path:
     write_as_in(root)
     if named and "://" in named:
         from gravel.pipeline.store.objects import check_url
-        from gravel.pipeline.store.remote import tie
+        from gravel.pipeline.store.remote_link import tie
 
         return tie(root, check_url(named))
     return root

@@ -124,13 +124,3 @@ def check_url(url: str) -> str:
         raise RequestError(f"{url} names no bucket and prefix", hint="write s3://bucket/prefix")
     prefix = "/".join(part for part in prefix.split("/") if part)
     return f"s3://{bucket}/{prefix}".rstrip("/")
-
-
-def open_remote(url: str) -> Target:
-    """Return the object store of a URL; reaches for nothing yet.
-
-    Raises `RequestError` without the extra `s3` or without any credentials.
-    """
-    from gravel.pipeline.store.s3 import Bucket
-
-    return Bucket(check_url(url))

@@ -48,7 +48,7 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
 def open_array(record: ArtifactRecord, name: str) -> StoredArray:
     """Return one array of an artifact; raises `DamagedArtifact`."""
     try:
-        layout = read_layout(read_metadata(record, f"{name}/{METADATA}"))
+        layout = read_layout(read_metadata(record.path, record.id, record.files, f"{name}/{METADATA}"))
     except ValueError as error:
         raise DamagedArtifact(record.id, f"{name}: {error}") from error
     if (layout.dtype, layout.shape) != record.arrays.get(name):

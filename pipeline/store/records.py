@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.record_types import is_artifact, is_recipe, leads_outside
+from gravel.pipeline.store.record_types import StoredFile, is_artifact, is_recipe, leads_outside
 from gravel.stages.sizes import Extent
 
 Json: TypeAlias = Any
@@ -97,15 +97,6 @@ class RecipeRecord:
 
 
 @dataclass(frozen=True)
-class StoredFile:
-    """One file of an artifact: its path inside the artifact's folder, its bytes and their BLAKE3."""
-
-    path: str
-    size: int
-    blake3: str
-
-
-@dataclass(frozen=True)
 class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
 
@@ -135,7 +126,7 @@ class ArtifactRecord:
         """The fields that are not arrays, read from the group's metadata; raises `DamagedArtifact`."""
         from gravel.pipeline.store.metadata import read_attributes
 
-        return read_attributes(self)
+        return read_attributes(self.path, self.id, self.files)
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""

@@ -24,10 +24,9 @@ from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestErr
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.folder import CacheFolder
     from gravel.pipeline.store.objects import Target
 
-TIE = "remote.json"
 
 PAUSE_SECONDS = 15.0
 """After a failure; a store that is down must not delay each of hundreds of stage runs."""
@@ -45,29 +44,10 @@ UNWRITTEN_SECONDS = 3600.0
 """From when a pending recipe that has no record belongs to no living run."""
 
 
-def tie(root: Path, url: str) -> Path:
-    """Make a folder the local tier of a remote cache, and return it."""
-    from gravel.pipeline.store.files import LocalFiles
-
-    files = LocalFiles(root)
-    if tied_to(files.read(TIE)) != url:
-        files.replace(TIE, json.dumps({"format": 1, "url": url}).encode())
-    return root
-
-
-def tied_to(found: tuple[bytes, float] | None) -> str | None:
-    """Return the URL that the text of a `remote.json` names, or None."""
-    try:
-        url = json.loads(found[0])["url"] if found is not None else None
-    except (ValueError, KeyError, TypeError):
-        return None
-    return url if isinstance(url, str) else None
-
-
 class Remote:
     """The store behind one cache folder; safe to use from many threads."""
 
-    def __init__(self, cache: Cache, url: str) -> None:
+    def __init__(self, cache: CacheFolder, url: str) -> None:
         self.url = url
         self._cache = cache
         self._target: Target | None = None
@@ -130,9 +110,9 @@ class Remote:
 
     def _know(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
+        from gravel.pipeline.store.artifact_transfer import read_artifact_record
         from gravel.pipeline.store.identity import attributes_in, check_id, with_true_extent
         from gravel.pipeline.store.metadata import METADATA
-        from gravel.pipeline.store.moving import read_artifact_record
 
         if self._cache.find(artifact_id) is not None:
             return True
@@ -197,7 +177,7 @@ class Remote:
 
     def bring(self, artifact_id: str) -> None:
         """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
-        from gravel.pipeline.store.moving import FaultySource, arrive
+        from gravel.pipeline.store.artifact_transfer import FaultySource, arrive
         from gravel.pipeline.store.objects import RemoteError
 
         known = self.record(artifact_id)
@@ -266,7 +246,7 @@ class Remote:
 
     def _push(self, digest: str) -> GravelError | None:
         """Push one recipe; returns why it could not be, after saying so. Its mark stays then."""
-        from gravel.pipeline.store.transfer import send_recipe
+        from gravel.pipeline.store.recipe_transfer import send_recipe
 
         try:
             target = self._reach()
@@ -327,7 +307,7 @@ class Remote:
             self.tell_pending(str(problem))
 
     def _push_run(self, run: str) -> GravelError | None:
-        from gravel.pipeline.store.transfer import send_run
+        from gravel.pipeline.store.recipe_transfer import send_run
 
         try:
             target = self._reach()
@@ -365,7 +345,8 @@ class Remote:
             return None
         with self._opening:
             if self._target is None:
-                from gravel.pipeline.store.objects import RemoteError, open_remote
+                from gravel.pipeline.store.objects import RemoteError
+                from gravel.pipeline.store.s3 import open_remote
 
                 try:
                     self._target = open_remote(self.url)

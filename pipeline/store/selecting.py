@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.moving import check_name
+from gravel.pipeline.store.artifact_transfer import check_name
 from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:

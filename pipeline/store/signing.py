@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
 from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
 from gravel.pipeline.store.selecting import read_recipe
-from gravel.pipeline.trust.signatures import FIELD, sign, signer_of
+from gravel.pipeline.store.signatures import FIELD, sign, signer_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.transfer import Moved
+    from gravel.pipeline.store.folder import CacheFolder
+    from gravel.pipeline.store.moved import Moved
     from gravel.pipeline.trust.keys import PublicKey
 
 
 class Signer:
     """Signs the recipes that were made here; those that came signed keep their signature."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: CacheFolder) -> None:
         self._cache = cache
 
     @cached_property
@@ -53,7 +53,7 @@ class Signer:
 class Incoming:
     """Takes recipes into a cache; counts, of those that came, the ones that no trusted key signed."""
 
-    def __init__(self, cache: Cache, moved: Moved) -> None:
+    def __init__(self, cache: CacheFolder, moved: Moved) -> None:
         self._cache = cache
         self._moved = moved
         self._counting = threading.Lock()

@@ -24,7 +24,7 @@ from gravel.pipeline.store.content import ArrayContent, LeafDigest
 from gravel.pipeline.store.files import storage_errors, sync_file
 from gravel.pipeline.store.layout import CHUNK_BYTES, DTYPES, SHARD_BYTES, Layout, array_metadata, cut
 from gravel.pipeline.store.metadata import METADATA
-from gravel.pipeline.store.records import StoredFile
+from gravel.pipeline.store.record_types import StoredFile
 from gravel.pipeline.store.stored import StoredArray
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from blake3 import blake3
 
 from gravel.pipeline.store.binding import bind
 from gravel.pipeline.store.content import artifact_id
-from gravel.pipeline.store.damage import find_fault
+from gravel.pipeline.store.faults import find_fault
 from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
 from gravel.pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
 from gravel.pipeline.store.leases import Lease
@@ -31,14 +31,15 @@ from gravel.pipeline.store.metadata import (
     plain,
 )
 from gravel.pipeline.store.reader import open_array
-from gravel.pipeline.store.records import ArtifactRecord, StoredFile, seal
+from gravel.pipeline.store.record_types import StoredFile
+from gravel.pipeline.store.records import ArtifactRecord, seal
 from gravel.pipeline.store.sink import ArraySink
 from gravel.pipeline.store.stored import StoredArray
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.folder import CacheFolder
     from gravel.stages.artifacts import Array, Artifact
 
 WRITE_THREADS = 4
@@ -56,7 +57,7 @@ class ArtifactWriter:
     """
 
     def __init__(
-        self, cache: Cache, *, chunk_bytes: int = CHUNK_BYTES, shard_bytes: int = SHARD_BYTES
+        self, cache: CacheFolder, *, chunk_bytes: int = CHUNK_BYTES, shard_bytes: int = SHARD_BYTES
     ) -> None:
         self._cache = cache
         self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}

@@ -1,14 +1,5 @@
-"""Where stages run. Every kind of cluster offers the same few verbs to the driver: see `protocol`.
+"""Where stages run. Every kind of cluster offers the same few verbs to the scheduler: see `protocol`.
 
-The driver decides which stage runs on which place and tells the cluster; the cluster answers with events in
-a queue. Nothing here imports Dask until a cluster starts.
+The scheduler assigns each stage run to a worker slot; the cluster answers with events in a queue. Nothing
+here imports Dask until a cluster starts.
 """
-
-from __future__ import annotations
-
-KINDS = ("auto", "inline", "local", "cuda")
-
-
-def is_address(text: str) -> bool:
-    """Say whether a --cluster value names an existing cluster: an address or a scheduler file."""
-    return "://" in text or text.endswith(".json")

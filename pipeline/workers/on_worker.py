@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from gravel.pipeline.core.file_modes import mask_for
+from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.workers.rank_group import Hub, run_rank
 from gravel.pipeline.workers.resident import read_held

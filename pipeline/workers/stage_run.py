@@ -27,7 +27,7 @@ from gravel.stages.gang import GangBroken
 from gravel.stages.stage import Extent, Machine, Parameters, Stage
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import Artifact
 
 PAGE = "docs/troubleshooting.md"

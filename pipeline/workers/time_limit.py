@@ -16,8 +16,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
+from gravel.pipeline.core.durations import format_duration
 from gravel.pipeline.workers.stage_run import Failure
-from gravel.pipeline.workflow.durations import format_duration
 
 Result = TypeVar("Result")
 

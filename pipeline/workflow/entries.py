@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gravel.pipeline.core.errors import Location
-from gravel.pipeline.workflow.entry_reader import RESERVED, EntryReader, Named
+from gravel.pipeline.plugins.reserved_keys import RESERVED
+from gravel.pipeline.workflow.entry_reader import EntryReader, Named
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.nodes import MapNode, Node, Text
 from gravel.pipeline.workflow.scalars import to_text

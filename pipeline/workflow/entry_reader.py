@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gravel.pipeline.core.durations import FORM, parse_duration
 from gravel.pipeline.core.errors import Location, WorkflowError
 from gravel.pipeline.core.names import either, nearest, suggest
-from gravel.pipeline.workflow.durations import FORM, parse_duration
+from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
@@ -16,19 +17,8 @@ from gravel.pipeline.workflow.values import Values, malformed
 from gravel.stages.artifacts import Json
 from gravel.stages.stage import Stage
 
-__all__ = ["LIMIT", "MOST_REPETITIONS", "REPEAT", "RESERVED", "EntryReader", "Named"]
+__all__ = ["LIMIT", "MOST_REPETITIONS", "REPEAT", "EntryReader", "Named"]
 
-RESERVED = {
-    "stage": "the stage that this entry runs",
-    "input": "the entry that feeds the stage's one slot, or its slot `input`",
-    "inputs": "a list for a slot that takes several, or a mapping slot -> entry",
-    "keep": "false: the result stays in memory and is not stored",
-    "repeat": "how often a stage that measures does so; every repetition is kept",
-    "time_limit": "how long a run may take, such as `10 min`; then it is stopped and counts as failed",
-    "over": "`matrix`, or a list of axes: gather their combinations in one run; `none`: one run each",
-    "about": "what the entry is for",
-}
-"""Keys of an entry that are not parameters of its stage."""
 
 REPEAT = "repeat"
 LIMIT = "time_limit"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
 from gravel.pipeline.core.names import suggest
@@ -20,7 +20,8 @@ from gravel.pipeline.workflow.substitution import Filled, references
 from gravel.pipeline.workflow.values import NAME, Origin, Values, Varying, malformed
 
 if TYPE_CHECKING:
-    from gravel.pipeline.workflow.scopes import Reading, Scope
+    from gravel.pipeline.workflow.faults import Faults
+    from gravel.pipeline.workflow.scope import Scope
 
 __all__ = ["NEST", "USE", "is_use", "read_use"]
 
@@ -36,6 +37,19 @@ NEST = {
 
 MOST_USES = 200  # of one workflow, counted with those of the workflows that it uses
 MOST_NESTED = 16  # workflows that use each other
+
+
+class Reading(Protocol):
+    """What reads the files that a workflow uses; see `gravel.pipeline.workflow.scopes`."""
+
+    faults: Faults
+    names: list[str]
+
+    def open(self, path: Path, user: Scope, prefix: str, where: Location) -> Scope | None:
+        """Open a file that another one uses; None after a fault."""
+
+    def read(self, scope: Scope, values: Values, given: Mapping[str, Filled | Varying | None]) -> list[Draft]:
+        """Read the sections of a file."""
 
 
 def is_use(node: Node) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.pipeline.workflow.catalogue import FIELDS
-from gravel.pipeline.workflow.entry_reader import LIMIT, MOST_REPETITIONS, REPEAT, RESERVED
+from gravel.pipeline.workflow.entry_reader import LIMIT, MOST_REPETITIONS, REPEAT
 from gravel.pipeline.workflow.matrix import SPECIAL
 from gravel.pipeline.workflow.nesting import NEST, USE
 from gravel.pipeline.workflow.scopes import SECTIONS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
@@ -15,11 +14,12 @@ from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, 
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.plugins import with_plugins
 from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import Filled
 from gravel.pipeline.workflow.values import Values, Varying
 from gravel.stages.stage import Stage
 
-__all__ = ["SECTIONS", "Reading", "Scope"]
+__all__ = ["SECTIONS", "Reading"]
 
 SECTIONS = {
     "workflow": "the workflow's name",
@@ -31,18 +31,6 @@ SECTIONS = {
     "stages": "the entries: which stage, from which inputs, with which parameters",
 }
 """The keys of a workflow file."""
-
-
-@dataclass
-class Scope:
-    """One file being read; `chain` holds the files that use each other, this one last."""
-
-    source: Text
-    path: Path
-    top: MapNode
-    prefix: str = ""
-    chain: tuple[Path, ...] = ()
-    values: Values = field(default_factory=Values)
 
 
 class Reading:

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.core.names import suggest
+from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.pipeline.workflow.entries import Draft
-from gravel.pipeline.workflow.entry_reader import RESERVED
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.files import place_files
 from gravel.pipeline.workflow.model import Variant

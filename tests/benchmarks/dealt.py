@@ -17,7 +17,7 @@ import numpy
 
 from gravel.pipeline.cli import main as gravel
 from gravel.pipeline.records.reading import find_run
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.searching.spreading import LABELS_RATE, plan_spreading, predicted_seconds
 from gravel.stages.sections.dealt import busy
 from gravel.stages.sections.rates import harmonic_mean, rates

@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.cli import reference_pages as reference
-from gravel.pipeline.workflow import load_workflow
+from gravel.pipeline.workflow.loading import load_workflow
 from tests.docs.blocks import PAGES, ROOT, Block, anchors_of, blocks_of, prose_of
 
 LANGUAGES = {"sh", "python", "yaml", "toml", "text"}

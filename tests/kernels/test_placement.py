@@ -177,7 +177,7 @@ def test_filling_by_several_threads(monkeypatch, count):
 
 
 def test_a_stored_array_is_decoded_into_the_buffer(tmp_path):
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import Traversal
 
     values = numpy.arange(10_000, dtype=numpy.uint32)

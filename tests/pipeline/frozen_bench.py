@@ -15,11 +15,12 @@ from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.plan import RecipeMaker, build_plan, pseudo_ids
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.recipes import RecipeMaker, pseudo_ids
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store import Cache
-from gravel.pipeline.workflow import load_workflow
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.workflow.loading import load_workflow
 from gravel.stages.artifacts import Artifact, Report, VertexIds
 
 INNER = """\
@@ -65,7 +66,7 @@ class FrozenBench:
         monkeypatch.setattr(
             "gravel.pipeline.plan.cache.environment.began", lambda: 4e9 if self.may_thaw else None
         )
-        monkeypatch.setattr("gravel.pipeline.report.write_run_report", write_report)
+        monkeypatch.setattr("gravel.pipeline.report.page.write_run_report", write_report)
         import gravel.pipeline.cli.options
 
         load_plan = gravel.pipeline.cli.options.load_plan

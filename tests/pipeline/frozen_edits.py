@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 
 from gravel.pipeline.core.hashing import Recipe
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import seal, unseal
 from tests.pipeline.frozen_bench import FrozenBench, stand_in
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy
 
-from gravel.pipeline.report import write_run_report
-from gravel.pipeline.store import Cache
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Artifact, CompressedGraph, Graph, Measurement, Ordering, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from gravel.pipeline.store.moving import read_artifact_record
-from gravel.pipeline.store.objects import open_remote
+from gravel.pipeline.store.artifact_transfer import read_artifact_record
+from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.selecting import read_recipe
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy
 
 from gravel.pipeline.core.hashing import Recipe, digest
-from gravel.pipeline.store import ArtifactRecord, Cache
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.records import ArtifactRecord
 from gravel.stages.artifacts import (
     Artifact,
     CompressedGraph,

@@ -418,7 +418,9 @@ def test_a_missing_current_folder_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_export_refuses_what_has_no_columns_before_anything_runs(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gravel.pipeline.scheduler.execute", lambda *_: pytest.fail("something ran"))
+    monkeypatch.setattr(
+        "gravel.pipeline.scheduler.executing.execute", lambda *_: pytest.fail("something ran")
+    )
     bench.plan()
     words = ("export", str(bench.file), "--cache", str(bench.cache.root), "--to", str(tmp_path / "o.csv"))
     result = gravel(*words[:2], "summary", *words[2:])

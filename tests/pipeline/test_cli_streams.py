@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.progress import JsonReporter
-from gravel.pipeline.progress.events import QuietReporter
+from gravel.pipeline.progress.events import JsonReporter, QuietReporter
 from gravel.pipeline.scheduler.reporting import RunReport
 
 GRAVEL = f'"{sys.executable}" -c "from gravel.pipeline.cli import main; main()"'

@@ -17,8 +17,9 @@ import pytest
 from gravel.pipeline.core.devices import FAKE, fake_devices, rotation
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
-from gravel.pipeline.store import Cache
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers.existing import connect
 from gravel.pipeline.workers.local import local_worker_count
 from tests.pipeline.test_executor import Listener, states, total
@@ -280,7 +281,7 @@ def test_a_killed_driver_leaves_no_workers_and_the_next_run_goes_on(tmp_path: Pa
         stage_run("a", MAKE, value=1, marks=str(marks)),
         stage_run("b", ADD, "a", value=2, marks=str(marks), sleep=60.0),
     )
-    from gravel.pipeline.records import find_run
+    from gravel.pipeline.records.reading import find_run
 
     _, record = find_run(tmp_path / "cache", "last")
     assert record["state"] == "interrupted"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.pipeline.core.hashing import digest
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id
 from gravel.pipeline.store.layout import PLAIN, ZSTD, Layout, array_metadata, cut, read_layout
 from gravel.pipeline.store.writer import ArtifactWriter

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store import ArtifactRecord, Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.codecs import decode, encode
-from gravel.pipeline.store.records import BrokenRecord, seal, unseal
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import Artifact, Traversal
 from tests.pipeline.samples import equal, graph, publish, recipe, shards

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.records.comparing import compare_runs, figures
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Measurement, Verification
 from tests.pipeline.samples import publish
 from tests.pipeline.test_cli_run import file, gravel, look, run

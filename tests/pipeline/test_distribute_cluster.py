@@ -15,7 +15,7 @@ import numpy
 import pytest
 
 from gravel.pipeline.records.reading import find_run
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.distribute import STAGE, distribute, make_as_rank
 from gravel.stages.ingest import IngestParameters, ingest

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from gravel.pipeline.doctor.findings.findings.findings.findings import findings
 
 from gravel.pipeline.core.devices import Device
-from gravel.pipeline.doctor import compiled, disk, findings, gpus, machine, software
+from gravel.pipeline.doctor import compiled, disk, gpus, machine, software
 from gravel.pipeline.doctor.finding import Finding
 
 

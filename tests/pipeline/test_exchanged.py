@@ -16,9 +16,9 @@ import pytest
 import zarr
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store import ArtifactRecord, Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.codecs import crc32c
-from gravel.pipeline.store.records import seal, unseal
+from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import EdgeList, Traversal
 

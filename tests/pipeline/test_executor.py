@@ -17,9 +17,10 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.progress import Event
-from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
-from gravel.pipeline.store import Cache
+from gravel.pipeline.progress.events import Event
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count, plan_of, stage_run
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import gravel.pipeline.export.columns
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.export import columns_of, write_file
+from gravel.pipeline.export.columns import columns_of
+from gravel.pipeline.export.writers import write_file
 from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
 
 GAPS = VertexIds(ids=numpy.array([3, 7, 1 << 40]), vertex_count=3)
@@ -130,7 +131,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(gravel.pipeline.export.FORMATS, ".csv", full)
+    monkeypatch.setitem(gravel.pipeline.export.writers.FORMATS, ".csv", full)
     with pytest.raises(GravelError, match="disk is full"):
         write_file(columns_of(bfs(), GAPS), target)
     assert target.read_text() == "old"

@@ -19,7 +19,7 @@ from gravel.pipeline.plan.cache.lookup import find_all
 from gravel.pipeline.scheduler.cached_run import run_frozen
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.stage import all_stages
 from tests.pipeline.frozen_bench import FrozenBench
 from tests.pipeline.frozen_edits import EDITS, Edit, damaged, gone, rewrite, touch

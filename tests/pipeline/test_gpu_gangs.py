@@ -10,7 +10,7 @@ import pytest
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.records.reading import find_run
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 
 pytestmark = pytest.mark.gpu
 

@@ -15,8 +15,9 @@ from gravel.pipeline.cli.options import load_plan
 from gravel.pipeline.cli.report import command
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.graph500 import INVALID, mean_and_deviation, order_statistics
-from gravel.pipeline.scheduler import RunOptions, execute
-from gravel.pipeline.store import Cache
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.cache import Cache
 
 # Two components; 1-2 three times, once turned round, and self-loops at 3 and 11.
 EDGES = [(1, 2), (1, 2), (2, 1), (2, 3), (3, 3), (3, 4), (10, 11), (11, 11), (11, 12)]

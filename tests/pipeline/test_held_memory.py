@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.plan import Plan, held_inputs, plan_extents
-from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.plan.sizes import held_inputs, plan_extents
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.stages.stage import Machine
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 

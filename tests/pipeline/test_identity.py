@@ -9,9 +9,9 @@ import numpy
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.store import ArtifactRecord, Cache
-from gravel.pipeline.store.damage import find_fault, find_faults
-from gravel.pipeline.store.records import seal, unseal
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.faults import find_fault, find_faults
+from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import Artifact, Partition, Traversal
 from tests.pipeline.samples import each_kind, graph

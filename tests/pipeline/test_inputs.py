@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.datasets.etags import strong_etag
-from gravel.pipeline.datasets.fetching import Facts
 from tests.pipeline.plain_server import PlainServer
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -151,15 +150,15 @@ def test_urls_that_differ_in_what_is_not_shown_are_two() -> None:
     ],
 )
 def test_etags_of_date_and_size_are_told_from_those_of_content(etag: str, strong: bool) -> None:
-    assert (strong_etag(Facts(1234, etag, DATE)) is not None) is strong
+    assert (strong_etag(etag, DATE, 1234) is not None) is strong
 
 
 def test_an_etag_that_digests_date_and_size_is_not_strong() -> None:
     import hashlib
 
     tag = hashlib.md5(f"{float(SECONDS)}-1234".encode()).hexdigest()  # as Starlette makes it
-    assert strong_etag(Facts(1234, f'"{tag}"', DATE)) is None
-    assert strong_etag(Facts(1235, f'"{tag}"', DATE)) is not None
+    assert strong_etag(f'"{tag}"', DATE, 1234) is None
+    assert strong_etag(f'"{tag}"', DATE, 1235) is not None
 
 
 def rewrite(path: Path, text: bytes) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.leases import Lease, holder
 
 ROOT = Path(__file__).resolve().parents[2]

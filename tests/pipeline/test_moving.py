@@ -13,10 +13,14 @@ from click.testing import CliRunner
 import gravel.pipeline.store.s3
 from gravel.pipeline.cli.cache import command
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.records import list_runs
-from gravel.pipeline.scheduler import RunOptions, execute
-from gravel.pipeline.store import ArtifactRecord, Cache
-from gravel.pipeline.store.objects import Folder, RemoteError, open_remote
+from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.records.reading import list_runs
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.objects import Folder, RemoteError
+from gravel.pipeline.store.records import ArtifactRecord
+from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.s3_server import Line, ask, s3_server
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -129,7 +133,7 @@ def test_a_run_is_reused_whole_on_another_machine(tmp_path, place):
     assert count(marks, 1) == count(marks, 10) == 1
     assert (laptop / "runs" / run / "report.html").exists()
     assert [found["run"] for found in list_runs(laptop)] == [again.record["run"], run]
-    assert Cache(laptop).gc().removed == {}
+    assert collect(Cache(laptop)).removed == {}
 
 
 def test_damage_is_told_and_not_copied(tmp_path, place):

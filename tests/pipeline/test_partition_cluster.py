@@ -15,7 +15,7 @@ import pytest
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.records.reading import find_run
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.searching.partitioned import search_as_rank
 from gravel.stages.searching.ranked_components import find_as_rank
 from gravel.stages.searching.spread import search_share

@@ -10,20 +10,15 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.plan import (
-    Plan,
-    RecipeMaker,
-    RunStatus,
-    build_plan,
-    plan_extents,
-    plan_status,
-    pseudo_ids,
-    recipes,
-    sources,
-)
+from gravel.pipeline.plan import recipes, sources
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.model import Plan, RunStatus
+from gravel.pipeline.plan.recipes import RecipeMaker, pseudo_ids
+from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.sources import BLOCK, find_vertices
-from gravel.pipeline.store import Cache
-from gravel.pipeline.workflow import load_workflow
+from gravel.pipeline.plan.status import plan_status
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.workflow.loading import load_workflow
 from gravel.stages.artifacts import Artifact, Report, VertexIds
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine

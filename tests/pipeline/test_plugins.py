@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gravel.conformance import StageConformance
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import RequestError, WorkflowError
-from gravel.pipeline.plan import build_plan
+from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.plugins.code import file_code
-from gravel.pipeline.plugins.conformance import StageConformance
 from gravel.pipeline.plugins.installed import Catalogue, find_offers, known_stages
-from gravel.pipeline.scheduler import RunOptions, execute
-from gravel.pipeline.workflow import load_workflow
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.workflow.loading import load_workflow
 from gravel.pipeline.workflow.plugins import read_plugin
 from gravel.stages.stage import all_stages
 

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import Traversal

@@ -19,9 +19,13 @@ import gravel.pipeline.store.remote
 import gravel.pipeline.store.s3
 from gravel.pipeline.cli.show import command as show
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.scheduler import RunOptions, RunOutcome, execute
-from gravel.pipeline.store import Cache, find_cache
-from gravel.pipeline.store.objects import RemoteError, open_remote
+from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.store.objects import RemoteError
+from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.writer import ArtifactWriter
 from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
@@ -272,10 +276,10 @@ def test_gc_keeps_what_the_store_lacks(places, line):
     line.cut()
     record = put_graph(one)
     line.mend()
-    outcome = one.cache.gc(delete=True, max_size=0)
+    outcome = collect(one.cache, Policy(max_size=0), delete=True)
     assert outcome.removed == {}
     one.cache.settle()
-    assert one.cache.gc(delete=True).removed.keys() == {record.id}
+    assert collect(one.cache, delete=True).removed.keys() == {record.id}
     assert one.cache.recall(recipe("one").digest).outputs == (record.id,)
     assert equal(one.cache.open(record.id), graph(4000))
 

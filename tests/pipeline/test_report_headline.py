@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from gravel.pipeline.report import write_run_report
-from gravel.pipeline.store import Cache
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from tests.pipeline.report_sample import record, stage_run

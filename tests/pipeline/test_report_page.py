@@ -12,9 +12,9 @@ import numpy
 import pytest
 
 import gravel.pipeline.report.page
-from gravel.pipeline.report import write_run_report
 from gravel.pipeline.report.cells import cell_text, plain_text
-from gravel.pipeline.store import Cache
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import VertexIds
 from tests.pipeline.run_records import whole
 

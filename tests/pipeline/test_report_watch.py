@@ -15,7 +15,7 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.serving import redirect_file, report_server
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.report_sample import record, stage_run
 from tests.pipeline.served import running, write_record
 

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.records import Outline, RunRecord, find_run, last_report, list_runs, read_run, stage_log
-from gravel.pipeline.records.record import log_name, new_run_id
+from gravel.pipeline.records.reading import find_run, last_report, list_runs, read_run, stage_log
+from gravel.pipeline.records.record import RunRecord, log_name, new_run_id
+from gravel.pipeline.scheduler.outline import outline_of
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 
 def record_of(root: Path) -> RunRecord:
     plan = plan_of(stage_run("a", MAKE), stage_run("b[x=1]", ADD, "a"), stage_run("b[x=2]", ADD, "a"))
-    record = RunRecord(root, Outline.of(plan), {"host": "here"}, {})
+    record = RunRecord(root, outline_of(plan), {"host": "here"}, {})
     record.write()
     return record
 

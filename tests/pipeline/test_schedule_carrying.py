@@ -127,7 +127,7 @@ def test_a_run_does_not_outlive_its_keeper():
     watched, tie = os.pipe()
     serve = ["schedule", "run", "--cache", "/nonexistent"]
     child = subprocess.Popen(
-        [*program("gravel.pipeline.schedule.bound_process"), str(watched), *serve],
+        [*program("gravel.pipeline.cli.bound_process"), str(watched), *serve],
         pass_fds=(watched,),
         stdout=subprocess.PIPE,
         cwd="/",

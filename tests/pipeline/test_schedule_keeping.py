@@ -23,7 +23,7 @@ from gravel.pipeline.schedule.listing import describe
 from gravel.pipeline.schedule.own_hooks import save_hooks
 from gravel.pipeline.schedule.policy import MOST_LOST, State, Waiting
 from gravel.pipeline.schedule.supervisor import Keeper
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.leases import Lease
 from tests.pipeline.run_records import whole
 

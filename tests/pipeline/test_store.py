@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.store import Cache, find_cache
+from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.store.records import NEWEST_FORMAT, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import Graph, Partition, Traversal
@@ -349,7 +351,7 @@ def test_what_a_newer_gravel_computed_is_refused_and_left_alone(tmp_path):
         lambda: cache.open(stored.id),
         cache.verify,
         cache.list,
-        lambda: cache.gc(delete=True),
+        lambda: collect(cache, delete=True),
     ):
         with pytest.raises(RequestError, match="which a newer gravel wrote") as caught:
             look()

@@ -16,8 +16,9 @@ from click.testing import CliRunner, Result
 
 import gravel.pipeline.store.s3
 from gravel.pipeline.cli import main
-from gravel.pipeline.store.objects import Folder, open_remote
+from gravel.pipeline.store.objects import Folder
 from gravel.pipeline.store.records import seal, unseal
+from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.s3_server import Line, ask, s3_server
 
 URL = "s3://bucket/shared"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gravel.pipeline.cli.errors import render
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.plan import build_plan
+from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.workflow.loading import read_workflow
 from gravel.pipeline.workflow.nodes import Text
 from gravel.pipeline.workflow.reading import read_workflow_text

@@ -2,7 +2,7 @@
 
 import numpy
 
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters

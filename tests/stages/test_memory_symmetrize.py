@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from gravel.kernels.generate import generate
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import EdgeList
 
 CHILD = """

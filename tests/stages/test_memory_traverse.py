@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.generate import generate
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters

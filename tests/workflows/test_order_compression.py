@@ -10,8 +10,8 @@ import pytest
 
 from gravel.kernels.order import METHODS
 from gravel.pipeline.cli import main
-from gravel.pipeline.plan import build_plan
-from gravel.pipeline.workflow import load_workflow
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.workflow.loading import load_workflow
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 

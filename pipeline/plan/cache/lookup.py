@@ -13,7 +13,7 @@ from gravel.pipeline.store.records import BrokenRecord
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gravel.pipeline.store import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
     from gravel.stages.artifacts import Json
 
 __all__ = ["Found", "find_all"]

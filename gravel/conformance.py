@@ -1,7 +1,7 @@
 """A suite of tests that every stage should pass; an author inherits it and runs it in pytest.
 
 ```python
-from gravel.pipeline.plugins.conformance import StageConformance
+from gravel.conformance import StageConformance
 
 
 class TestKCore(StageConformance):
@@ -193,9 +193,10 @@ class StageConformance:
 
     def test_a_workflow_runs_it_once(self, tmp_path: Path) -> None:
         """Run in a workflow it is computed; asked again, it comes from the cache."""
-        from gravel.pipeline.plan import build_plan
-        from gravel.pipeline.scheduler import RunOptions, execute
-        from gravel.pipeline.workflow import load_workflow
+        from gravel.pipeline.plan.building import build_plan
+        from gravel.pipeline.scheduler.executing import execute
+        from gravel.pipeline.scheduler.options import RunOptions
+        from gravel.pipeline.workflow.loading import load_workflow
 
         path = tmp_path / "workflow.yaml"
         path.write_text(json.dumps(self._workflow()), encoding="utf-8")
@@ -239,7 +240,7 @@ def _run(
 
 def _ids(folder: Path, made: tuple[Artifact, ...], stage: Stage) -> list[str]:
     """Publish results and return the digests of their content; timings are left out."""
-    from gravel.pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
     timed = ("Measurement", "Probe", "Links") if stage.measures else ()
     with Cache(folder / "cache").writer() as writer:

@@ -23,10 +23,11 @@ from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
 from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
 from gravel.pipeline.store.leases import Lease
-from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, StoredFile, seal, unseal
+from gravel.pipeline.store.record_types import StoredFile
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.folder import CacheFolder
     from gravel.pipeline.store.objects import Source, Target
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ def check_name(name: str) -> str:
 
 
 def arrive(
-    cache: Cache, artifact_id: str, text: bytes, source: Source, told: Told | None = None
+    cache: CacheFolder, artifact_id: str, text: bytes, source: Source, told: Told | None = None
 ) -> ArtifactRecord:
     """Copy an artifact into a cache and return its record there; `told` hears of bytes as they come.
 
@@ -105,7 +106,7 @@ def arrive(
     return cache.describe(incoming.id)
 
 
-def _record(cache: Cache, record: ArtifactRecord) -> bool:
+def _record(cache: CacheFolder, record: ArtifactRecord) -> bool:
     text = seal(record.to_json())
     while not cache.files.create(f"artifacts/{record.id}.json", text):
         damage = cache.check(record.id)
@@ -176,7 +177,7 @@ def _pieces(
 
 
 def depart(
-    cache: Cache,
+    cache: CacheFolder,
     artifact_id: str,
     target: Target,
     told: Told | None = None,

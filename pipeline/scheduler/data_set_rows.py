@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gravel.pipeline.progress.rates import format_seconds
 from gravel.stages.addresses import shown
 from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from gravel.pipeline.datasets.changes import Past
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.record import StageRecord
+    from gravel.pipeline.scheduler.data_set_changes import Past
     from gravel.pipeline.scheduler.nodes import Node
 
-__all__ = ["Row", "data_set_rows", "report_tables", "text_table"]
+__all__ = ["Row", "data_set_rows"]
 
 STATES = ("failed", "skipped", "interrupted", "running", "waiting", "computed")
 """Of the stage runs of one data set, the first of these that occurs tells of the whole."""
 
 COUNTED = ("computed", "cached", "failed", "skipped", "interrupted", "waiting")
-MOST_LINES = 40  # of the table in a terminal; what went as before is left out first
 
 
 @dataclass(frozen=True)
@@ -115,75 +113,3 @@ def _counts(nodes: Sequence[Node]) -> tuple[int | None, int | None]:
             if extent.kind == "EdgeList":
                 return extent.vertices, extent.arcs
     return None, None
-
-
-def text_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write the rows for a terminal, what is not as before first where there are many."""
-    shown = [row for row in rows if row["state"] != "left out"]
-    if len(shown) > MOST_LINES:
-        shown = [row for row in shown if row["state"] != "unchanged" or row["change"]][:MOST_LINES]
-    header = ("data set", "state", "stage runs", "vertices", "edges", "time", "")
-    cells = [header, *(_cells(row) for row in shown)]
-    widths = [max(len(line[at]) for line in cells) for at in range(len(header))]
-    right = {3, 4, 5}
-    lines = [
-        "  ".join(
-            cell.rjust(width) if at in right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
-    states = Counter(row["state"] for row in rows)
-    told = ", ".join(f"{count} {state}" for state, count in states.items())
-    plural = "" if len(rows) == 1 else "s"
-    return "\n".join([*lines, f"{len(rows)} data set{plural}: {told}"])
-
-
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        row["name"],
-        row["state"],
-        _told(row["stages"]),
-        "" if row["vertices"] is None else f"{row['vertices']:,}",
-        "" if row["edges"] is None else f"{row['edges']:,}",
-        format_seconds(row["seconds"]) if row["seconds"] else "",
-        row["change"] if row["failed"] is None else f"{row['failed']} failed",
-    )
-
-
-def _told(stages: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {state}" for state, count in stages.items())
-
-
-def report_tables(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
-    """Yield the table of a run's data sets in the form of a report artifact, if there are any."""
-    rows = record.get("datasets") or []
-    if not rows:
-        return
-    columns = [
-        "data set",
-        "state",
-        "against the last run",
-        "stage runs",
-        "vertices",
-        "edges",
-        "seconds",
-        "file",
-    ]
-    table = [
-        [
-            row["name"],
-            row["state"],
-            row["change"],
-            _told(row["stages"]),
-            row["vertices"],
-            row["edges"],
-            row["seconds"] or None,
-            row["location"],
-        ]
-        for row in rows
-    ]
-    gone = [each["location"] for each in record.get("gone") or []]
-    about = f"No longer part of the workflow: {', '.join(gone)}." if gone else ""
-    section = {"kind": "table", "title": "Data sets", "about": about, "columns": columns, "rows": table}
-    yield {"key": "", "title": "Data sets", "sections": [section]}

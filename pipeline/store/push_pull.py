@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import os
-import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from pathlib import Path
-from shutil import rmtree
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
-from gravel.pipeline.core.file_modes import write_as_in
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.acceptance import RECIPES
-from gravel.pipeline.store.files import storage_errors
-from gravel.pipeline.store.moving import FaultySource, Told, arrive, check_name, depart, each
-from gravel.pipeline.store.objects import Folder, Source, Target, is_url, open_remote
+from gravel.pipeline.store.artifact_transfer import FaultySource, Told, arrive, depart
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import locate_cache
+from gravel.pipeline.store.moved import Moved
+from gravel.pipeline.store.objects import Folder, Source, is_url
+from gravel.pipeline.store.recipe_transfer import send_run, take_run
+from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.selecting import Chosen, Selection, choose
-from gravel.pipeline.store.sharing import is_shared
+from gravel.pipeline.store.sharing import is_shared, write_as_in
 from gravel.pipeline.store.signing import Incoming, Signer
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import RecipeRecord
 
 
 AT_ONCE = 8
 """Recipes, and as many artifacts, under way at once; their data share `moving.MOVE_THREADS`."""
-
-
-@dataclass
-class Moved:
-    """What a push or pull did: counts of what was copied, and of artifacts that were there."""
-
-    where: str
-    recipes: int = 0
-    artifacts: int = 0
-    bytes: int = 0
-    runs: int = 0
-    present: int = 0
-    damaged: dict[str, str] = field(default_factory=dict)  # artifact or recipe -> what is wrong with it
-    unsigned: int = 0  # of the recipes, those that came without a signature and do not count
-    untrusted: dict[str, int] = field(default_factory=dict)  # key that is not trusted -> recipes by it
 
 
 def push(cache: Cache, remote: str, selection: Selection, told: Told | None = None) -> Moved:
@@ -201,69 +182,7 @@ def _bring(cache: Cache, chosen: Chosen) -> None:
 
 
 def _other(cache: Cache, path: str) -> Cache:
-    from gravel.pipeline.store.cache import Cache as CacheType
-    from gravel.pipeline.store.location import locate_cache
-
     root = locate_cache(path)
     if root.resolve() == cache.root.resolve():
         raise RequestError(f"{root} is this very cache", hint="name another, or choose this one with --cache")
-    return CacheType(root, cache.say)
-
-
-def send_recipe(cache: Cache, digest: str, target: Target, is_bad: Callable[[str, str], bool]) -> int:
-    """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
-    found = cache.files.read(f"recipes/{digest}.json")
-    record = cache.recall_here(digest)
-    if found is None or record is None:
-        return 0
-    sent = 0
-    for output in record.outputs:
-        if not cache.is_here(output):
-            continue  # it lies there, and only there
-        sent += depart(cache, output, target, is_bad=is_bad)
-    target.put(f"{RECIPES}/{digest}.json", Signer(cache).signed(found[0]))
-    return sent
-
-
-def send_run(cache: Cache, run: str, target: Target) -> None:
-    """Copy a run's folder to an object store, its record last."""
-    folder = cache.root / "runs" / run
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "run.json"]
-    names = [path.relative_to(folder).as_posix() for path in files]
-    each(lambda name: target.put(f"runs/{run}/{name}", (folder / name).read_bytes()), names)
-    target.put(f"runs/{run}/run.json", (folder / "run.json").read_bytes())
-
-
-def take_run(cache: Cache, run: str, source: Source) -> bool:
-    """Copy a run's folder here, whole or not at all; says whether it was missing."""
-    check_name(run)
-    target = cache.root / "runs" / run
-    if (target / "run.json").exists():
-        return False
-    aside = cache.root / "scratch" / uuid.uuid4().hex  # what is left there goes with the next run
-    with storage_errors(cache.root):
-        try:
-            for name in source.below(f"runs/{run}"):
-                for part in name.split("/"):
-                    check_name(part)
-                data = source.get(f"runs/{run}/{name}")
-                if data is not None:
-                    (aside / name).parent.mkdir(parents=True, exist_ok=True)
-                    (aside / name).write_bytes(data)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _date(aside / "run.json")
-            aside.rename(target)
-        except OSError as error:
-            raise GravelError(f"the record of run {run} cannot be copied: {error}") from error
-        finally:
-            rmtree(aside, ignore_errors=True)
-    return True
-
-
-def _date(path: Path) -> None:
-    """Give a run's record the time of its end, by which runs are ordered."""
-    try:
-        ended = datetime.fromisoformat(json.loads(path.read_bytes())["ended"]).timestamp()
-    except (KeyError, TypeError, ValueError):
-        return
-    os.utime(path, (ended, ended))
+    return Cache(root, cache.say)

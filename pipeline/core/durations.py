@@ -1,4 +1,4 @@
-"""Lengths of time as people write them in a workflow."""
+"""Lengths of time: as people write them in a workflow, and as they are shown."""
 
 from __future__ import annotations
 
@@ -48,3 +48,13 @@ def format_duration(seconds: float) -> str:
             whole, rest = divmod(seconds, unit)
             return f"{whole:g} {name}" if rest < unit / 60 else f"{whole:g} {name} {format_duration(rest)}"
     return f"{seconds:g} s"
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a duration: 0.42 s, 12.3 s, 4 min 05 s, 2 h 03 min."""
+    if seconds < 99.95:
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

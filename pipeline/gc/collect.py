@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.gc.leftovers import Leaving, leavings
+from gravel.pipeline.gc.past_runs import PastRuns, past_runs
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
-from gravel.pipeline.store.damage import retire
 from gravel.pipeline.store.leases import holder
-from gravel.pipeline.store.leftovers import Leaving, leavings
 from gravel.pipeline.store.listing import artifacts, recipes
-from gravel.pipeline.store.past_runs import PastRuns, past_runs
+from gravel.pipeline.store.removal import retire
 from gravel.pipeline.store.sweeping import size_of, sweep
 
 if TYPE_CHECKING:
@@ -64,8 +64,12 @@ class Collection:
     spared: int = 0  # unreached, but leased by a live run, or not yet in the store behind
 
 
-def collect(cache: Cache, policy: Policy, *, delete: bool) -> Collection:
-    """Find, and with `delete` remove, what is not needed; see `Cache.gc`."""
+def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) -> Collection:
+    """Find, and with `delete` remove, what is not needed; raises nothing for what is damaged.
+
+    What runs used whose records cannot be read is not known: as long as there are such runs, nothing goes
+    because no run reaches it.
+    """
     now = time.time()
     outcome = Collection(deleted=delete)
     outcome.leavings = sweep(cache, delete=delete, orphans=True)
@@ -192,7 +196,7 @@ def _remove(cache: Cache, outcome: Collection, rest: list[Leaving]) -> None:
         for folder in RECIPE_FOLDERS:
             cache.files.remove(f"{folder}/{digest}.json")
     for record in outcome.records:
-        with retire(cache, record.path):
+        with retire(cache.root, record.path):
             cache.files.remove(f"artifacts/{record.id}.json")
             cache.files.remove(f"data/{record.path.name}")
     for run in outcome.runs:
