@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gravel
+from gravel.pipeline.core.installation import ROOT
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gravel.kernels.strategy import Strategy
     from gravel.stages.stage import Slot, Stage
 
-ROOT = Path(gravel.__file__).resolve().parents[1]
 WRITE = "python -m gravel.pipeline.cli.reference_pages --write"
 MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 

@@ -23,9 +23,8 @@ from pathlib import Path
 
 from blake3 import blake3
 
-import gravel
+from gravel.pipeline.core.installation import ROOT
 
-ROOT = Path(gravel.__file__).resolve().parents[1]
 STORED = ROOT / "tests" / "pipeline" / "fingerprints"
 PACKAGES = ("gravel.stages", "gravel.kernels")
 ACCEPT = "python -m gravel.pipeline.core.fingerprint --accept"

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from blake3 import blake3
 
-import gravel
 from gravel.pipeline.core.fingerprint import Sources, names_in, python_digest
+from gravel.pipeline.core.installation import ROOT
 from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.plugins.distributions import distributions_with, is_installed
 
@@ -78,7 +78,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
     for top, sources in outside.items():
         found[top] = _closure(sources, _of(top, names))
     if own := {name for name in _of("gravel", names) if name.startswith(OWN)}:
-        root = Path(gravel.__file__).resolve().parents[1]
+        root = ROOT
         found["gravel"] = distributions_with(root, "gravel") if is_installed(root) else ""
         if not found["gravel"]:
             sources = Sources(root, OWN)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
-from pathlib import Path
 
-import gravel
+from gravel.pipeline.core.installation import PACKAGE
 
 __all__ = ["old_import"]
 
@@ -39,5 +38,5 @@ def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_ours(module: str) -> bool:
-    path = Path(gravel.__file__).parent.joinpath(*module.split("."))
+    path = PACKAGE.joinpath(*module.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import gravel
 from gravel.pipeline.core.file_modes import given_mask
+from gravel.pipeline.core.installation import ROOT
 
 STOP_GRACE = 30.0
 """Seconds that a run has to end after it was interrupted; the stage at work ends or is given up within."""
@@ -37,7 +37,7 @@ class Ended:
 
 def program(entry: str) -> list[str]:
     """Return the words that start a process with the function `main` of a module of this very gravel."""
-    home = str(Path(gravel.__file__).resolve().parents[1])
+    home = str(ROOT)
     # After the standard library, which nothing may hide, and before any other gravel that is installed.
     place = "next((i for i, path in enumerate(sys.path) if path.endswith('-packages')), len(sys.path))"
     code = f"import sys; sys.path.insert({place}, {home!r}); from {entry} import main; main()"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import gravel
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.installation import ROOT
 
 SCHEDULER = {"python": 2, "dask": 4, "distributed": 4}
 """Packages that must agree with the scheduler's, and how many parts of their versions."""
@@ -22,11 +22,9 @@ SAME = "give client, scheduler and workers the same environment; see docs/cluste
 
 def code_digest() -> str:
     """Digest the files of gravel that this process runs from: Python and CUDA, by name and content."""
-    from pathlib import Path
-
     from blake3 import blake3
 
-    root = Path(gravel.__file__).resolve().parents[1]
+    root = ROOT
     digest = blake3()
     for package in ("gravel", "kernels", "pipeline", "stages"):
         for file in sorted((root / package).rglob("*")):

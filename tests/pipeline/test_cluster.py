@@ -223,8 +223,9 @@ def test_a_malformed_address_is_said_at_once(tmp_path: Path, where: str, message
 SLOW = """
 import sys
 from pathlib import Path
-from gravel.pipeline.scheduler import RunOptions, execute
-from gravel.pipeline.progress import PlainReporter
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.progress.plain import PlainReporter
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 if __name__ == "__main__":

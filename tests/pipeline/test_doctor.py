@@ -11,11 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from gravel.pipeline.doctor.findings.findings.findings.findings import findings
 
 from gravel.pipeline.core.devices import Device
 from gravel.pipeline.doctor import compiled, disk, gpus, machine, software
 from gravel.pipeline.doctor.finding import Finding
+from gravel.pipeline.doctor.findings import findings
 
 
 def one(found) -> Finding:

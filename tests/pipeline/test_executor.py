@@ -315,8 +315,9 @@ def test_a_killed_run_leaves_its_report_to_the_next(root: Path, marks: Path) -> 
 CACHED = """
 import sys, time
 from pathlib import Path
-from gravel.pipeline.scheduler import RunOptions, execute
-from gravel.pipeline.progress import PlainReporter
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.progress.plain import PlainReporter
 from tests.pipeline.light_stages import plan
 options = RunOptions(cache_root=Path(sys.argv[1]), cluster=sys.argv[2], reporter=PlainReporter())
 outcome = execute(plan(), options)

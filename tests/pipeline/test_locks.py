@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
 import sys, time
 from pathlib import Path
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 cache = Cache(Path(sys.argv[1]))
 with getattr(cache, sys.argv[2])("abc"):
     print("held", flush=True)

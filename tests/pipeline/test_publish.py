@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 PUBLISHER = """
 import sys
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.samples import graph, provenance, recipe
 cache = Cache(sys.argv[1])
 first = int(sys.argv[2])

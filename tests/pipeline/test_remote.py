@@ -162,7 +162,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
 def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
     one = places("one")
     script = (
-        "import sys; from gravel.pipeline.store import Cache\n"
+        "import sys; from gravel.pipeline.store.cache import Cache\n"
         "from tests.pipeline.samples import graph, publish\n"
         "import gravel.pipeline.store.s3; gravel.pipeline.store.s3.RETRIES = 50\n"
         "cache = Cache(sys.argv[1]); publish(cache, graph(12_000), 'killed'); print('made', flush=True)\n"
@@ -351,7 +351,7 @@ def test_what_lies_here_is_used_without_the_libraries_of_stores(places, tmp_path
     put_graph(one)
     publish(Cache(tmp_path / "plain"), graph(), "one")
     script = (
-        "import sys; from pathlib import Path; from gravel.pipeline.store import Cache\n"
+        "import sys; from pathlib import Path; from gravel.pipeline.store.cache import Cache\n"
         "for root in sys.argv[2:]:\n"
         "    cache = Cache(Path(root)); found = cache.recall(sys.argv[1])\n"
         "    assert [cache.check(output) for output in found.outputs] == [None]\n"

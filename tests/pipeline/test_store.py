@@ -279,7 +279,8 @@ def test_the_light_half_imports_nothing_heavy(tmp_path):
 import sys
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.core.hashing import digest
-from gravel.pipeline.store import Cache, find_cache
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
 from gravel.stages.stage import FileInput
 cache = Cache(find_cache({str(tmp_path)!r}))
 assert cache.recall({recipe().digest!r}).outputs == ({record.id!r},)

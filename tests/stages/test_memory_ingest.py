@@ -12,7 +12,7 @@ import json, sys
 from pathlib import Path
 
 from gravel.pipeline.workers.peak import Peak
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.ingest import STAGE, IngestParameters
 from gravel.stages.stage import Machine

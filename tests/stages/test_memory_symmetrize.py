@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy
 
 from gravel.pipeline.workers.peak import Peak
-from gravel.pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine
 from gravel.stages.symmetrize import STAGE, SymmetrizeParameters
