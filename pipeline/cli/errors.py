@@ -113,9 +113,9 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
         echo(render(error), err=True)
         sys.exit(exit_code(error))
     except OSError as error:
-        told = _as_gravel_error(error)
-        echo(render(told), err=True)
-        sys.exit(told.exit_code)
+        shown = _as_gravel_error(error)
+        echo(render(shown), err=True)
+        sys.exit(shown.exit_code)
     except Exception as error:
         _report_defect(error)
         sys.exit(1)

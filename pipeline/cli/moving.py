@@ -97,7 +97,7 @@ def _move(
     if as_json:
         click.echo(json.dumps(vars(moved), indent=1))
     else:
-        _tell(moved, did, way)
+        _report(moved, did, way)
     return 1 if moved.damaged else 0
 
 
@@ -129,7 +129,7 @@ class _Progress:
                 click.echo(f"\r\033[K{self._did} {format_bytes(self._bytes)}", err=True, nl=False)
 
 
-def _tell(moved: Moved, did: str, way: str) -> None:
+def _report(moved: Moved, did: str, way: str) -> None:
     from gravel.pipeline.core.memory import format_bytes
 
     click.echo(
@@ -141,11 +141,11 @@ def _tell(moved: Moved, did: str, way: str) -> None:
         click.echo(f"  {name[:12]}  {reason}")
     if moved.damaged:
         click.echo("what is damaged was not copied; `gravel cache verify` tells more")
-    for line in _told_of_trust(moved):
+    for line in _trust_lines(moved):
         click.echo(line)
 
 
-def _told_of_trust(moved: Moved) -> Iterator[str]:
+def _trust_lines(moved: Moved) -> Iterator[str]:
     """Say which recipes came that do not count, and what makes them count."""
     from gravel.pipeline.store.acceptance import advice, signed
     from gravel.pipeline.trust.keys import parse_key

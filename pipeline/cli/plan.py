@@ -52,10 +52,10 @@ def command(
         "start": start,
         "repeat": repeat,
     }
-    told = plan_frozen(asked, cache_path, machine)
-    if told is None:
+    listing = plan_frozen(asked, cache_path, machine)
+    if listing is None:
         return _plan(asked, cache_path, machine, as_json)
-    _show(told, None, as_json)
+    _show(listing, None, as_json)
     return 0
 
 
@@ -67,20 +67,20 @@ def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str
         plan = load_plan(**asked)
         found = forecast(plan, cache_path, **machine)
     refusal = _refusal(plan, found)
-    told = _to_json(plan, found, refusal)
-    _show(told, found.setting.capacity, as_json)
+    listing = _to_json(plan, found, refusal)
+    _show(listing, found.setting.capacity, as_json)
     if refusal is not None:
         raise refusal
-    keep_plan(asked, found.cache_root, found.setting, plan, witness, told)
+    keep_plan(asked, found.cache_root, found.setting, plan, witness, listing)
     return 1 if any(status.state == "cannot run" for status in found.statuses.values()) else 0
 
 
-def _show(told: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
+def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
     """Print a plan; the capacity is told if something has to run."""
     if as_json:
-        echo(json.dumps(told, indent=2, ensure_ascii=False))
+        echo(json.dumps(listing, indent=2, ensure_ascii=False))
         return
-    for line in _lines(told, capacity):
+    for line in _lines(listing, capacity):
         echo(line)
 
 
@@ -100,10 +100,10 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     return None
 
 
-def _lines(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
+def _lines(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
     from gravel.pipeline.core.memory import format_bytes
 
-    stages = told["stages"]
+    stages = listing["stages"]
     gpu = any(stage["device_bytes"] for stage in stages)
     header = ("STATE", "STAGE RUN", "HOST", *(("GPU",) if gpu else ()), "WHY")
     rows: list[tuple[list[str], list[str]]] = []
@@ -127,17 +127,17 @@ def _lines(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
         yield "  ".join([paint(padded[0], cells[0]), *padded[1:], why[0]]).rstrip()
         for more in why[1:]:
             yield " " * (sum(widths) + 2 * len(widths)) + more
-    yield from _summary(told, capacity)
+    yield from _summary(listing, capacity)
 
 
 def _names(keys: Sequence[str]) -> str:
     return ", ".join(keys) if len(keys) <= 3 else f"{', '.join(keys[:2])} and {len(keys) - 2} more"
 
 
-def _summary(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
+def _summary(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
     from gravel.pipeline.core.memory import format_bytes
 
-    stages = told["stages"]
+    stages = listing["stages"]
     counts = Counter(stage["state"] for stage in stages)
     yield ""
     yield f"{len(stages)} stage runs: {', '.join(f'{count} {state}' for state, count in counts.items())}"
@@ -153,7 +153,7 @@ def _summary(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str
     hardware = [stage["key"] for stage in stages if stage["only_hardware"]]
     if hardware:
         yield f"only the hardware differs for: {_names(hardware)}"
-    yield f"cache: {told['cache']}; backend: {told['backend']}"
+    yield f"cache: {listing['cache']}; backend: {listing['backend']}"
 
 
 def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[str, Any]:

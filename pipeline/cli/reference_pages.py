@@ -130,9 +130,9 @@ def _parameters(model: type[BaseModel], above: str, seen: tuple[type[BaseModel],
     yield ""
     for where, each in inner:
         yield from (f"### {where}: {{{', '.join(each.model_fields)}}}", "")
-        told = inspect.getdoc(each)
-        if told:
-            yield from (told, "")
+        text = inspect.getdoc(each)
+        if text:
+            yield from (text, "")
         yield from _parameters(each, f"{where}.", (*seen, each))
 
 
@@ -206,8 +206,8 @@ def _strategy(strategy: Strategy) -> Iterator[str]:
     for backend, target in (("cpu", strategy.cpu), ("cuda", strategy.cuda)):
         constants = _constants(strategy, backend) if target else []
         if constants:
-            told = ", ".join(f"`{name}` = {default}" for name, default in constants)
-            yield f"- Constants on {backend.upper()}: {told}"
+            text = ", ".join(f"`{name}` = {default}" for name, default in constants)
+            yield f"- Constants on {backend.upper()}: {text}"
     yield ""
 
 

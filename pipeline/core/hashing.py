@@ -133,8 +133,8 @@ def make_recipe(
             count += 1
             name = f"{shown(location)} ({count})"
         named[name] = content
-    told = {**parts, "parameters": hidden(plain), "files": named}
-    return Recipe(digest(hashed), told, dict(files))
+    public = {**parts, "parameters": hidden(plain), "files": named}
+    return Recipe(digest(hashed), public, dict(files))
 
 
 def _without_secrets(value: Json, files: Mapping[str, str]) -> Json:

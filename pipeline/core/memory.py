@@ -126,8 +126,8 @@ def refuse_what_cannot_fit(
         if need.host_bytes + beside > capacity.host_bytes:
             host = max(host, need.host_bytes + beside)
             unkept = unkept or beside > 0
-            told = f" beside {format_bytes(beside)} of inputs that are not kept" if beside else ""
-            lines.append(f"{key} needs {format_bytes(need.host_bytes)} of host memory{told}")
+            extra = f" beside {format_bytes(beside)} of inputs that are not kept" if beside else ""
+            lines.append(f"{key} needs {format_bytes(need.host_bytes)} of host memory{extra}")
         if need.device_bytes > capacity.device_bytes:
             device = max(device, need.device_bytes)
             lines.append(f"{key} needs {format_bytes(need.device_bytes)} of GPU memory")

@@ -78,14 +78,14 @@ class Fetches:
 
     def _work(self, url: str) -> None:
         made: Download | StageError | GravelError
-        told = time.monotonic()
+        reported = time.monotonic()
 
         def progress(done: int, total: int | None) -> None:
-            nonlocal told
+            nonlocal reported
             if self._stopped:
                 raise _Stopped
-            if time.monotonic() - told > NEWS:
-                told = time.monotonic()
+            if time.monotonic() - reported > NEWS:
+                reported = time.monotonic()
                 whole = f" of {format_bytes(total)}" if total else ""
                 self._messages.put(f"{shown(url)}: {format_bytes(done)}{whole}")
 

@@ -240,15 +240,15 @@ def _never(error: Exception) -> bool:
 def _failed(error: Exception, address: Address) -> FetchError:
     if isinstance(error, urllib.error.HTTPError):
         error.close()
-        told = address.without_secrets(f"the server answers {error.code} {error.reason}")
-        return FetchError(told, status=error.code)
+        problem = address.without_secrets(f"the server answers {error.code} {error.reason}")
+        return FetchError(problem, status=error.code)
     if isinstance(error, urllib.error.URLError):
         reason = error.reason
-        told = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-        return FetchError(f"its server cannot be reached: {address.without_secrets(told)}", offline=True)
+        problem = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+        return FetchError(f"its server cannot be reached: {address.without_secrets(problem)}", offline=True)
     if isinstance(error, TimeoutError):
         return FetchError("its server does not answer", offline=True)
     if isinstance(error, http.client.IncompleteRead):
         return FetchError("the line was cut")
-    told = address.without_secrets(str(error) or type(error).__name__)
-    return FetchError(told, offline=isinstance(error, ConnectionError))
+    problem = address.without_secrets(str(error) or type(error).__name__)
+    return FetchError(problem, offline=isinstance(error, ConnectionError))

@@ -82,7 +82,7 @@ def _failed(error: Exception, address: Address) -> FetchError:
         return error
     if isinstance(error, FileNotFoundError):
         return FetchError("there is nothing at this URL", status=404)
-    told = address.without_secrets(str(error) or type(error).__name__)
+    problem = address.without_secrets(str(error) or type(error).__name__)
     if isinstance(error, ImportError | ValueError):
-        return FetchError(f"it cannot be asked for: {told}", status=400)
-    return FetchError(f"it cannot be reached: {told}", offline=True)
+        return FetchError(f"it cannot be asked for: {problem}", status=400)
+    return FetchError(f"it cannot be reached: {problem}", offline=True)

@@ -129,9 +129,9 @@ def lock(folder: Path) -> Iterator[Finding]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            told = f"files cannot be locked there ({error.strerror})"
+            text = f"files cannot be locked there ({error.strerror})"
             cure = "results stay right, but two runs may compute the same one; a local disk has locks"
-            yield Finding("cache locks", "note", told, cure)
+            yield Finding("cache locks", "note", text, cure)
 
 
 def skew(folder: Path) -> Iterator[Finding]:
@@ -142,5 +142,5 @@ def skew(folder: Path) -> Iterator[Finding]:
     after, stamped = time.time(), path.stat().st_mtime
     off = max(before - stamped, stamped - after, 0.0)
     if off > CLOCK_SKEW:
-        told = f"files are stamped {off:.0f} s away from this machine's clock"
-        yield Finding("cache clock", "note", told, "let one time service keep both clocks")
+        text = f"files are stamped {off:.0f} s away from this machine's clock"
+        yield Finding("cache clock", "note", text, "let one time service keep both clocks")

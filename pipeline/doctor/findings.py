@@ -33,6 +33,6 @@ def findings(cache_root: Path) -> list[Finding]:
         try:
             found += check()
         except Exception as error:
-            told = f"could not be checked: {type(error).__name__}: {error}"
-            found.append(Finding(subject, "bad", told, "report this to gravel"))
+            text = f"could not be checked: {type(error).__name__}: {error}"
+            found.append(Finding(subject, "bad", text, "report this to gravel"))
     return found

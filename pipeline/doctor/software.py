@@ -75,10 +75,10 @@ def own_stages() -> Iterator[Finding]:
     catalogue = known_stages()
     sound = [stage for stage in catalogue.sound().values() if stage.origin is not None]
     if sound:
-        told = ", ".join(
+        text = ", ".join(
             f"{stage.name} of {stage.origin.place}" for stage in sound if stage.origin is not None
         )
-        yield Finding("own stages", "good", told)
+        yield Finding("own stages", "good", text)
     for problem in catalogue.problems().values():
         cure = "update or uninstall the package; its stage is left out until then"
         yield Finding("own stages", "note", problem, cure)

@@ -22,8 +22,8 @@ def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
     nest = entry[: entry.rfind(".") + 1]
     short = [axis.removeprefix(nest) for axis in coordinates]
     names = short if len(set(short)) == len(short) else list(coordinates)
-    told = zip(names, coordinates.values(), strict=True)
-    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in told)}]"
+    pairs = zip(names, coordinates.values(), strict=True)
+    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in pairs)}]"
 
 
 def _value_text(value: Json) -> str:

@@ -62,8 +62,8 @@ def stated_need(
     except Exception as error:
         if run.stage.origin is None:
             raise
-        told = f"the estimate of stage {run.stage.name} failed: {type(error).__name__}: {error}"
-        raise StageError(told, hint=f"mend it in {run.stage.origin.place}") from error
+        message = f"the estimate of stage {run.stage.name} failed: {type(error).__name__}: {error}"
+        raise StageError(message, hint=f"mend it in {run.stage.origin.place}") from error
     if run.keep:
         return need
     return replace(need, host_bytes=need.host_bytes + sum(extent.bytes for extent in need.outputs))

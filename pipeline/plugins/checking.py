@@ -63,13 +63,13 @@ def _parameter_faults(stage: Stage) -> list[str]:
 
 def _taken(stage: Stage, name: str) -> str:
     """Say where a parameter stands that has the name of a key of entries: its stage would never get it."""
-    told = f"the parameter {name!r}"
+    subject = f"the parameter {name!r}"
     for kind in stage.parameters.__mro__:
         if name in vars(kind).get("__annotations__", {}):
-            told += _place_of(kind, name)
+            subject += _place_of(kind, name)
             break
     return (
-        f"{told} has a name that a workflow reads otherwise: in an entry, `{name}` is no parameter; "
+        f"{subject} has a name that a workflow reads otherwise: in an entry, `{name}` is no parameter; "
         f"rename it, to `{name}_value` perhaps"
     )
 

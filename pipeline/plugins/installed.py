@@ -129,8 +129,8 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
         raise RequestError(f"the stage {name!r} comes from {packages}", hint="uninstall one of them")
     package, entry = offers[0].package, offers[0].entry
     hint = f"update or uninstall {package.partition(' ')[0]}"
-    if (told := _old_import_of(entry.module)) is not None:
-        raise RequestError(f"the stage {name!r} of {package} uses an old name: {told}", hint=hint)
+    if (message := _old_import_of(entry.module)) is not None:
+        raise RequestError(f"the stage {name!r} of {package} uses an old name: {message}", hint=hint)
     try:
         stage = entry.load()
     except (Exception, SystemExit) as error:
@@ -138,8 +138,8 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
             f"the stage {name!r} of {package} cannot be imported: {type(error).__name__}: {error}", hint=hint
         ) from error
     if not isinstance(stage, Stage):
-        told = f"the stage {name!r} of {package} is a {type(stage).__name__}"
-        raise RequestError(f"{told}, and a gravel.stages.stage.Stage is expected", hint=hint)
+        message = f"the stage {name!r} of {package} is a {type(stage).__name__}"
+        raise RequestError(f"{message}, and a gravel.stages.stage.Stage is expected", hint=hint)
     faults = faults_of(stage)
     if stage.name != name:
         faults.append(f"its entry point calls it {name!r}")

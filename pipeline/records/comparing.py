@@ -84,7 +84,7 @@ def _compare(cache: Cache, old: dict[str, Json], new: dict[str, Json]) -> dict[s
     both = old["outputs"] and new["outputs"]
     same = old["outputs"] == new["outputs"] if both else None
     parts = [_parts(cache, each["recipe"]) for each in (old, new)]
-    told: dict[str, Json] = {
+    comparison: dict[str, Json] = {
         "keys": [old["key"], new["key"]],
         "stage": new["stage"],
         "states": [old["state"], new["state"]],
@@ -98,9 +98,9 @@ def _compare(cache: Cache, old: dict[str, Json], new: dict[str, Json]) -> dict[s
     }
     if same is False:
         figures = [_figures(cache, each["outputs"]) for each in (old, new)]
-        told["gone"] = None in figures
-        told["results"] = _differences(figures[0] or {}, figures[1] or {}) if None not in figures else []
-    return told
+        comparison["gone"] = None in figures
+        comparison["results"] = _differences(figures[0] or {}, figures[1] or {}) if None not in figures else []
+    return comparison
 
 
 def _parts(cache: Cache, recipe: str | None) -> dict[str, Json] | None:

@@ -211,15 +211,15 @@ class RunRecord:
 def _json(value: Json) -> str:
     """Write a part of a record, with no secret of any URL in a message."""
     text = json.dumps(value, ensure_ascii=False)
-    return json.dumps(_told(value), ensure_ascii=False) if "://" in text else text
+    return json.dumps(_without_secrets(value), ensure_ascii=False) if "://" in text else text
 
 
-def _told(value: Json) -> Json:
+def _without_secrets(value: Json) -> Json:
     if isinstance(value, str):
         return hidden_in_text(value)
     if isinstance(value, dict):
-        return {key: _told(item) for key, item in value.items()}
-    return [_told(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _without_secrets(item) for key, item in value.items()}
+    return [_without_secrets(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _iso(seconds: float) -> str:

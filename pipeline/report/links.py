@@ -75,15 +75,15 @@ def counts_of(record: Mapping[str, Json]) -> str:
 
 
 def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
-    told = []
+    parts = []
     for part in ("parameters", "matrix"):
         theirs, mine = its["workflow"].get(part) or {}, record["workflow"].get(part) or {}
-        told += [
+        parts += [
             f"{name}: {plain_text(theirs.get(name))}"
             for name in dict.fromkeys([*mine, *theirs])
             if theirs.get(name) != mine.get(name)
         ]
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def makers(

@@ -162,8 +162,8 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
             if name not in NAMES:
                 status, form, body = HTTPStatus.FORBIDDEN, "text/plain", b"ask by the name 127.0.0.1\n"
             elif not secrets.compare_digest(given.encode("utf-8", "replace"), token.encode()):
-                told = b"ask by the address that gravel report --watch has printed\n"
-                status, form, body = HTTPStatus.FORBIDDEN, "text/plain", told
+                refusal = b"ask by the address that gravel report --watch has printed\n"
+                status, form, body = HTTPStatus.FORBIDDEN, "text/plain", refusal
             else:
                 status, form, body = pages.answer(rest) if slash else _missing()
             try:

@@ -65,7 +65,7 @@ def _of_entries(stages: Sequence[Mapping[str, Json]]) -> list[Box]:
         feeds.pop(entry, None)
         states = Counter(run["state"] for run in runs)
         state = next((each for each in URGENCY if states[each]), "")
-        told = ", ".join(f"{states[each]} {each}" for each in URGENCY if states[each])
-        note = f"{len(runs)} runs: {told}" if len(runs) > 1 else ""
+        counts = ", ".join(f"{states[each]} {each}" for each in URGENCY if states[each])
+        note = f"{len(runs)} runs: {counts}" if len(runs) > 1 else ""
         boxes.append(Box(entry, runs[0]["stage"], tuple(feeds), state, note))
     return boxes

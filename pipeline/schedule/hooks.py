@@ -59,14 +59,14 @@ def _command(target: str, body: bytes, folder: Path, limit: float) -> str | None
         umask=given_mask(),
     )
     try:
-        said = child.communicate(body, timeout=limit)[0]
+        output = child.communicate(body, timeout=limit)[0]
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
         return f"it took longer than {limit:.0f} s and was stopped"
     if child.returncode == 0:
         return None
-    words = " ".join(said.decode(errors="replace").split())[-300:]
+    words = " ".join(output.decode(errors="replace").split())[-300:]
     return f"it ended with {child.returncode}" + (f": {words}" if words else "")
 
 

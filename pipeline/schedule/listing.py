@@ -35,7 +35,7 @@ def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int =
     running = holder(book.lease_path(job.name))
     last = book.find_claim(job.name, state.last) if state.last else None
     now_open = book.find_claim(job.name, state.open) if state.open else None
-    told = {
+    description = {
         **asked,
         "next": [iso(due) for due in upcoming(job, state, now, ahead)],
         "overdue": start is not None and start < now - OVERDUE,
@@ -46,8 +46,8 @@ def describe(book: Book, job: Job, now: float, *, history: int = 0, ahead: int =
         "skipped": state.skipped,
     }
     if history:
-        told["runs"] = [_claim(book, each) for each in reversed(book.claims(job.name)[-history:])]
-    return told
+        description["runs"] = [_claim(book, each) for each in reversed(book.claims(job.name)[-history:])]
+    return description
 
 
 def _hooks(job: Job) -> dict[str, str | None]:
@@ -56,11 +56,11 @@ def _hooks(job: Job) -> dict[str, str | None]:
         own = load_hooks(job)
     except GravelError as error:
         return {f"on_{event}": str(error) if event in job.hooks else None for event in EVENTS}
-    told: dict[str, str | None] = {}
+    description: dict[str, str | None] = {}
     for event in EVENTS:
         wanted = event in own or event in job.hooks or event in job.in_cache
-        told[f"on_{event}"] = (shown_hook(own.get(event)) or missing_hook(job, event)) if wanted else None
-    return told
+        description[f"on_{event}"] = (shown_hook(own.get(event)) or missing_hook(job, event)) if wanted else None
+    return description
 
 
 def upcoming(job: Job, state: State, now: float, count: int) -> list[int]:

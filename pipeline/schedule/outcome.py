@@ -53,7 +53,7 @@ def judge_alone(claim: Claim, root: Path) -> None:
         claim.state, claim.exit_code, claim.results, claim.problem = "done", 0, results(record), gone
     elif record is not None and state == "failed":
         claim.state, claim.exit_code = "failed", 1
-        claim.problem = f"{_told(record) or 'see its record'}; {gone}"
+        claim.problem = f"{_failure_of(record) or 'see its record'}; {gone}"
     else:
         claim.state, claim.problem = "lost", gone
     if record is not None and claim.state != "lost":
@@ -67,17 +67,17 @@ def results(record: dict[str, Any]) -> str:
 
 
 def _problem(record: dict[str, Any] | None, log: Path) -> str | None:
-    if record is not None and (told := _told(record)) is not None:
-        return told
+    if record is not None and (failure := _failure_of(record)) is not None:
+        return failure
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
-    said = [line for line in lines if "error:" in line] or [line for line in lines if line.strip()]
-    return said[-1].strip()[:500] if said else None
+    errors = [line for line in lines if "error:" in line] or [line for line in lines if line.strip()]
+    return errors[-1].strip()[:500] if errors else None
 
 
-def _told(record: dict[str, Any]) -> str | None:
+def _failure_of(record: dict[str, Any]) -> str | None:
     """Return what a record says went wrong."""
     for stage in record["stages"]:
         if stage["state"] == "failed":

@@ -88,9 +88,9 @@ def corrected(state: State, now: float) -> bool:
 
 def decide(job: Job, state: State, now: float, running: bool) -> tuple[State, list[str]]:
     """Settle every due time whose start has come; returns the new state and what to tell about it."""
-    told = []
+    events = []
     if corrected(state, now):
-        told.append(f"the clock went back from {iso(state.decided)} or later: counting starts anew")
+        events.append(f"the clock went back from {iso(state.decided)} or later: counting starts anew")
         state = replace(state, decided=int(now))
     ready = []
     for due in job.times.between(state.decided, now, MOST_MISSED):
@@ -98,7 +98,7 @@ def decide(job: Job, state: State, now: float, running: bool) -> tuple[State, li
             break
         ready.append(due)
     if not ready:
-        return state, told
+        return state, events
     newest = ready[-1]
     in_time = now - job.starts(newest) <= IN_TIME
     if job.catch_up == "all":
@@ -109,17 +109,17 @@ def decide(job: Job, state: State, now: float, running: bool) -> tuple[State, li
         wanted = []
     dropped = len(ready) - len(wanted)
     if dropped:
-        told.append(f"{dropped} due {'time' if dropped == 1 else 'times'} up to {iso(newest)} missed")
+        events.append(f"{dropped} due {'time' if dropped == 1 else 'times'} up to {iso(newest)} missed")
     if running or state.waiting:
         room = MOST_WAITING - len(state.waiting) if job.overlap == "queue" else 0
         refused = wanted[room:]
         wanted = wanted[:room]
         if refused:
             why = "a run still goes" if job.overlap == "skip" else f"{MOST_WAITING} wait already"
-            told.append(f"{iso(refused[-1])} skipped ({len(refused)} in all): {why}")
+            events.append(f"{iso(refused[-1])} skipped ({len(refused)} in all): {why}")
         state = replace(state, skipped=state.skipped + len(refused))
     queued = (*state.waiting, *(Waiting(due) for due in wanted))
-    return replace(state, decided=newest, waiting=queued, missed=state.missed + dropped), told
+    return replace(state, decided=newest, waiting=queued, missed=state.missed + dropped), events
 
 
 def again(job: Job, state: State, due: int, attempt: int, lost: int) -> State:

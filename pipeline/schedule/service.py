@@ -134,10 +134,10 @@ class Service:
             if held is None or held.id != job.id:
                 return
             before = self.book.state(job)
-            state, told = decide(job, before, now, self.book.running(job.name))
+            state, events = decide(job, before, now, self.book.running(job.name))
             if state != before:
                 self.book.write_state(job, state)
-        for line in told:
+        for line in events:
             self._say(f"{job.name}: {line}")
 
     @contextmanager

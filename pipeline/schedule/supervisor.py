@@ -182,8 +182,8 @@ class Keeper:
         record = read_record(self.book.root, claim.run)
         while claim.owed and self._on_record():
             event = claim.owed[0]
-            told = {"event": event, "schedule": claim.job, "claim": claim.to_json(), "run": record}
-            shown, problem = self._call_hook(event, told)
+            payload = {"event": event, "schedule": claim.job, "claim": claim.to_json(), "run": record}
+            shown, problem = self._call_hook(event, payload)
             claim.hooks.append({"event": event, "hook": shown, "problem": problem})
             self.say(f"{claim.job}: {event} hook{shown and f' {shown}'}: {problem or 'called'}")
             claim.owed = claim.owed[1:]
@@ -192,7 +192,7 @@ class Keeper:
             if self._on_record() and (state := self.book.state(self.job)).open == claim.name:
                 self.book.write_state(self.job, replace(state, open=None))
 
-    def _call_hook(self, event: str, told: dict[str, Any]) -> tuple[str, str | None]:
+    def _call_hook(self, event: str, payload: dict[str, Any]) -> tuple[str, str | None]:
         """Call the user's hook for an event; returns it as it may be shown, and what went wrong."""
         try:
             target = load_hooks(self.job).get(event)
@@ -200,7 +200,7 @@ class Keeper:
             return "", str(error)
         if target is None:
             return "", missing_hook(self.job, event)
-        return shown_hook(target) or "", call(target, told, Path(self.job.workflow).parent)
+        return shown_hook(target) or "", call(target, payload, Path(self.job.workflow).parent)
 
 
 def main() -> None:

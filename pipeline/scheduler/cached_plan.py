@@ -48,8 +48,8 @@ def answer_plan(answer: Mapping[str, Json], root: Path) -> dict[str, Json] | Non
     """Return what an answer of `keep_plan` tells, if every result is there."""
     if find_all(root, answer["stages"]) is None:
         return None
-    told: dict[str, Json] = answer["told"]
-    return told
+    listing: dict[str, Json] = answer["listing"]
+    return listing
 
 
 def keep_plan(
@@ -58,24 +58,24 @@ def keep_plan(
     setting: Setting,
     plan: Plan,
     witness: Witness,
-    told: dict[str, Json],
+    listing: dict[str, Json],
 ) -> bool:
     """Freeze what was told of a plan of which everything is cached; say whether it was frozen."""
     from gravel.pipeline.scheduler.cached_run import is_own
 
-    quiet = all(each["state"] in ("cached", "not needed", "not run") for each in told["stages"])
+    quiet = all(each["state"] in ("cached", "not needed", "not run") for each in listing["stages"])
     if not quiet or not is_own(plan) or surroundings.began() is None:
         return False
     stages = [
         {name: each[name] for name in ("key", "recipe", "outputs")}
         | {"keep": plan.runs[each["key"]].keep and each["state"] != "not run"}
-        for each in told["stages"]
+        for each in listing["stages"]
     ]
     try:
         request = _request(asked, setting)
     except OSError:
         return False
-    return freeze(root, request, witness, {"told": told, "stages": stages})
+    return freeze(root, request, witness, {"listing": listing, "stages": stages})
 
 
 def _request(asked: Mapping[str, object], setting: Setting) -> dict[str, Json]:

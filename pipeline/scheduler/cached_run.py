@@ -53,10 +53,10 @@ def answer_run(answer: Mapping[str, Json], options: RunOptions, setting: Setting
     stages = answer["stages"]
     cache = Cache(options.cache_root)
     reporter = options.reporter or QuietReporter()
-    told = {**machine_told(machine_facts(setting.backend, {}), setting), "versions": answer["versions"]}
+    machine = {**machine_told(machine_facts(setting.backend, {}), setting), "versions": answer["versions"]}
     outlined = [{name: stage[name] for name in (*HEAD, "state", "why") if name in stage} for stage in stages]
     outline = Outline(answer["workflow"], outlined)
-    record = RunRecord(options.cache_root, outline, told, options.to_json())
+    record = RunRecord(options.cache_root, outline, machine, options.to_json())
     telling = Telling(record, reporter)
     cache.say = lambda message: telling.emit("note", message=message)
     with ExitStack() as held:

@@ -55,12 +55,12 @@ def new_and_gone(past: Past | None, workflow: Workflow) -> list[str]:
         return []
     new = [location for axis, location in _now(workflow) if (axis, location) not in past.content]
     lost = [str(each["location"]) for each in gone(past, workflow)]
-    told = []
+    sentences = []
     if new:
-        told.append(f"new since {past.run}: {_names(new)}")
+        sentences.append(f"new since {past.run}: {_names(new)}")
     if lost:
-        told.append(f"no longer there since {past.run}: {_names(lost)}; results that are cached stay")
-    return told
+        sentences.append(f"no longer there since {past.run}: {_names(lost)}; results that are cached stay")
+    return sentences
 
 
 def _now(workflow: Workflow) -> dict[tuple[str, str], None]:

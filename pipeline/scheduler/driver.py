@@ -210,9 +210,9 @@ class Driver:
             return
         for node in stuck:
             free = format_bytes(self._placer.admission.free)
-            told = f"it needs {format_bytes(self._need(node).host_bytes)} of host memory; {free} is left"
+            message = f"it needs {format_bytes(self._need(node).host_bytes)} of host memory; {free} is left"
             hint = "give the run more memory, or keep the results that it reads (keep: true)"
-            self._settler.fail(node, Failure("stage", f"{told} beside results that are not kept", hint))
+            self._settler.fail(node, Failure("stage", f"{message} beside results that are not kept", hint))
         for node in self._nodes.in_state(WANTED, WAITING):
             self._settler.fail(node, Failure("bug", "nothing is left that could make it run"))
 
@@ -518,8 +518,8 @@ class Driver:
                 node.state = WANTED
         if self._placer.empty:
             for node in self._nodes.in_state(WANTED, WAITING):
-                told = f"no worker is left: {event.problem}"
-                self._settler.fail(node, Failure("bug", told, "see logs/dask.log of the run"))
+                message = f"no worker is left: {event.problem}"
+                self._settler.fail(node, Failure("bug", message, "see logs/dask.log of the run"))
 
     def _close(self) -> None:
         if self._digests.fetches is not None:

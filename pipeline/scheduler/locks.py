@@ -58,8 +58,8 @@ class RecipeLock:
                 self._events.put(Locked(*self._event, waited))
                 self._let_go.wait()
         except Exception as error:
-            told = str(error) if isinstance(error, GravelError) else f"{type(error).__name__}: {error}"
-            self._events.put(Locked(*self._event, waited, told))
+            problem = str(error) if isinstance(error, GravelError) else f"{type(error).__name__}: {error}"
+            self._events.put(Locked(*self._event, waited, problem))
 
     def release(self) -> None:
         """Let go, whether or not it is held yet; returns once it is free if it was held."""

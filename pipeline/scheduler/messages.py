@@ -28,11 +28,11 @@ class Telling:
     def emit(self, kind: str, **data: Any) -> None:
         """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
         try:
-            told = {
+            shown = {
                 name: hidden_in_text(value) if isinstance(value, str) else value
                 for name, value in data.items()
             }
-            self._reporter.handle(Event(kind, told))
+            self._reporter.handle(Event(kind, shown))
         except OSError:
             self._reporter = QuietReporter()
 
@@ -56,8 +56,8 @@ class Telling:
         except OSError as error:
             if not self._write_failed:
                 self._write_failed = True
-                told = explain(error, self.record.folder.parents[1]) or error
-                self.emit("note", message=f"the run's record cannot be written: {told}")
+                shown = explain(error, self.record.folder.parents[1]) or error
+                self.emit("note", message=f"the run's record cannot be written: {shown}")
 
     def not_run(self, key: str) -> None:
         """Say what a stage run asks for that is not here; one that rests on such a run is counted alone."""

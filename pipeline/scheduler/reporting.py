@@ -110,9 +110,9 @@ class RunReport(Telling):
             named = zip(node.run.stage.outputs, mine, other, strict=True)
             kinds = [kind for kind, one, its in named if one != its and kind not in MEASURED]
             if kinds:
-                told = f"the {kinds[0]} of {node.key} is not that of {key}; only the first one is verified"
-                self.record.stages[node.key].why.append(told)
-                self.emit("note", message=told)
+                message = f"the {kinds[0]} of {node.key} is not that of {key}; only the first one is verified"
+                self.record.stages[node.key].why.append(message)
+                self.emit("note", message=message)
                 return
 
     def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:

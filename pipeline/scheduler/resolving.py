@@ -202,8 +202,8 @@ class Settler:
                 self._report.skipped(other, node.key)
                 continue
             other.run, other.state, other.recipe, other.ids = rest, WAITING, None, None
-            told = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
-            self._report.left_out(other, told)
+            names = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
+            self._report.left_out(other, names)
 
 
 def _forced(node: Node) -> str:

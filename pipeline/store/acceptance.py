@@ -82,11 +82,11 @@ class Acceptance:
 
     def to_json(self) -> dict[str, Any]:
         """Return what a run's record says of it."""
-        told = {
+        recipes = {
             name: {digest: key and key.fingerprint for digest, key in found.items()}
             for name, found in (("accepted", self.accepted), ("refused", self.refused))
         }
-        return {"trust_remote": self.trust_remote, **told}
+        return {"trust_remote": self.trust_remote, **recipes}
 
 
 def signed(key: PublicKey | None) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-Told = Callable[[int], None]
+ByteCounter = Callable[[int], None]
 
 MOVE_THREADS = 4
 """Objects under way at once; each holds up to 64 MiB when sent, and four fill a line of 10 Gbit/s."""
@@ -69,8 +69,8 @@ def check_name(name: str) -> str:
     return name
 
 
-def arrive(
-    cache: CacheFolder, artifact_id: str, text: bytes, source: Source, told: Told | None = None
+def download_artifact(
+    cache: CacheFolder, artifact_id: str, text: bytes, source: Source, progress: ByteCounter | None = None
 ) -> ArtifactRecord:
     """Copy an artifact into a cache and return its record there; `told` hears of bytes as they come.
 
@@ -92,7 +92,7 @@ def arrive(
             folder.mkdir()
             content = _checked(
                 incoming,
-                lambda file, identity: _take(incoming, file, folder, source, told, identity),
+                lambda file, identity: _download(incoming, file, folder, source, progress, identity),
                 lambda fault: FaultySource(f"{fault} (artifact {incoming.id[:12]} at {source.where})"),
             )
             for place in {path.parent for path in folder.rglob("*")} | {folder, folder.parent}:
@@ -130,18 +130,18 @@ def _checked(
         # How an array is laid out has to be known before its shards can be decoded.
         for metadata in (True, False):
             some = [file for file in record.files if is_metadata(file) == metadata]
-            each(lambda file: copy(file, identity), some)
+            for_each(lambda file: copy(file, identity), some)
         return identity.finish()
     except WrongContent as fault:
         raise error(str(fault)) from fault
 
 
-def _take(
+def _download(
     record: ArtifactRecord,
     file: StoredFile,
     folder: Path,
     source: Source,
-    told: Told | None,
+    progress: ByteCounter | None,
     identity: Identity,
 ) -> None:
     name = f"data/{record.path.name}/{file.path}"
@@ -150,7 +150,7 @@ def _take(
     # The slot is held until the shard is decoded, so that few of them are in memory at once.
     with _SLOTS:
         with target.open("wb") as handle:
-            data = b"".join(_pieces(record, name, file.size, handle, source, told))
+            data = b"".join(_pieces(record, name, file.size, handle, source, progress))
             sync_file(handle)
         if blake3(data).hexdigest() != file.blake3:
             raise FaultySource(
@@ -160,7 +160,7 @@ def _take(
 
 
 def _pieces(
-    record: ArtifactRecord, name: str, size: int, handle: BinaryIO, source: Source, told: Told | None
+    record: ArtifactRecord, name: str, size: int, handle: BinaryIO, source: Source, progress: ByteCounter | None
 ) -> Iterator[bytes]:
     """Write the pieces of an object as they come, and pass them on."""
     pieces = source.read(name)
@@ -171,16 +171,16 @@ def _pieces(
         if size < 0:
             raise FaultySource(f"{name} at {source.where} is longer than its record says")
         handle.write(piece)
-        if told is not None:
-            told(len(piece))
+        if progress is not None:
+            progress(len(piece))
         yield piece
 
 
-def depart(
+def upload_artifact(
     cache: CacheFolder,
     artifact_id: str,
     target: Target,
-    told: Told | None = None,
+    progress: ByteCounter | None = None,
     *,
     is_bad: Callable[[str, str], bool] = lambda identity, place: False,
 ) -> int:
@@ -199,11 +199,11 @@ def depart(
     record = cache.describe(artifact_id)
     folder = f"data/{record.path.name}"
     # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
-    held = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
-    missing = {file for file in record.files if held.get(file.path) != file.size}
+    present = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
+    missing = {file for file in record.files if present.get(file.path) != file.size}
     content = _checked(
         record,
-        lambda file, identity: _send(record, file, target if file in missing else None, told, identity),
+        lambda file, identity: _upload(record, file, target if file in missing else None, progress, identity),
         lambda fault: DamagedArtifact(artifact_id, fault),
     )
     text = seal(content.to_json())
@@ -228,8 +228,8 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, st
     return None if is_bad(artifact_id, place) else place
 
 
-def _send(
-    record: ArtifactRecord, file: StoredFile, target: Target | None, told: Told | None, identity: Identity
+def _upload(
+    record: ArtifactRecord, file: StoredFile, target: Target | None, progress: ByteCounter | None, identity: Identity
 ) -> None:
     """Check a file, and send it if there is a target: else it is there already."""
     with _SLOTS:
@@ -243,11 +243,11 @@ def _send(
         if target is None:
             return
         target.put(f"data/{record.path.name}/{file.path}", data)
-    if told is not None:
-        told(len(data))
+    if progress is not None:
+        progress(len(data))
 
 
-def each(action: Callable[[T], R], items: list[T] | tuple[T, ...]) -> list[R]:
+def for_each(action: Callable[[T], R], items: list[T] | tuple[T, ...]) -> list[R]:
     """Do something for each item on a few threads; the first error ends it."""
     if len(items) < 2:
         return [action(item) for item in items]

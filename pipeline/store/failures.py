@@ -32,10 +32,10 @@ def storage_errors(root: Path, needed: int | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = explain(error, root, needed)
-        if told is None:
+        explained = explain(error, root, needed)
+        if explained is None:
             raise
-        raise told from error
+        raise explained from error
 
 
 def explain(error: OSError, root: Path, needed: int | None = None) -> GravelError | None:
@@ -73,9 +73,9 @@ def explain_write(
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        told = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
+        explained = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
         return GravelError(
-            f"a file of {what} would exceed the limit on file sizes{told}: {wanted}",
+            f"a file of {what} would exceed the limit on file sizes{explained}: {wanted}",
             hint=f"raise the limit (ulimit -f unlimited), or {otherwise}; what was computed is kept",
         )
     return GravelError(

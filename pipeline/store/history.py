@@ -44,14 +44,14 @@ class History:
         """Return the recipes whose digests start so."""
         return [recipe for recipe in self._recipes if recipe.digest.startswith(prefix)]
 
-    def origin(self, artifact_id: str, told: set[str] | None = None) -> Origin:
+    def origin(self, artifact_id: str, shown: set[str] | None = None) -> Origin:
         """Return the tree of an artifact's makers and inputs."""
-        told = set() if told is None else told
+        shown = set() if shown is None else shown
         recipe = self._makers.get(artifact_id)
-        origin = Origin(artifact_id, self._cache.find(artifact_id), recipe, again=artifact_id in told)
-        told.add(artifact_id)
+        origin = Origin(artifact_id, self._cache.find(artifact_id), recipe, again=artifact_id in shown)
+        shown.add(artifact_id)
         if recipe is not None and not origin.again:
             slots: Mapping[str, Any] = recipe.parts.get("inputs", {})
             for slot, ids in slots.items():
-                origin.inputs += [(slot, self.origin(each, told)) for each in ids]
+                origin.inputs += [(slot, self.origin(each, shown)) for each in ids]
         return origin

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.acceptance import RECIPES
-from gravel.pipeline.store.artifact_transfer import FaultySource, Told, arrive, depart
+from gravel.pipeline.store.artifact_transfer import FaultySource, ByteCounter, arrive, depart
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import locate_cache
 from gravel.pipeline.store.moved import Moved
@@ -28,7 +28,7 @@ AT_ONCE = 8
 """Recipes, and as many artifacts, under way at once; their data share `moving.MOVE_THREADS`."""
 
 
-def push(cache: Cache, remote: str, selection: Selection, told: Told | None = None) -> Moved:
+def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter | None = None) -> Moved:
     """Copy what is missing from a cache to another one: a folder, or an `s3://` URL.
 
     Raises `RemoteError` for a store that fails; what was copied until then stays and is whole.
@@ -45,7 +45,7 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     if other is not None:
         if is_shared(other.root):
             write_as_in(other.root)
-        moved = _into(other, Folder(cache.root), chosen, told, signer.signed)
+        moved = _into(other, Folder(cache.root), chosen, progress, signer.signed)
         return replace(moved, where=str(other.root))
     assert target is not None
     moved = Moved(target.where, damaged=chosen.damaged)
@@ -55,7 +55,7 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     def send(artifact_id: str) -> int | None:
         if artifact_id in there or (own and not cache.is_here(artifact_id)):
             return None
-        return depart(cache, artifact_id, target, told)
+        return depart(cache, artifact_id, target, progress)
 
     def remember(recipe: RecipeRecord) -> bool:
         name = f"{RECIPES}/{recipe.digest}.json"
@@ -79,7 +79,7 @@ def push(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     return moved
 
 
-def pull(cache: Cache, remote: str, selection: Selection, told: Told | None = None) -> Moved:
+def pull(cache: Cache, remote: str, selection: Selection, progress: ByteCounter | None = None) -> Moved:
     """Copy what is missing here from another cache, digesting every file as it arrives.
 
     Raises `RemoteError` for a store that fails; what arrived until then stays and is whole.
@@ -88,14 +88,14 @@ def pull(cache: Cache, remote: str, selection: Selection, told: Told | None = No
     if isinstance(source, Folder) and not source.root.is_dir():
         raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
     cache.acceptance.prepare()
-    return _into(cache, source, choose(source, selection), told, None)
+    return _into(cache, source, choose(source, selection), progress, None)
 
 
 def _into(
     cache: Cache,
     source: Source,
     chosen: Chosen,
-    told: Told | None,
+    progress: ByteCounter | None,
     signed: Callable[[bytes], bytes] | None,
 ) -> Moved:
     """Copy what was chosen into a cache: with `signed` this user's own, else what others offer."""
@@ -110,7 +110,7 @@ def _into(
         text = source.get(f"artifacts/{artifact_id}.json")
         if text is None:
             raise FaultySource(f"{source.where} does not hold artifact {artifact_id[:12]}")
-        return arrive(cache, artifact_id, text, source, told).bytes_on_disk
+        return arrive(cache, artifact_id, text, source, progress).bytes_on_disk
 
     def remember(recipe: RecipeRecord) -> bool:
         text = source.get(f"{RECIPES}/{recipe.digest}.json")

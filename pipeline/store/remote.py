@@ -256,9 +256,9 @@ class Remote:
         except DamagedArtifact as error:
             self._cache.say(f"recipe {digest[:12]} is not pushed to {self.url}: {error}")
         except (GravelError, OSError) as error:
-            told = error if isinstance(error, GravelError) else GravelError(str(error))
-            self.failed(told)
-            return told
+            failure = error if isinstance(error, GravelError) else GravelError(str(error))
+            self.failed(failure)
+            return failure
         else:
             self.pushed += 1
         self._cache.files.remove(f"pending/{digest}")

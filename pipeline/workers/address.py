@@ -46,16 +46,16 @@ def scheduler_address(where: str) -> str:
     return _checked(address, f"{address} (in {where})")
 
 
-def _checked(address: str, told: str) -> str:
+def _checked(address: str, shown: str) -> str:
     protocol = address.partition("://")[0]
     if protocol not in PROTOCOLS:
         known = ", ".join(f"{each}://" for each in PROTOCOLS)
-        raise RequestError(f"{told} is no address of a scheduler, which begins with {known}", hint=_FORM)
+        raise RequestError(f"{shown} is no address of a scheduler, which begins with {known}", hint=_FORM)
     try:
         parts = urlsplit(address)
         complete = bool(parts.hostname) and parts.port is not None
     except ValueError:
         complete = False
     if not complete:
-        raise RequestError(f"the address {told} has no host with a port number", hint=_FORM)
+        raise RequestError(f"the address {shown} has no host with a port number", hint=_FORM)
     return address

@@ -80,7 +80,7 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
 
     address = scheduler_address(where)
     where = where.removeprefix(FILE)
-    told = where if address == where else f"{address} (in {where})"
+    shown = where if address == where else f"{address} (in {where})"
     options: dict[str, Any] = {"timeout": CONNECT_LIMIT, "set_as_default": False}
     chosen = security(tls, address)
     if chosen is not None:
@@ -94,28 +94,28 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
         distrust = _distrust(error)
         if distrust is not None:
             raise RequestError(
-                f"the scheduler at {told} and this side do not trust each other (TLS: {distrust})",
+                f"the scheduler at {shown} and this side do not trust each other (TLS: {distrust})",
                 hint="both sides' certificates must be signed by the authority of --tls-ca",
             ) from error
         raise RequestError(
-            f"no Dask scheduler answers at {told} ({type(error).__name__})",
+            f"no Dask scheduler answers at {shown} ({type(error).__name__})",
             hint="check the address and that the scheduler runs; gravel runs --cluster local without one",
         ) from error
     except (ValueError, TypeError, RuntimeError, ImportError) as error:
-        raise RequestError(f"the scheduler at {told} cannot be spoken to: {error}") from error
+        raise RequestError(f"the scheduler at {shown} cannot be spoken to: {error}") from error
     try:
         refuse_other_versions(client.get_versions(), where)
         places, others = _places(client, where, cache_root)
-        about, warning = (", encrypted", None) if encrypted(address) else (", not encrypted", _open(told))
+        about, warning = (", encrypted", None) if encrypted(address) else (", not encrypted", _open(shown))
         return DaskCluster("existing", client, None, places, run, about + others, warning)
     except BaseException:
         client.close(timeout=2)
         raise
 
 
-def _open(told: str) -> str:
+def _open(shown: str) -> str:
     return (
-        f"the scheduler at {told} is not encrypted and asks for no key: whoever reaches its port, or a "
+        f"the scheduler at {shown} is not encrypted and asks for no key: whoever reaches its port, or a "
         "worker's, can run code as the workers' user; start it with --protocol tls (docs/clusters.md#tls)"
     )
 
@@ -124,15 +124,15 @@ def _distrust(error: BaseException) -> str | None:
     """Return what TLS says, which Dask wraps into a time limit; None if it says nothing."""
     import ssl
 
-    told = None
+    shown = None
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, ssl.SSLError):
             return getattr(inner, "verify_message", None) or inner.reason or str(inner)
         if type(inner).__name__ == "FatalCommClosedError":  # Dask's word for what trying again will not mend
-            told = str(inner) or "the certificate is not accepted"
+            shown = str(inner) or "the certificate is not accepted"
         inner = inner.__cause__ or inner.__context__
-    return told
+    return shown
 
 
 def _places(client: Any, where: str, cache_root: Path) -> tuple[list[Place], str]:
@@ -183,8 +183,8 @@ def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) 
             f"the worker {address} cannot run gravel: {type(facts).__name__}: {facts}", hint=SAME
         )
     if facts.get("gravel") != here["gravel"]:
-        told = f"the worker {address} has gravel {facts.get('gravel')}, and {here['gravel']} is here"
-        raise RequestError(told, hint=SAME)
+        shown = f"the worker {address} has gravel {facts.get('gravel')}, and {here['gravel']} is here"
+        raise RequestError(shown, hint=SAME)
     if facts.get("code") != here["code"]:
         raise RequestError(
             f"the worker {address} has other code of gravel {here['gravel']} than is here",
@@ -194,11 +194,11 @@ def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) 
     if not facts["sees_cache"]:
         raise RequestError(f"the worker {address} does not see the cache {cache_root}", hint=shared)
     if facts["cannot_write"]:
-        told = f"the worker {address} cannot write into the cache {cache_root}: {facts['cannot_write']}"
-        raise RequestError(told, hint="give its user the right to, or mount it for writing")
+        shown = f"the worker {address} cannot write into the cache {cache_root}: {facts['cannot_write']}"
+        raise RequestError(shown, hint="give its user the right to, or mount it for writing")
     limit = time.monotonic() + SEEN_LIMIT
     while not Path(facts["answer"]).exists():
         if time.monotonic() > limit:
-            told = f"what the worker {address} writes into the cache {cache_root} is not seen here"
-            raise RequestError(told, hint=shared)
+            shown = f"what the worker {address} writes into the cache {cache_root} is not seen here"
+            raise RequestError(shown, hint=shared)
         time.sleep(0.1)

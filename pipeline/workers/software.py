@@ -42,7 +42,7 @@ def refuse_other_versions(found: Mapping[str, Any], where: str) -> None:
     here = found["client"]["packages"]
     parties = [("the scheduler", found["scheduler"], SCHEDULER)]
     parties += [(f"the worker {address}", facts, WORKERS) for address, facts in found["workers"].items()]
-    differ = [told for party in parties for told in _differences(*party, here)]
+    differ = [sentence for party in parties for sentence in _differences(*party, here)]
     if not differ:
         return
     more = len(differ) - SHOWN

@@ -243,9 +243,9 @@ def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
         return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
     if isinstance(error, OSError):
         root = task.cache.root
-        told = explain(error, root) if _is_of_cache(error, root) else None
-        if told is not None:
-            return failed("failed", Failure("disk", str(told), told.problems[0].hint))
+        explained = explain(error, root) if _is_of_cache(error, root) else None
+        if explained is not None:
+            return failed("failed", Failure("disk", str(explained), explained.problems[0].hint))
         return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
     details = f"the details are in: gravel logs {task.run} '{task.key}'"
     hint = f"this looks like a defect of gravel; {details}"

@@ -107,7 +107,7 @@ class _Reader:
             if name is None:
                 self.faults.add(*malformed(reference.text), reference.location)
             elif name in self.values.varying:
-                message = f"`datasets` cannot refer to {self.values.told_axis(name)} for it is fixed"
+                message = f"`datasets` cannot refer to {self.values.describe_axis(name)} for it is fixed"
                 self.faults.add(message, "refer to it in a stage instead", reference.location)
             elif name not in self.values.parameters and name not in self.values.broken:
                 hint = suggest(name, self.values.parameters, "parameter")

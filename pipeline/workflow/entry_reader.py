@@ -69,7 +69,7 @@ class EntryReader:
             if wanted in self.values.broken:
                 return None
             if wanted in self.values.varying:
-                message = f"{self.values.told_axis(wanted)} cannot decide this; it can only set parameters"
+                message = f"{self.values.describe_axis(wanted)} cannot decide this; it can only set parameters"
                 self.faults.add(message, "write one entry for each case", reference.location)
                 return None
             if wanted not in self.values.parameters:
@@ -104,10 +104,10 @@ class EntryReader:
             return 1
         times, place = self.plain(REPEAT, 1), self.at(REPEAT)
         if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_REPETITIONS:
-            told = (
+            message = (
                 f"`repeat` is {to_text(times)!r:.60}, and a number from 1 to {MOST_REPETITIONS} is expected"
             )
-            self.faults.add(told, None, place)
+            self.faults.add(message, None, place)
             return 1
         if not stage.measures:
             message = f"stage {stage.name} measures nothing, so that repeating it gives the same result"

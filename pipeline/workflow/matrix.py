@@ -109,7 +109,7 @@ class _Reader:
             if wanted is None:
                 self.faults.add(*malformed(reference.text), reference.location)
             elif wanted in values.varying and wanted not in values.own_axes:
-                message = f"the matrix cannot refer to {values.told_axis(wanted)} for it is fixed"
+                message = f"the matrix cannot refer to {values.describe_axis(wanted)} for it is fixed"
                 self.faults.add(message, "refer to it in a stage instead", reference.location)
             elif wanted not in values.parameters and wanted not in values.broken:
                 meant = nearest(wanted, values.parameters)

@@ -42,8 +42,8 @@ def read_values(
     axes = named_items(matrix, "matrix", source, faults)
     if datasets is not None:
         if AXIS in axes:
-            told = f"`datasets` makes an axis {AXIS!r}, and the matrix has one"
-            faults.add(told, "rename that of the matrix", source.at(axes.pop(AXIS)))
+            message = f"`datasets` makes an axis {AXIS!r}, and the matrix has one"
+            faults.add(message, "rename that of the matrix", source.at(axes.pop(AXIS)))
         axes = {AXIS: datasets, **axes}
     for name in axes.keys() & defaults.keys():
         faults.add(
@@ -136,9 +136,9 @@ class _Resolver:
             wanted = reference.name
             if wanted in (*path, name):
                 circle = [*path, name][[*path, name].index(wanted) :]
-                told = " -> ".join([*circle, wanted])
+                message = " -> ".join([*circle, wanted])
                 self.faults.add(
-                    f"parameters refer to each other in a circle: {told}", None, reference.location
+                    f"parameters refer to each other in a circle: {message}", None, reference.location
                 )
                 self.values.broken.update(circle)
                 good = False

@@ -65,9 +65,9 @@ def with_plugins(
             if stage.name in stages or stage.name in added:
                 other = added.get(stage.name)
                 owner = other.origin.place if other is not None and other.origin is not None else None
-                told = f"{Path(read.path).name} adds a stage {stage.name!r}, and "
-                told += f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
-                faults.add(told, f"give it another name in {read.path}", place)
+                message = f"{Path(read.path).name} adds a stage {stage.name!r}, and "
+                message += f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
+                faults.add(message, f"give it another name in {read.path}", place)
             elif len(faults) == before:
                 added[stage.name] = stage
     return _Joined(stages, added)
@@ -144,8 +144,8 @@ def _stages_in(
     name = Path(source.path).name
     try:
         if (found := old_import(source.text)) is not None:
-            line, told = found
-            faults.add(f"the plugin {name} uses an old name: {told}", f"line {line} of {source.path}", place)
+            line, message = found
+            faults.add(f"the plugin {name} uses an old name: {message}", f"line {line} of {source.path}", place)
             return []
         code = file_code(source.text)
         module = import_source(source)
@@ -171,8 +171,8 @@ def _beside(source: PluginSource, module: str) -> bool:
 
 
 def _told(error: BaseException) -> str:
-    told = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _line(error: BaseException, source: PluginSource) -> str | None:

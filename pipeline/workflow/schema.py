@@ -241,6 +241,6 @@ def _open(schema: Schema) -> Schema:
 
 
 def _or_reference(schema: Schema) -> Schema:
-    told: Schema = {key: schema[key] for key in ("description", "default", "title") if key in schema}
-    rest: Schema = {key: value for key, value in _open(schema).items() if key not in told}
-    return {"anyOf": [rest, {"$ref": "#/$defs/reference"}], **told}
+    kept: Schema = {key: schema[key] for key in ("description", "default", "title") if key in schema}
+    rest: Schema = {key: value for key, value in _open(schema).items() if key not in kept}
+    return {"anyOf": [rest, {"$ref": "#/$defs/reference"}], **kept}

@@ -70,8 +70,8 @@ class Reading:
             return None
         if real in user.chain:
             circle = [*user.chain[user.chain.index(real) :], real]
-            told = " uses ".join(each.name for each in circle)
-            self.faults.add(f"the workflows use each other in a circle: {told}", None, where)
+            names = " uses ".join(each.name for each in circle)
+            self.faults.add(f"the workflows use each other in a circle: {names}", None, where)
             return None
         self._uses += 1
         if len(user.chain) >= MOST_NESTED or self._uses > MOST_USES:

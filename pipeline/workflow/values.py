@@ -121,7 +121,7 @@ class Values:
         whole = _WHOLE.fullmatch(node.value)
         return self.origins.get(whole[1].strip()) if whole is not None else None
 
-    def told_axis(self, name: str) -> str:
+    def describe_axis(self, name: str) -> str:
         """Write what a varying name is, for messages."""
         if name in self.own_axes:
             return f"the matrix axis {name!r}"

@@ -47,7 +47,7 @@ def boxes_of_entries(plan: Plan, statuses: Mapping[str, RunStatus]) -> list[Box]
         feeds = dict.fromkeys(plan.runs[up].entry for key in keys for up in plan.runs[key].upstream)
         states = Counter(statuses[key].state for key in keys if key in statuses)
         state = next((each for each in _URGENCY if states[each]), "")
-        told = ", ".join(f"{states[each]} {each}" for each in _URGENCY if states[each])
-        note = f"{len(keys)} runs{f': {told}' if told else ''}" if len(keys) > 1 else ""
+        counts = ", ".join(f"{states[each]} {each}" for each in _URGENCY if states[each])
+        note = f"{len(keys)} runs{f': {counts}' if counts else ''}" if len(keys) > 1 else ""
         boxes.append(Box(entry, plan.runs[keys[0]].stage.name, tuple(feeds), state, note))
     return boxes
