@@ -49,7 +49,7 @@ class Context(Protocol):
         """Apply a module-level function to each item, in parallel, yielding results in order."""
         ...
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
         """Run `function(rank_context, item)` for all items at the same time, one per worker."""
         ...
 
@@ -136,9 +136,9 @@ class PlainContext:
         """Apply the function in this process."""
         return map(function, items)
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
         """Run the ranks as threads of this process."""
-        from gravel.stages.gang import run_in_threads
+        from gravel.stages.rank_group import run_in_threads
 
         return run_in_threads(function, ranks)
 

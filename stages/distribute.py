@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.census import Census
     from gravel.kernels.partition.storage import RankSize
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
 
 COMPILED = 60 << 20
 """What Numba takes to compile the distributor, and to be there at all."""

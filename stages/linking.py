@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gravel.kernels.probes.links import Link, Measured
     from gravel.stages.artifacts import Links
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
     from gravel.stages.links import LinksParameters
+    from gravel.stages.rank_group import RankContext
 
 ON_GPUS = ("peer", "nccl")
 """Transports that only GPUs have."""
@@ -46,10 +46,10 @@ class LinksAnswer:
 def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
     """Measure every transport at hand as one rank of a gang.
 
-    Raises `GangBroken` when GPUs waited for each other in vain.
+    Raises `RankGroupBroken` when GPUs waited for each other in vain.
     """
     from gravel.kernels.probes.links import TRANSPORTS, measure
-    from gravel.stages.gang import GangBroken
+    from gravel.stages.rank_group import RankGroupBroken
 
     asked = task.parameters
     points: list[Measured] = []
@@ -75,7 +75,7 @@ def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
             link.close()
         except RuntimeError as error:
             if "did not bring" not in str(error):
-                raise GangBroken(f"rank {gang.rank}: {error}") from error
+                raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
             wrong = wrong or str(error)
         spent[name] = (connected - began, time.perf_counter() - connected)
     return LinksAnswer(tuple(points), missing, wrong, socket.gethostname(), os.getpid(), spent)
@@ -128,7 +128,7 @@ def measure_links(context: Context, parameters: LinksParameters) -> Links:
     from gravel.stages.searching.strategy import machine_name
 
     backend = context.machine.backend
-    answers: list[LinksAnswer] = context.gang(
+    answers: list[LinksAnswer] = context.rank_group(
         measure_as_rank, [LinksTask(parameters, backend)] * parameters.ranks
     )
     first = answers[0]

@@ -110,7 +110,7 @@ class Stage:
     times: Callable[[Any], bool] = _never  # whether results rest on timings with these parameters
     cuda: bool = False  # has a CUDA implementation
     cannot_run: Callable[[Any, str], CannotRun | None] = _can_always  # with these parameters, on this backend
-    ranks: Callable[[Any], int] | None = None  # workers that `context.gang` needs at once
+    ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
     source_ids: Callable[[Any], tuple[int, ...]] = _no_ids  # file ids named by the parameters
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices

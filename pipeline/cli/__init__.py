@@ -80,7 +80,7 @@ class Verbs(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         from gravel.pipeline.cli.startup import start_quickly
-        from gravel.pipeline.plan.cache.environment import begin
+        from gravel.pipeline.plan.cache.process_state import begin
 
         begin()
         start_quickly()

@@ -1,4 +1,4 @@
-"""A run that does not outlive its keeper: `gravel` in a process that watches a pipe to it."""
+"""A run that does not outlive its supervisor: `gravel` in a process that watches a pipe to it."""
 
 from __future__ import annotations
 

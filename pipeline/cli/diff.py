@@ -10,8 +10,8 @@ import click
 
 from gravel.pipeline.cli.options import cache_option
 
-MOST_NAMES = 8  # stage runs named in one line
-MOST_ARRAYS = 4  # arrays told one by one
+MAX_NAMES = 8  # stage runs named in one line
+MAX_ARRAYS = 4  # arrays told one by one
 LEAST_SHARE, LEAST_SECONDS = 0.05, 0.05
 """Times that differ by less, as a share or in seconds, are only counted."""
 
@@ -52,8 +52,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in _changes(found["asked"]))
     for name, keys in (("old", found["only_old"]), ("new", found["only_new"])):
         if keys:
-            more = f" and {len(keys) - MOST_NAMES} more" if len(keys) > MOST_NAMES else ""
-            yield f"only in the {name} run: {', '.join(keys[:MOST_NAMES])}{more}"
+            more = f" and {len(keys) - MAX_NAMES} more" if len(keys) > MAX_NAMES else ""
+            yield f"only in the {name} run: {', '.join(keys[:MAX_NAMES])}{more}"
     stages = found["stages"]
     same = sum(stage["same"] is True for stage in stages)
     yield f"{len(stages)} stage runs in both: {same} with the same results, {len(stages) - same} without"
@@ -79,10 +79,10 @@ def _stage(stage: dict[str, Any]) -> Iterator[str]:
         yield "  a result of one of them is not in the cache any more"
     arrays = [change for change in stage["results"] if "array " in change["name"]]
     results = [change for change in stage["results"] if change not in arrays]
-    if len(arrays) <= MOST_ARRAYS:
+    if len(arrays) <= MAX_ARRAYS:
         results += arrays
     yield from (f"  {line}" for line in _changes(results))
-    if len(arrays) > MOST_ARRAYS:
+    if len(arrays) > MAX_ARRAYS:
         yield f"  {len(arrays)} arrays of other lengths or types"
     if stage["same"] is False and not stage["gone"] and not stage["results"]:
         yield "  the figures are the same, the results are not"

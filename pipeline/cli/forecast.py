@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gravel.pipeline.plan.model import Plan, RunStatus
-    from gravel.pipeline.scheduler.machine import Setting
+    from gravel.pipeline.scheduler.machine import RunEnvironment
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,7 +50,7 @@ class Forecast:
 
     statuses: dict[str, RunStatus]
     cache_root: Path
-    setting: Setting
+    environment: RunEnvironment
 
 
 def forecast(
@@ -76,7 +76,7 @@ def forecast(
 
     root = find_cache(cache_path)
     cache = Cache(root)
-    setting = decide(
+    environment = decide(
         RunOptions(
             cache_root=root,
             backend=backend,
@@ -85,10 +85,10 @@ def forecast(
             device_memory=device_memory,
         )
     )
-    plan = without_unable(plan, setting.backend_of)
-    maker = RecipeMaker(plan, cache, FileDigests(root), setting.hardware_of)
+    plan = without_unable(plan, environment.backend_of)
+    maker = RecipeMaker(plan, cache, FileDigests(root), environment.hardware_of)
     with copies(lambda url: local_copy(root, url)):
-        statuses = plan_status(plan, maker, cache, machine=setting.machine)
+        statuses = plan_status(plan, maker, cache, machine=environment.machine)
     for message in cache.acceptance.messages():
         cache.say(message)
-    return Forecast({status.key: status for status in statuses}, root, setting)
+    return Forecast({status.key: status for status in statuses}, root, environment)

@@ -12,7 +12,7 @@ from gravel.pipeline.core.errors import RequestError
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
 
-MOST_REPETITIONS = 1000
+MAX_REPETITIONS = 1000
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,7 +57,7 @@ def selection_options(function: Function) -> Function:
     """Add `--set` (passed as `settings`), `--where`, `--only`, `--force`, `--from` (`start`), `--repeat`."""
     repeat = click.option(
         "--repeat",
-        type=click.IntRange(1, MOST_REPETITIONS),
+        type=click.IntRange(1, MAX_REPETITIONS),
         metavar="TIMES",
         help="Have every stage that measures do so this often; what is measured already counts.",
     )

@@ -41,7 +41,7 @@ def command(
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
-    from gravel.pipeline.scheduler.cached_plan import plan_frozen
+    from gravel.pipeline.scheduler.cached_plan import cached_listing
 
     asked: dict[str, Any] = {
         "file": file,
@@ -52,7 +52,7 @@ def command(
         "start": start,
         "repeat": repeat,
     }
-    listing = plan_frozen(asked, cache_path, machine)
+    listing = cached_listing(asked, cache_path, machine)
     if listing is None:
         return _plan(asked, cache_path, machine, as_json)
     _show(listing, None, as_json)
@@ -60,18 +60,18 @@ def command(
 
 
 def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str, Any], as_json: bool) -> int:
-    from gravel.pipeline.core.trace import witnessed
-    from gravel.pipeline.scheduler.cached_plan import keep_plan
+    from gravel.pipeline.core.trace import traced
+    from gravel.pipeline.scheduler.cached_plan import save_plan
 
-    with witnessed() as witness:
+    with traced() as trace:
         plan = load_plan(**asked)
         found = forecast(plan, cache_path, **machine)
     refusal = _refusal(plan, found)
     listing = _to_json(plan, found, refusal)
-    _show(listing, found.setting.capacity, as_json)
+    _show(listing, found.environment.capacity, as_json)
     if refusal is not None:
         raise refusal
-    keep_plan(asked, found.cache_root, found.setting, plan, witness, listing)
+    save_plan(asked, found.cache_root, found.environment, plan, trace, listing)
     return 1 if any(status.state == "cannot run" for status in found.statuses.values()) else 0
 
 
@@ -86,7 +86,7 @@ def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from gravel.pipeline.core.memory import refuse_what_cannot_fit
-    from gravel.pipeline.plan.sizes import held_inputs
+    from gravel.pipeline.plan.sizes import resident_inputs
 
     needs = {
         key: status.need
@@ -94,7 +94,7 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
         if status.need is not None and status.state in ("will run", "waits")
     }
     try:
-        refuse_what_cannot_fit(needs, found.setting.capacity, held_inputs(plan, needs))
+        refuse_what_cannot_fit(needs, found.environment.capacity, resident_inputs(plan, needs))
     except RequestError as error:
         return error
     return None
@@ -161,10 +161,10 @@ def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[
         "workflow": plan.workflow.name,
         "file": str(plan.workflow.path),
         "cache": str(found.cache_root),
-        "backend": found.setting.backend,
+        "backend": found.environment.backend,
         "capacity": {
-            "host_bytes": found.setting.capacity.host_bytes,
-            "device_bytes": found.setting.capacity.device_bytes,
+            "host_bytes": found.environment.capacity.host_bytes,
+            "device_bytes": found.environment.capacity.device_bytes,
         },
         "fits": refusal is None,
         "problem": None if refusal is None else str(refusal),

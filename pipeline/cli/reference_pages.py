@@ -189,11 +189,11 @@ def _presets() -> Iterator[str]:
     for preset in PRESETS:
         yield from (f"### {preset.name}, for {preset.stage}", "", f"{preset.paper}.", "")
         yield from ("| setting | the paper's | where |", "|---|---|---|")
-        for setting in preset.settings:
-            stated = " or ".join(f"`{setting_text(value)}`" for value in setting.values)
-            meant = "; ".join(f"{name} {' or '.join(values)}" for name, values in setting.when.items())
-            where = "; ".join(part for part in (setting.where, f"with {meant}" if meant else "") if part)
-            yield f"| `{setting.name}` | {stated or 'not stated'} | {_cell(where)} |"
+        for environment in preset.settings:
+            stated = " or ".join(f"`{setting_text(value)}`" for value in environment.values)
+            meant = "; ".join(f"{name} {' or '.join(values)}" for name, values in environment.when.items())
+            where = "; ".join(part for part in (environment.where, f"with {meant}" if meant else "") if part)
+            yield f"| `{environment.name}` | {stated or 'not stated'} | {_cell(where)} |"
         yield ""
 
 

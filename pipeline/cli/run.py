@@ -86,7 +86,7 @@ def command(
     from gravel.pipeline.core.errors import RequestError
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
-    from gravel.pipeline.scheduler.cached_run import run_frozen
+    from gravel.pipeline.scheduler.cached_run import run_cached
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
 
@@ -128,7 +128,7 @@ def command(
         trust_remote=trust_remote,
         reporter=make_reporter(json=as_json, quiet=quiet),
     )
-    outcome = run_frozen(asked, options) or _run(asked, options, failures)
+    outcome = run_cached(asked, options) or _run(asked, options, failures)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state)
     return outcome.exit_code
@@ -136,16 +136,16 @@ def command(
 
 def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:
     from gravel.pipeline.cli.options import load_plan
-    from gravel.pipeline.core.trace import witnessed
-    from gravel.pipeline.scheduler.cached_run import keep_run
+    from gravel.pipeline.core.trace import traced
+    from gravel.pipeline.scheduler.cached_run import save_run
     from gravel.pipeline.scheduler.executing import execute
 
-    with witnessed() as witness:
+    with traced() as trace:
         plan = load_plan(**asked)
         if failures is not None:
             _say_what_differs(failures, plan)
         outcome = execute(plan, options)
-    keep_run(asked, options, plan, witness, outcome)
+    save_run(asked, options, plan, trace, outcome)
     return outcome
 
 

@@ -14,7 +14,7 @@ from gravel.pipeline.cli.options import cache_option, set_option
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.schedule.job_store import Book
+    from gravel.pipeline.schedule.job_store import JobStore
 
 
 @click.group()
@@ -87,7 +87,7 @@ def add(
     """
     from gravel.pipeline.cli.options import load_plan
     from gravel.pipeline.schedule.job import Job, check_name, check_secrets, name_from
-    from gravel.pipeline.schedule.job_store import Book
+    from gravel.pipeline.schedule.job_store import JobStore
     from gravel.pipeline.schedule.listing import local, upcoming
     from gravel.pipeline.schedule.own_hooks import save_hooks
     from gravel.pipeline.schedule.times import find_zone, local_zone, times_of
@@ -119,10 +119,10 @@ def add(
         time_limit=time_limit,
         hooks=tuple(hooks),
     )
-    book = Book(find_cache(cache_path))
-    book.add(job)
-    save_hooks(job, book.root, hooks)
-    following = upcoming(job, book.state(job), job.created, 3)
+    store = JobStore(find_cache(cache_path))
+    store.add(job)
+    save_hooks(job, store.root, hooks)
+    following = upcoming(job, store.state(job), job.created, 3)
     click.echo(f"{job.name}: {job.workflow}, next at {', '.join(local(due, zone) for due in following)}")
     click.echo("it runs while `gravel schedule run` goes, or a timer calls `gravel schedule tick`")
 
@@ -149,11 +149,11 @@ def set_hooks(name: str, on_failure: str | None, on_change: str | None, cache_pa
 
     from gravel.pipeline.schedule.own_hooks import hooks_file, save_hooks
 
-    book = _book(cache_path)
+    store = _store(cache_path)
     hooks = _hooks(on_failure, on_change)
-    job = replace(book.job(name), hooks=tuple(hooks), in_cache=())
-    save_hooks(job, book.root, hooks)
-    book.change(job)
+    job = replace(store.job(name), hooks=tuple(hooks), in_cache=())
+    save_hooks(job, store.root, hooks)
+    store.change(job)
     kept = f"{' and '.join(hooks)} in {hooks_file(job)}" if hooks else "none"
     click.echo(f"hooks of {job.name}: {kept}")
 
@@ -181,22 +181,22 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
     from gravel.pipeline.schedule.listing import describe
     from gravel.pipeline.schedule.messages import details, row
 
-    book = _book(cache_path)
+    store = _store(cache_path)
     now = time.time()
     if name is not None:
-        found = describe(book, book.job(name), now, history=history, ahead=3)
+        found = describe(store, store.job(name), now, history=history, ahead=3)
         click.echo(json.dumps(found, indent=1) if as_json else "\n".join(details(found)))
         return
     jobs = []
-    for each in book.names():
+    for each in store.names():
         try:
-            jobs.append(describe(book, book.job(each), now))
+            jobs.append(describe(store, store.job(each), now))
         except GravelError as error:
             click.echo(f"{each}: {error}", err=True)
     if as_json:
         click.echo(json.dumps(jobs, indent=1))
     elif not jobs:
-        click.echo(f"no schedule is on record in {book.root}; `gravel schedule add` makes one")
+        click.echo(f"no schedule is on record in {store.root}; `gravel schedule add` makes one")
     else:
         rows = [("NAME", "TIMES", "NEXT", "LAST", "OUTCOME"), *(row(job) for job in jobs)]
         widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
@@ -215,14 +215,14 @@ def remove(name: str, cache_path: str | None) -> None:
     from gravel.pipeline.core.errors import GravelError
     from gravel.pipeline.schedule.own_hooks import save_hooks
 
-    book = _book(cache_path)
-    if name not in book.names():
-        book.job(name)
-    running = book.running(name)
+    store = _store(cache_path)
+    if name not in store.names():
+        store.job(name)
+    running = store.running(name)
     with suppress(GravelError):  # a record that is damaged can be removed all the same
-        if (job := book.find(name)) is not None:
-            save_hooks(job, book.root, {})
-    book.remove(name)
+        if (job := store.find(name)) is not None:
+            save_hooks(job, store.root, {})
+    store.remove(name)
     click.echo(f"{name} is removed" + ("; its run that goes ends by itself" if running else ""))
 
 
@@ -287,8 +287,8 @@ def _program() -> list[str]:
     return program("gravel.pipeline.cli")
 
 
-def _book(cache_path: str | None) -> Book:
-    from gravel.pipeline.schedule.job_store import Book
+def _store(cache_path: str | None) -> JobStore:
+    from gravel.pipeline.schedule.job_store import JobStore
     from gravel.pipeline.store.location import find_cache
 
-    return Book(find_cache(cache_path))
+    return JobStore(find_cache(cache_path))

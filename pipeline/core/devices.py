@@ -1,7 +1,7 @@
 """The GPUs of this machine, real or pretended.
 
 `GRAVEL_FAKE_DEVICES=2x16GiB` pretends two GPUs of 16 GiB, so that the logic of one worker per GPU (masks,
-branches at once, gangs) is tested where there is none. Kernels do not run on pretended GPUs.
+branches at once, rank groups) is tested where there is none. Kernels do not run on pretended GPUs.
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["Witness", "doubt", "note_input", "note_memo", "note_text", "note_there", "witnessed"]
+__all__ = ["DependencyTrace", "doubt", "note_input", "note_memo", "note_text", "note_there", "traced"]
 
 
 Value = TypeVar("Value")
 
 
-class Witness:
+class DependencyTrace:
     """What was looked at; paths are absolute.
 
     `texts` has the size and the BLAKE3 of each file that was read whole, `there` whether a path existed,
@@ -32,58 +32,58 @@ class Witness:
         self.doubts: list[str] = []
 
 
-_PRESENT: ContextVar[Witness | None] = ContextVar("witness", default=None)
+_PRESENT: ContextVar[DependencyTrace | None] = ContextVar("witness", default=None)
 
 
 @contextmanager
-def witnessed() -> Iterator[Witness]:
+def traced() -> Iterator[DependencyTrace]:
     """Note within the block what planning looks at."""
-    witness = Witness()
-    token = _PRESENT.set(witness)
+    trace = DependencyTrace()
+    token = _PRESENT.set(trace)
     try:
-        yield witness
+        yield trace
     finally:
         _PRESENT.reset(token)
 
 
 def note_text(path: Path, text: bytes) -> None:
     """Note a file that was read whole."""
-    witness = _PRESENT.get()
-    if witness is None:
+    trace = _PRESENT.get()
+    if trace is None:
         return
     if not path.is_file():
-        witness.doubts.append(f"{path} can be read but once")
+        trace.doubts.append(f"{path} can be read but once")
     value: list[str | int] = [len(text), digest_of(text)]
-    _note(witness, witness.texts, path, value)
+    _note(trace, trace.texts, path, value)
 
 
 def note_there(path: Path, there: bool) -> None:
     """Note whether a path led to something."""
-    witness = _PRESENT.get()
-    if witness is not None:
-        _note(witness, witness.there, path, there)
+    trace = _PRESENT.get()
+    if trace is not None:
+        _note(trace, trace.there, path, there)
 
 
 def note_input(path: Path, key: Sequence[int]) -> None:
     """Note an input whose digest was remembered for this state."""
-    witness = _PRESENT.get()
-    if witness is not None:
+    trace = _PRESENT.get()
+    if trace is not None:
         value: list[str | int] = [os.path.realpath(path), *key]
-        _note(witness, witness.inputs, path, value)
+        _note(trace, trace.inputs, path, value)
 
 
 def note_memo(name: str) -> None:
     """Note a file of the cache that answered a question, by its path below the cache."""
-    witness = _PRESENT.get()
-    if witness is not None:
-        witness.memos.add(name)
+    trace = _PRESENT.get()
+    if trace is not None:
+        trace.memos.add(name)
 
 
 def doubt(why: str) -> None:
     """Say that the plan rests on something that is not noted."""
-    witness = _PRESENT.get()
-    if witness is not None:
-        witness.doubts.append(why)
+    trace = _PRESENT.get()
+    if trace is not None:
+        trace.doubts.append(why)
 
 
 def digest_of(text: bytes) -> str:
@@ -93,7 +93,7 @@ def digest_of(text: bytes) -> str:
     return blake3(text).hexdigest()
 
 
-def _note(witness: Witness, notes: dict[str, Value], path: Path, value: Value) -> None:
+def _note(trace: DependencyTrace, notes: dict[str, Value], path: Path, value: Value) -> None:
     name = os.path.abspath(path)  # noqa: PTH100 (no Path is wanted)
     if notes.setdefault(name, value) != value:
-        witness.doubts.append(f"{name} changed while the plan was made")
+        trace.doubts.append(f"{name} changed while the plan was made")

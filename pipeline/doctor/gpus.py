@@ -23,7 +23,7 @@ LEAST_CAPABILITY = (7, 0)
 PINNED_PROBE = 256 << 20
 """Bytes pinned and copied to measure the way to the GPU; long enough to reach its rate."""
 
-MOST_LINKS = 18
+MAX_LINKS = 18
 
 
 def gpus() -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def links(nvml: Any, handles: list[tuple[Device, Any]]) -> Iterator[Finding]:
 
 def _active_links(nvml: Any, handle: Any) -> int:
     count = 0
-    for link in range(MOST_LINKS):
+    for link in range(MAX_LINKS):
         try:
             count += nvml.nvmlDeviceGetNvLinkState(handle, link) == nvml.NVML_FEATURE_ENABLED
         except nvml.NVMLError:

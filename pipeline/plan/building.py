@@ -12,7 +12,7 @@ from gravel.pipeline.plan.selection import Selection, chosen_combinations, selec
 from gravel.pipeline.workflow.combinations import Combinations, choices
 from gravel.pipeline.workflow.entry_reader import REPEAT
 from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
-from gravel.pipeline.workflow.values import MOST_RUNS
+from gravel.pipeline.workflow.values import MAX_RUNS
 from gravel.stages.artifacts import Json
 from gravel.stages.stage import Parameters
 
@@ -78,8 +78,8 @@ class _Builder:
         repetitions = self.repeat if self.repeat is not None and entry.stage.measures else entry.repeat
         for place in choices(self.combinations, axes):
             self._count += repetitions
-            if self._count > MOST_RUNS:
-                message = f"the matrix makes more than {MOST_RUNS:,} runs"
+            if self._count > MAX_RUNS:
+                message = f"the matrix makes more than {MAX_RUNS:,} runs"
                 hint = "give it fewer values, or choose some with --where"
                 raise WorkflowError([Problem(message, hint, entry.location)])
             at = dict(zip(axes, place, strict=True))

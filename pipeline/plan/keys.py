@@ -9,7 +9,7 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.artifacts import Json
 
 _PLAIN = re.compile(r"[\w.+/:-]+")
-MOST_VALUE_TEXT = 40  # characters of one value in a key; longer ones end in their digest
+MAX_VALUE_TEXT = 40  # characters of one value in a key; longer ones end in their digest
 
 
 def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
@@ -28,8 +28,8 @@ def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
 
 def _value_text(value: Json) -> str:
     text = to_text(value)
-    if len(text) > MOST_VALUE_TEXT:
+    if len(text) > MAX_VALUE_TEXT:
         from blake3 import blake3
 
-        return f"{text[: MOST_VALUE_TEXT - 10]!r}~{blake3(text.encode()).hexdigest()[:8]}"
+        return f"{text[: MAX_VALUE_TEXT - 10]!r}~{blake3(text.encode()).hexdigest()[:8]}"
     return text if _PLAIN.fullmatch(text) else repr(text)

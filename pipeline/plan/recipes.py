@@ -78,7 +78,7 @@ class RecipeMaker:
         if giver is None:
             return run.parameters
         artifact_id = upstream[giver.key][giver.stage.outputs.index("VertexIds")]
-        vertices = self._recall(artifact_id, ids)
+        vertices = self._look_up(artifact_id, ids)
         if vertices is None:
             vertices = self._find(giver, artifact_id, ids)
         resolved: Parameters = run.stage.with_vertices(run.parameters, vertices)
@@ -119,7 +119,7 @@ class RecipeMaker:
             )
         return givers[0] if givers else None
 
-    def _recall(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
+    def _look_up(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
         from gravel.pipeline.store.records import BrokenRecord, unseal
 
         found = self._cache.files.read(resolved_name(artifact_id, ids))

@@ -69,7 +69,7 @@ def stated_need(
     return replace(need, host_bytes=need.host_bytes + sum(extent.bytes for extent in need.outputs))
 
 
-def held_inputs(plan: Plan, needs: Mapping[str, Need]) -> dict[str, int]:
+def resident_inputs(plan: Plan, needs: Mapping[str, Need]) -> dict[str, int]:
     """Count, by run, the bytes of inputs that are not kept: they are in memory beside what the run needs."""
     held: dict[str, int] = {}
     for key, run in plan.runs.items():

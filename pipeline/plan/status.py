@@ -91,7 +91,7 @@ def _status(
         return RunStatus(run.key, WILL_RUN, unkept, (), recipe.digest, pseudo_ids(run, recipe.digest))
     if run.forced:
         return RunStatus(run.key, WILL_RUN, (run.because,), (), recipe.digest)
-    record = cache.recall(recipe.digest)
+    record = cache.look_up(recipe.digest)
     refused = cache.acceptance.why_refused(recipe.digest)
     if record is None and refused is not None:
         return RunStatus(run.key, WILL_RUN, tuple(refused), (), recipe.digest)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gravel.pipeline.core.errors import Problem, WorkflowError
-from gravel.pipeline.plan.leaving_out import without
+from gravel.pipeline.plan.gathering import without
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.stages.stage import CannotRun, Stage
 

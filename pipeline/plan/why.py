@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["History", "show_value"]
 
-MOST_TEXT = 60  # characters of an old or new value
-MOST_PAST = 200  # earlier runs of a stage that are compared, the newest first
+MAX_TEXT = 60  # characters of an old or new value
+MAX_PAST = 200  # earlier runs of a stage that are compared, the newest first
 
 
 class History:
@@ -49,7 +49,7 @@ class History:
         ]
         best: tuple[str, ...] | None = None
         only_hardware = False
-        for record in same[:1] or past[:MOST_PAST]:
+        for record in same[:1] or past[:MAX_PAST]:
             changes = dict(_changes(record.parts, recipe.parts))
             if not changes:
                 continue
@@ -83,4 +83,4 @@ def show_value(name: str, value: Json) -> str:
     if name.startswith("inputs "):
         return f"{len(value)} artifacts"
     text = to_text(value)
-    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."

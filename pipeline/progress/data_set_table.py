@@ -10,14 +10,14 @@ from gravel.pipeline.core.durations import format_seconds
 
 __all__ = ["counts_by_state", "text_table"]
 
-MOST_LINES = 40  # of the table in a terminal; what went as before is left out first
+MAX_LINES = 40  # of the table in a terminal; what went as before is left out first
 
 
 def text_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write the rows for a terminal, what is not as before first where there are many."""
     shown = [row for row in rows if row["state"] != "left out"]
-    if len(shown) > MOST_LINES:
-        shown = [row for row in shown if row["state"] != "unchanged" or row["change"]][:MOST_LINES]
+    if len(shown) > MAX_LINES:
+        shown = [row for row in shown if row["state"] != "unchanged" or row["change"]][:MAX_LINES]
     header = ("data set", "state", "stage runs", "vertices", "edges", "time", "")
     cells = [header, *(_cells(row) for row in shown)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(header))]

@@ -99,12 +99,14 @@ def _compare(cache: Cache, old: dict[str, Json], new: dict[str, Json]) -> dict[s
     if same is False:
         figures = [_figures(cache, each["outputs"]) for each in (old, new)]
         comparison["gone"] = None in figures
-        comparison["results"] = _differences(figures[0] or {}, figures[1] or {}) if None not in figures else []
+        comparison["results"] = (
+            _differences(figures[0] or {}, figures[1] or {}) if None not in figures else []
+        )
     return comparison
 
 
 def _parts(cache: Cache, recipe: str | None) -> dict[str, Json] | None:
-    record = cache.recall(recipe) if recipe else None
+    record = cache.look_up(recipe) if recipe else None
     return None if record is None else dict(flat_parts(record.parts))
 
 

@@ -207,7 +207,7 @@ def _size(
     ingest: Mapping[str, Json] | None, measured: Json, cache: Cache, notes: list[str]
 ) -> tuple[int, float, float | None]:
     """Return SCALE, the edge factor, and the seconds of the generator if the graph was generated."""
-    recipe = cache.recall(ingest["recipe"]) if ingest is not None and ingest.get("recipe") else None
+    recipe = cache.look_up(ingest["recipe"]) if ingest is not None and ingest.get("recipe") else None
     source = (recipe.parts["parameters"].get("source") or {}) if recipe is not None else {}
     rmat = source.get("rmat")
     if ingest is not None and rmat is not None:

@@ -94,7 +94,7 @@ def makers(
     found: dict[str, tuple[str, str | None]] = {}
     there: dict[str, str | None] = {}
     for run in record["stages"]:
-        made = cache.recall(run["recipe"]) if run["state"] == "cached" and run.get("recipe") else None
+        made = cache.look_up(run["recipe"]) if run["state"] == "cached" and run.get("recipe") else None
         maker = str(made.provenance.get("run") or "") if made is not None else ""
         if not maker or maker == record["run"]:
             continue

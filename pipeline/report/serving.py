@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 """Runs in the list; their records are read whole."""
 
 Answer = tuple[HTTPStatus, str, bytes]
@@ -96,7 +96,7 @@ class Pages:
 
     def _list(self) -> bytes:
         lines = []
-        for folder in run_folders(self._cache.root)[:MOST_LISTED]:
+        for folder in run_folders(self._cache.root)[:MAX_LISTED]:
             record = read_run(folder)
             if record is not None:
                 lines.append(

@@ -24,8 +24,8 @@ POLL = 0.1
 class Ended:
     """How a run's process ended.
 
-    `stopped` says why it was interrupted ("time limit" or "keeper"), if it was; `killed`, whether it had to
-    be; `run` is the id of its record, if it made one; `seconds` are its own.
+    `stopped` says why it was interrupted ("time limit" or "supervisor"), if it was; `killed`, whether it had
+    to be; `run` is the id of its record, if it made one; `seconds` are its own.
     """
 
     exit_code: int
@@ -64,7 +64,7 @@ def carry_out(
     log : file for what the run prints.
     lease : descriptor of the job's lease, which the run holds too: while it lives, the job runs.
     limit : seconds after which it is interrupted as by Ctrl-C, and `grace` later killed; None for no limit.
-    asked : how often the keeper was told to stop; the run is interrupted as often.
+    asked : how often the supervisor was told to stop; the run is interrupted as often.
     started : told the id of the run's record once there is one.
 
     """
@@ -105,11 +105,11 @@ def carry_out(
             while passed_on < asked():
                 passed_on += 1
                 if stopped is None:
-                    stopped, deadline = "keeper", now + grace
+                    stopped, deadline = "supervisor", now + grace
                 child.send_signal(signal.SIGINT)
     finally:
         os.close(tie)
-        if child.poll() is None:  # The keeper failed; the lease must not be free while the run lives.
+        if child.poll() is None:  # The supervisor failed; the lease must not be free while the run lives.
             _end(child, grace)
     run = run or _find_run(root, before, child.pid)
     return Ended(exit_code, time.monotonic() - began, run, stopped, killed)

@@ -4,7 +4,7 @@ The JSON is `{"event": "failure" | "change", "schedule": NAME, "claim": {...}, "
 `claim` is as in `gravel.pipeline.schedule.job_store` and `run` is the run's `run.json` (null if it made
 none). A command gets it on its standard input, a webhook as the body of a POST; in its URL `${env:NAME}`
 stands for an environment variable. A hook is called at least once: again, if
-the keeper dies while it is called.
+the supervisor dies while it is called.
 """
 
 from __future__ import annotations

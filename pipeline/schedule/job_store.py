@@ -94,7 +94,7 @@ def claim_name(due: int, attempt: int) -> str:
     return f"{iso(due).replace('-', '').replace(':', '')}.{attempt}"
 
 
-class Book:
+class JobStore:
     """The schedules of one cache. Cheap to make; safe to use from many processes at once."""
 
     def __init__(self, root: Path) -> None:
@@ -186,7 +186,7 @@ class Book:
         return self.root / "leases" / f"schedule-{name}.lock"
 
     def running(self, name: str) -> bool:
-        """Say whether a run of the job, or its keeper, lives."""
+        """Say whether a run of the job, or its supervisor, lives."""
         return holder(self.lease_path(name)) is not None
 
     def take_lease(self, name: str) -> Lease | None:

@@ -20,7 +20,7 @@ def read_record(root: Path, run: str | None) -> dict[str, Any] | None:
     return None if run is None else read_run(root / "runs" / run)
 
 
-def judge(claim: Claim, ended: Ended, root: Path, log: Path, limit: float | None) -> None:
+def record_outcome(claim: Claim, ended: Ended, root: Path, log: Path, limit: float | None) -> None:
     """Write into a claim how its run ended."""
     claim.exit_code, claim.seconds, claim.run = (
         ended.exit_code,
@@ -44,9 +44,9 @@ def judge(claim: Claim, ended: Ended, root: Path, log: Path, limit: float | None
         claim.state, claim.problem = "failed", _problem(record, log)
 
 
-def judge_alone(claim: Claim, root: Path) -> None:
-    """Write into a claim how its run ended of which no keeper tells: as its record says, or lost."""
-    gone = f"its keeper (process {claim.pid} on {claim.host}) is gone"
+def record_lost_run(claim: Claim, root: Path) -> None:
+    """Write into a claim how its run ended of which no supervisor tells: as its record says, or lost."""
+    gone = f"its supervisor (process {claim.pid} on {claim.host}) is gone"
     record = read_record(root, claim.run)
     state = "lost" if record is None else record["state"]
     if record is not None and state == "done":

@@ -4,9 +4,9 @@ Nothing here reads a clock or a file. A due time is *in time* if it is noticed w
 of several that are noticed at once only the newest can be, and the others were missed.
 
 - Catch-up `none`: what was missed is not run. `once`: one run for all that was missed, under the newest due
-  time. `all`: a run for each, one after another, for the newest `MOST_MISSED`.
+  time. `all`: a run for each, one after another, for the newest `MAX_MISSED`.
 - Overlap `skip`: what falls due while a run of the job goes or waits is not run. `queue`: it waits; at most
-  `MOST_WAITING` do, and what comes after is skipped.
+  `MAX_WAITING` do, and what comes after is skipped.
 
 Due times are decided in order and once. A clock that went forward makes due times missed ones. A clock that
 went back does not repeat what was decided: up to `CORRECTION` the job waits until the time has come again;
@@ -26,9 +26,9 @@ IN_TIME = 300.0
 """Seconds; so that a `tick` every five minutes misses nothing."""
 CORRECTION = 3 * 3600.0
 """Seconds; the bound above which Debian cron, too, takes a change of the clock for a correction."""
-MOST_MISSED = 100
-MOST_WAITING = 100
-MOST_LOST = 3
+MAX_MISSED = 100
+MAX_WAITING = 100
+MAX_LOST = 3
 """How often a due time is run whose run is lost each time: it may be what brings the machine down."""
 
 
@@ -45,7 +45,7 @@ class State:
     """Where a job stands.
 
     `decided` is the newest due time about which everything is settled (or when the job was added);
-    `waiting` are to be run, in order; `open` is the claim whose run goes, or went when its keeper died;
+    `waiting` are to be run, in order; `open` is the claim whose run goes, or went when its supervisor died;
     `last` is the newest claim that ended; `results` stands for what the last successful run made;
     `missed` and `skipped` count the due times that the policies dropped.
     """
@@ -93,7 +93,7 @@ def decide(job: Job, state: State, now: float, running: bool) -> tuple[State, li
         events.append(f"the clock went back from {iso(state.decided)} or later: counting starts anew")
         state = replace(state, decided=int(now))
     ready = []
-    for due in job.times.between(state.decided, now, MOST_MISSED):
+    for due in job.times.between(state.decided, now, MAX_MISSED):
         if job.starts(due) > now:
             break
         ready.append(due)
@@ -111,11 +111,11 @@ def decide(job: Job, state: State, now: float, running: bool) -> tuple[State, li
     if dropped:
         events.append(f"{dropped} due {'time' if dropped == 1 else 'times'} up to {iso(newest)} missed")
     if running or state.waiting:
-        room = MOST_WAITING - len(state.waiting) if job.overlap == "queue" else 0
+        room = MAX_WAITING - len(state.waiting) if job.overlap == "queue" else 0
         refused = wanted[room:]
         wanted = wanted[:room]
         if refused:
-            why = "a run still goes" if job.overlap == "skip" else f"{MOST_WAITING} wait already"
+            why = "a run still goes" if job.overlap == "skip" else f"{MAX_WAITING} wait already"
             events.append(f"{iso(refused[-1])} skipped ({len(refused)} in all): {why}")
         state = replace(state, skipped=state.skipped + len(refused))
     queued = (*state.waiting, *(Waiting(due) for due in wanted))
@@ -128,6 +128,6 @@ def again(job: Job, state: State, due: int, attempt: int, lost: int) -> State:
     `lost` is how many of its runs were lost. With catch-up `once` a newer due time that waits stands for it.
     """
     newer = any(each.due > due for each in state.waiting)
-    if job.catch_up == "none" or lost >= MOST_LOST or (job.catch_up == "once" and newer):
+    if job.catch_up == "none" or lost >= MAX_LOST or (job.catch_up == "once" and newer):
         return state
     return replace(state, waiting=(Waiting(due, attempt + 1), *state.waiting))

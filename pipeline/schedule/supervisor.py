@@ -1,6 +1,6 @@
-"""The keeper of one run: it claims a due time, carries the run out, records the outcome, calls the hooks.
+"""The supervisor of one run: it claims a due time, carries the run out, records the outcome, calls the hooks.
 
-A keeper starts by settling what a dead one left. Whatever instant it dies at, the next finds either a due
+A supervisor starts by settling what a dead one left. Whatever instant it dies at, the next finds either a due
 time that still waits, or an open claim whose lease is free.
 """
 
@@ -22,8 +22,8 @@ from gravel.pipeline.core.file_modes import private_files
 from gravel.pipeline.schedule.child_process import STOP_GRACE, carry_out
 from gravel.pipeline.schedule.hooks import call
 from gravel.pipeline.schedule.job import Job, shown_hook
-from gravel.pipeline.schedule.job_store import Book, Claim
-from gravel.pipeline.schedule.outcome import judge, judge_alone, read_record
+from gravel.pipeline.schedule.job_store import Claim, JobStore
+from gravel.pipeline.schedule.outcome import read_record, record_lost_run, record_outcome
 from gravel.pipeline.schedule.own_hooks import load_hooks, missing_hook
 from gravel.pipeline.schedule.policy import again
 from gravel.pipeline.schedule.times import iso
@@ -41,10 +41,10 @@ def say_line(message: str) -> None:
 
 
 @dataclass
-class Keeper:
-    """Keeps one run of a job of a book; `stops` counts how often it was told to stop."""
+class Supervisor:
+    """Keeps one run of a job of a job store; `stops` counts how often it was told to stop."""
 
-    book: Book
+    store: JobStore
     job: Job
     say: Callable[[str], None] = say_line
     clock: Callable[[], float] = time.time
@@ -54,35 +54,35 @@ class Keeper:
     def keep(self) -> int:
         """Settle, claim, run; returns 0 if the run was done or there was none, else 1.
 
-        Of several keepers that start at once, one finds the lease free and the others nothing to do.
+        Of several supervisors that start at once, one finds the lease free and the others nothing to do.
         """
-        with self.book.lock(self.job.name):
-            if not self._on_record() or (lease := self.book.take_lease(self.job.name)) is None:
+        with self.store.lock(self.job.name):
+            if not self._on_record() or (lease := self.store.take_lease(self.job.name)) is None:
                 return 0
         try:
-            self._settle()
+            self._close_open_claims()
             claim = None if self.stops else self._claim()
             return 0 if claim is None else self._run(claim, lease)
         finally:
             lease.end()
 
     def _on_record(self) -> bool:
-        job = self.book.find(self.job.name)
+        job = self.store.find(self.job.name)
         return job is not None and job.id == self.job.id
 
-    def _settle(self) -> None:
-        """Close the claim that a dead keeper left open: its run is lost, or its hooks are still owed."""
-        state = self.book.state(self.job)
+    def _close_open_claims(self) -> None:
+        """Close the claim that a dead supervisor left open: its run is lost, or its hooks are still owed."""
+        state = self.store.state(self.job)
         if state.open is None:
             return
-        claim = self.book.find_claim(self.job.name, state.open)
+        claim = self.store.find_claim(self.job.name, state.open)
         if claim is None:  # It was damaged, which is told nowhere else.
             self.say(f"{self.job.name}: the record of run {state.open} cannot be read")
-            with self.book.lock(self.job.name):
-                self.book.write_state(self.job, replace(self.book.state(self.job), open=None))
+            with self.store.lock(self.job.name):
+                self.store.write_state(self.job, replace(self.store.state(self.job), open=None))
             return
         if claim.state == "running":
-            judge_alone(claim, self.book.root)
+            record_lost_run(claim, self.store.root)
             self.say(f"{self.job.name}: the run due at {iso(claim.due)} is {claim.state}: {claim.problem}")
         if state.last != claim.name:
             self._end(claim, made_up=claim.state in ("lost", "interrupted"))
@@ -91,34 +91,34 @@ class Keeper:
     def _claim(self) -> Claim | None:
         """Claim the first due time that waits and was not run before."""
         name = self.job.name
-        with self.book.lock(name):
-            state = self.book.state(self.job)
+        with self.store.lock(name):
+            state = self.store.state(self.job)
             while state.waiting:
                 first, *rest = state.waiting
                 state = replace(state, waiting=tuple(rest))
-                before = self.book.claims(name, first.due)
+                before = self.store.claims(name, first.due)
                 if before and before[-1].state == "running":
-                    # Its keeper died between the claim and the state; nobody lives who could hold it.
+                    # Its supervisor died between the claim and the state; nobody lives who could hold it.
                     state = replace(state, open=before[-1].name)
                     break
                 if before and first.attempt == 1:
                     self.say(f"{name}: {iso(first.due)} was run before the clock went back")
                     continue
                 claim = Claim(name, first.due, first.attempt, self.clock(), os.getpid(), socket.gethostname())
-                taken = self.book.claim(claim)
-                self.book.write_state(self.job, replace(state, open=claim.name if taken else state.open))
+                taken = self.store.claim(claim)
+                self.store.write_state(self.job, replace(state, open=claim.name if taken else state.open))
                 return claim if taken else None
-            self.book.write_state(self.job, state)
+            self.store.write_state(self.job, state)
         if state.open is None:
             return None
-        self._settle()
+        self._close_open_claims()
         return self._claim()
 
     def _run(self, claim: Claim, lease: Lease) -> int:
         name = self.job.name
         attempt = f", attempt {claim.attempt}" if claim.attempt > 1 else ""
         self.say(f"{name}: started the run due at {iso(claim.due)}{attempt}")
-        log = self.book.folder(name) / f"{claim.name}.log"
+        log = self.store.folder(name) / f"{claim.name}.log"
 
         def started(run: str) -> None:
             claim.run = run
@@ -126,8 +126,8 @@ class Keeper:
                 self._write_claim(claim)
 
         ended = carry_out(
-            self.job.words(str(self.book.root)),
-            root=self.book.root,
+            self.job.words(str(self.store.root)),
+            root=self.store.root,
             log=log,
             lease=lease.descriptor,
             limit=self.job.time_limit,
@@ -135,27 +135,27 @@ class Keeper:
             started=started,
             grace=self.grace,
         )
-        judge(claim, ended, self.book.root, log, self.job.time_limit)
-        self._end(claim, made_up=ended.stopped == "keeper")
+        record_outcome(claim, ended, self.store.root, log, self.job.time_limit)
+        self._end(claim, made_up=ended.stopped == "supervisor")
         took = f" after {ended.seconds:.1f} s"
         self.say(f"{name}: {claim.state}{took}" + (f": {claim.problem}" if claim.problem else ""))
         self._call_hooks(claim)
         return 0 if claim.state == "done" else 1
 
     def _write_claim(self, claim: Claim) -> None:
-        with self.book.lock(self.job.name):
+        with self.store.lock(self.job.name):
             if self._on_record():
-                self.book.write_claim(claim)
+                self.store.write_claim(claim)
 
     def _end(self, claim: Claim, made_up: bool) -> None:
         """Record the outcome of a claim; `made_up` if the job's policy says whether it is run again."""
         claim.ended = claim.ended or self.clock()
-        with self.book.lock(self.job.name):
+        with self.store.lock(self.job.name):
             if not self._on_record():
                 return
-            state = self.book.state(self.job)
+            state = self.store.state(self.job)
             claim.changed = claim.state == "done" and claim.results != state.results
-            lost = sum(each.state == "lost" for each in self.book.claims(self.job.name, claim.due))
+            lost = sum(each.state == "lost" for each in self.store.claims(self.job.name, claim.due))
             after = state
             if made_up and claim.state != "done":
                 after = again(self.job, state, claim.due, claim.attempt, lost + (claim.state == "lost"))
@@ -166,8 +166,8 @@ class Keeper:
                 claim.owed.append("failure")
             if claim.changed and "change" in wanted:
                 claim.owed.append("change")
-            self.book.write_claim(claim)
-            self.book.write_state(
+            self.store.write_claim(claim)
+            self.store.write_state(
                 self.job,
                 replace(
                     after,
@@ -176,10 +176,10 @@ class Keeper:
                     results=claim.results if claim.state == "done" else state.results,
                 ),
             )
-            self.book.prune(self.job.name, {claim.name})
+            self.store.prune(self.job.name, {claim.name})
 
     def _call_hooks(self, claim: Claim) -> None:
-        record = read_record(self.book.root, claim.run)
+        record = read_record(self.store.root, claim.run)
         while claim.owed and self._on_record():
             event = claim.owed[0]
             payload = {"event": event, "schedule": claim.job, "claim": claim.to_json(), "run": record}
@@ -188,9 +188,9 @@ class Keeper:
             self.say(f"{claim.job}: {event} hook{shown and f' {shown}'}: {problem or 'called'}")
             claim.owed = claim.owed[1:]
             self._write_claim(claim)
-        with self.book.lock(self.job.name):
-            if self._on_record() and (state := self.book.state(self.job)).open == claim.name:
-                self.book.write_state(self.job, replace(state, open=None))
+        with self.store.lock(self.job.name):
+            if self._on_record() and (state := self.store.state(self.job)).open == claim.name:
+                self.store.write_state(self.job, replace(state, open=None))
 
     def _call_hook(self, event: str, payload: dict[str, Any]) -> tuple[str, str | None]:
         """Call the user's hook for an event; returns it as it may be shown, and what went wrong."""
@@ -206,18 +206,18 @@ class Keeper:
 def main() -> None:
     """Keep one run: the words are the cache's folder and the job's name."""
     root, name = sys.argv[1:3]
-    book = Book(Path(root))
+    store = JobStore(Path(root))
     try:
-        keeper = Keeper(book, book.job(name))
+        supervisor = Supervisor(store, store.job(name))
 
         def stop(number: int, frame: object) -> None:
-            keeper.stops += 1
+            supervisor.stops += 1
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
         with private_files():
-            write_as_in(book.root)
-            code = keeper.keep()
+            write_as_in(store.root)
+            code = supervisor.keep()
     except RequestError:  # It was removed just now.
         code = 0
     except (GravelError, OSError) as error:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.plan.cache import environment as surroundings
-from gravel.pipeline.plan.cache.entries import freeze, thaw
+from gravel.pipeline.plan.cache import process_state as process_state
+from gravel.pipeline.plan.cache.entries import load_entry, save_entry
 from gravel.pipeline.plan.cache.lookup import find_all
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.machine_facts import hardware_words, memory_words
@@ -16,29 +16,29 @@ from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.location import find_cache
 
 if TYPE_CHECKING:
-    from gravel.pipeline.core.trace import Witness
+    from gravel.pipeline.core.trace import DependencyTrace
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.scheduler.machine import Setting
+    from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.stages.artifacts import Json
 
-__all__ = ["keep_plan", "plan_frozen"]
+__all__ = ["cached_listing", "save_plan"]
 
 
-def plan_frozen(
+def cached_listing(
     asked: Mapping[str, object], cache_path: str | None, machine: Mapping[str, Any]
 ) -> dict[str, Json] | None:
     """Return what `gravel plan` tells if it is known and everything is still cached, else None.
 
     `asked` are the arguments of `load_plan`, `cache_path` and `machine` the other options.
     """
-    if surroundings.began() is None:
+    if process_state.began() is None:
         return None
     try:
         root = find_cache(cache_path)
         if not (root / "frozen").is_dir():
             return None
-        setting = decide(RunOptions(cache_root=root, **machine))
-        answer = thaw(root, _request(asked, setting))
+        environment = decide(RunOptions(cache_root=root, **machine))
+        answer = load_entry(root, _request(asked, environment))
     except (GravelError, OSError):
         return None  # planned in full, it is told in its turn
     return None if answer is None else answer_plan(answer, root)
@@ -52,19 +52,19 @@ def answer_plan(answer: Mapping[str, Json], root: Path) -> dict[str, Json] | Non
     return listing
 
 
-def keep_plan(
+def save_plan(
     asked: Mapping[str, object],
     root: Path,
-    setting: Setting,
+    environment: RunEnvironment,
     plan: Plan,
-    witness: Witness,
+    trace: DependencyTrace,
     listing: dict[str, Json],
 ) -> bool:
     """Freeze what was told of a plan of which everything is cached; say whether it was frozen."""
     from gravel.pipeline.scheduler.cached_run import is_own
 
     quiet = all(each["state"] in ("cached", "not needed", "not run") for each in listing["stages"])
-    if not quiet or not is_own(plan) or surroundings.began() is None:
+    if not quiet or not is_own(plan) or process_state.began() is None:
         return False
     stages = [
         {name: each[name] for name in ("key", "recipe", "outputs")}
@@ -72,11 +72,13 @@ def keep_plan(
         for each in listing["stages"]
     ]
     try:
-        request = _request(asked, setting)
+        request = _request(asked, environment)
     except OSError:
         return False
-    return freeze(root, request, witness, {"listing": listing, "stages": stages})
+    return save_entry(root, request, trace, {"listing": listing, "stages": stages})
 
 
-def _request(asked: Mapping[str, object], setting: Setting) -> dict[str, Json]:
-    return surroundings.request("plan", {**asked, **hardware_words(setting), **memory_words(setting)})
+def _request(asked: Mapping[str, object], environment: RunEnvironment) -> dict[str, Json]:
+    return process_state.request(
+        "plan", {**asked, **hardware_words(environment), **memory_words(environment)}
+    )

@@ -8,69 +8,74 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.hardware import machine_facts
-from gravel.pipeline.plan.cache import environment as surroundings
-from gravel.pipeline.plan.cache.entries import freeze, thaw
+from gravel.pipeline.plan.cache import process_state as process_state
+from gravel.pipeline.plan.cache.entries import load_entry, save_entry
 from gravel.pipeline.plan.cache.lookup import Found, find_all
 from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.record import Outline, RunRecord
+from gravel.pipeline.scheduler.lifecycle import machine_record, run_to_end, sweep
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.machine_facts import hardware_words
-from gravel.pipeline.scheduler.messages import Telling
-from gravel.pipeline.scheduler.surrounding import carry_through, machine_told, sweep
+from gravel.pipeline.scheduler.messages import RunMessages
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly
 
 if TYPE_CHECKING:
-    from gravel.pipeline.core.trace import Witness
+    from gravel.pipeline.core.trace import DependencyTrace
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.scheduler.machine import Setting
+    from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
     from gravel.stages.artifacts import Json
 
-__all__ = ["keep_run", "run_frozen"]
+__all__ = ["run_cached", "save_run"]
 
 HEAD = ("key", "entry", "stage", "upstream", "coordinates")
 """What the outline of a run says of a stage run."""
 
 
-def run_frozen(asked: Mapping[str, object], options: RunOptions) -> RunOutcome | None:
+def run_cached(asked: Mapping[str, object], options: RunOptions) -> RunOutcome | None:
     """Carry out a run that is known to find everything; None if it is not known, or finds it not.
 
     Nothing was shown or recorded then. `asked` are the arguments of `load_plan`.
     """
-    if options.trust_remote or surroundings.began() is None or not (options.cache_root / "frozen").is_dir():
+    if options.trust_remote or process_state.began() is None or not (options.cache_root / "frozen").is_dir():
         return None
     try:
-        setting = decide(options)
-        answer = thaw(options.cache_root, _request(asked, setting))
+        environment = decide(options)
+        answer = load_entry(options.cache_root, _request(asked, environment))
     except (GravelError, OSError):
         return None
-    return None if answer is None else answer_run(answer, options, setting)
+    return None if answer is None else answer_run(answer, options, environment)
 
 
-def answer_run(answer: Mapping[str, Json], options: RunOptions, setting: Setting) -> RunOutcome | None:
+def answer_run(
+    answer: Mapping[str, Json], options: RunOptions, environment: RunEnvironment
+) -> RunOutcome | None:
     """Carry out the run that an answer of `keep_run` stands for; None if a result is not there."""
     stages = answer["stages"]
     cache = Cache(options.cache_root)
     reporter = options.reporter or QuietReporter()
-    machine = {**machine_told(machine_facts(setting.backend, {}), setting), "versions": answer["versions"]}
+    machine = {
+        **machine_record(machine_facts(environment.backend, {}), environment),
+        "versions": answer["versions"],
+    }
     outlined = [{name: stage[name] for name in (*HEAD, "state", "why") if name in stage} for stage in stages]
     outline = Outline(answer["workflow"], outlined)
     record = RunRecord(options.cache_root, outline, machine, options.to_json())
-    telling = Telling(record, reporter)
-    cache.say = lambda message: telling.emit("note", message=message)
-    with ExitStack() as held:
+    messages = RunMessages(record, reporter)
+    cache.say = lambda message: messages.emit("note", message=message)
+    with ExitStack() as resident:
         try:
             sweep(cache)
             with suppress(ReadOnly):  # it is served all the same
-                held.enter_context(cache.lease(record.run))
+                resident.enter_context(cache.lease(record.run))
             found = find_all(cache.root, stages)
         except (GravelError, OSError):
             return None
         if found is None:
             return None
-        work = _Known(stages, found, telling)
-        return carry_through(work, record, telling, cache, options, reporter, held.pop_all())
+        work = _Known(stages, found, messages)
+        return run_to_end(work, record, messages, cache, options, reporter, resident.pop_all())
 
 
 class _Known:
@@ -79,22 +84,22 @@ class _Known:
     computed = 0
 
     def __init__(
-        self, stages: Sequence[Mapping[str, Json]], found: Mapping[str, Found], telling: Telling
+        self, stages: Sequence[Mapping[str, Json]], found: Mapping[str, Found], messages: RunMessages
     ) -> None:
         self._stages = stages
         self._found = found
-        self._telling = telling
+        self._messages = messages
 
     def run(self) -> str:
         for stage in self._stages:
             key = stage["key"]
             if _not_run(stage):
-                self._telling.not_run(key)
+                self._messages.not_run(key)
                 continue
-            self._telling.identified(key, stage["recipe"], keep=stage["keep"])
+            self._messages.identified(key, stage["recipe"], keep=stage["keep"])
             if key in self._found:
                 found = self._found[key]
-                self._telling.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
+                self._messages.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
         return "done"
 
     def only_serve(self, why: ReadOnly) -> None:
@@ -104,8 +109,8 @@ class _Known:
         """Go on: what is left takes no time."""
 
 
-def keep_run(
-    asked: Mapping[str, object], options: RunOptions, plan: Plan, witness: Witness, outcome: RunOutcome
+def save_run(
+    asked: Mapping[str, object], options: RunOptions, plan: Plan, trace: DependencyTrace, outcome: RunOutcome
 ) -> bool:
     """Freeze a run that found everything; say whether it was frozen."""
     records = outcome.record["stages"]
@@ -117,7 +122,7 @@ def keep_run(
         or outcome.state != "done"
         or not quiet
         or not is_own(plan)
-        or surroundings.began() is None
+        or process_state.began() is None
     ):
         return False
     stages = [
@@ -135,7 +140,7 @@ def keep_run(
         request = _request(asked, decide(options))
     except (GravelError, OSError):
         return False
-    return freeze(options.cache_root, request, witness, answer)
+    return save_entry(options.cache_root, request, trace, answer)
 
 
 def _not_run(stage: Mapping[str, Json]) -> bool:
@@ -150,5 +155,5 @@ def is_own(plan: Plan) -> bool:
     return all(run.stage is own.get(run.stage.name) for run in plan.runs.values())
 
 
-def _request(asked: Mapping[str, object], setting: Setting) -> dict[str, Json]:
-    return surroundings.request("run", {**asked, **hardware_words(setting)})
+def _request(asked: Mapping[str, object], environment: RunEnvironment) -> dict[str, Json]:
+    return process_state.request("run", {**asked, **hardware_words(environment)})

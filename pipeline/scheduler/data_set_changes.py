@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Past", "gone", "last_data_sets", "new_and_gone"]
 
-MOST_NAMED = 5  # in one message
+MAX_NAMED = 5  # in one message
 
 
 @dataclass(frozen=True)
@@ -72,5 +72,5 @@ def _now(workflow: Workflow) -> dict[tuple[str, str], None]:
 
 
 def _names(locations: list[str]) -> str:
-    more = len(locations) - MOST_NAMED
-    return ", ".join(locations[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(locations) - MAX_NAMED
+    return ", ".join(locations[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -14,11 +14,11 @@ from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.record import RunRecord
 from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.driver import Driver
+from gravel.pipeline.scheduler.lifecycle import machine_record, run_to_end, sweep
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.outline import outline_of
 from gravel.pipeline.scheduler.reporting import RunReport
-from gravel.pipeline.scheduler.surrounding import carry_through, machine_told, sweep
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
 from gravel.stages.copies import copies
@@ -33,20 +33,22 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     Raises RequestError for what is refused before anything starts (no such GPU, it cannot fit, a file that
     is missing). Stage failures are part of the outcome, not raised.
     """
-    setting = decide(options)
-    plan = without_unable(plan, setting.backend_of)
+    environment = decide(options)
+    plan = without_unable(plan, environment.backend_of)
     reporter = options.reporter or QuietReporter()
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
-    facts = machine_facts(setting.backend)
-    record = RunRecord(options.cache_root, outline_of(plan), machine_told(facts, setting), options.to_json())
+    facts = machine_facts(environment.backend)
+    record = RunRecord(
+        options.cache_root, outline_of(plan), machine_record(facts, environment), options.to_json()
+    )
     report = RunReport(plan, record, reporter, cache)
     cache.say = lambda message: report.emit("note", message=message)
     with storage_errors(cache.root):
         make_root(cache.root)
     sweep(cache)
-    driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, setting, options, report, facts)
+    driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, environment, options, report, facts)
     work = _Planned(plan, driver, report, cache.root)
-    return carry_through(work, record, report, cache, options, reporter, cache.lease(record.run))
+    return run_to_end(work, record, report, cache, options, reporter, cache.lease(record.run))
 
 
 class _Planned:

@@ -17,10 +17,10 @@ from gravel.pipeline.workers.time_limit import overdue
 def overdue_runs(
     nodes: Nodes, cluster: Cluster, report: RunReport
 ) -> Iterator[tuple[Node, frozenset[str], Failure]]:
-    """Yield the runs whose time is up, the places to replace for each, and what to say.
+    """Yield the runs whose time is up, the worker slots to replace for each, and what to say.
 
-    A thread cannot be stopped, only its process replaced: the run's own, those of its gang, and those that
-    work on its items, unless another run is there.
+    A thread cannot be stopped, only its process replaced: the run's own, those of its rank group, and those
+    that work on its items, unless another run is there.
     """
     now = time.monotonic()
     for node in nodes.in_state(RUNNING):
@@ -28,10 +28,10 @@ def overdue_runs(
         if limit is None or node.began is None or now - node.began < limit:
             continue
         others = [other for other in nodes.in_state(LOCKING, RUNNING) if other is not node]
-        taken = {place for other in others for place in other.places}
+        taken = {worker_slot for other in others for worker_slot in other.worker_slots}
         progress = report.record.stages[node.key].progress
         done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""
-        yield node, node.places | (cluster.helpers(node.key) - taken), overdue(limit, done)
+        yield node, node.worker_slots | (cluster.helpers(node.key) - taken), overdue(limit, done)
 
 
 def not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:

@@ -25,7 +25,7 @@ class Locked:
 
 
 class RecipeLock:
-    """One lock, held by a thread from when it is free until `release`."""
+    """One lock, kept by a thread from when it is free until `release`."""
 
     def __init__(
         self,

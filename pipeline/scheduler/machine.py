@@ -24,7 +24,7 @@ DEVICE_USABLE = 0.95
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunEnvironment:
     """The decided setting of a run: `cluster` is inline, local, cuda or an address."""
 
     cluster: str
@@ -53,7 +53,7 @@ class Setting:
         return hardware(self.backend_of(stage), devices=self.devices)
 
 
-def decide(options: RunOptions) -> Setting:
+def decide(options: RunOptions) -> RunEnvironment:
     """Decide backend and cluster; raises RequestError for what this machine cannot do."""
     if options.cluster not in KINDS and not is_address(options.cluster):
         raise RequestError(
@@ -84,7 +84,7 @@ def decide(options: RunOptions) -> Setting:
         cluster = "cuda" if backend == "cuda" else "local"
     host, source = host_capacity(options.host_memory)
     device, device_source = _device_capacity(options, devices if backend == "cuda" else ())
-    return Setting(
+    return RunEnvironment(
         cluster, backend, devices, Capacity(host, source, device, device_source), core_count(), options.tls
     )
 

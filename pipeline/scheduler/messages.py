@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Json
 
 
-class Telling:
+class RunMessages:
     """Tells of a run and of results that are found; `failures` are those of its stages."""
 
     def __init__(self, record: RunRecord, reporter: Reporter) -> None:

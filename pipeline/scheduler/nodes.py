@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 WAITING = "waiting"  # the ids of its inputs are not known
 KNOWN = "known"  # not kept: its ids follow from its recipe, and nothing has asked for it yet
 WANTED = "wanted"  # has to be computed
-LOCKING = "locking"  # has its places and waits for the lock of its recipe
+LOCKING = "locking"  # has its worker slots and waits for the lock of its recipe
 RUNNING = "running"
 REPLACING = "replacing"  # its workers are being replaced before it is tried again
-SETTLED = "settled"  # its result is there
+DONE = "done"  # its result is there
 FAILED = "failed"
 SKIPPED = "skipped"
 NOT_RUN = "not run"  # this machine has not what it asks for
 
-ENDED = frozenset({SETTLED, FAILED, SKIPPED, NOT_RUN, KNOWN})
+ENDED = frozenset({DONE, FAILED, SKIPPED, NOT_RUN, KNOWN})
 BUSY = frozenset({LOCKING, RUNNING, REPLACING})
 
 
@@ -44,9 +44,9 @@ class Node:
     parameters: Parameters | None = None
     extents: tuple[Extent, ...] = ()
     need: Need | None = None
-    place: str | None = None
-    gang: tuple[str, ...] = ()
-    held_at: str | None = None
+    worker_slot: str | None = None
+    rank_group: tuple[str, ...] = ()
+    resident_at: str | None = None
     attempt: int = 0
     losses: int = 0
     damages: int = 0
@@ -63,9 +63,11 @@ class Node:
         return self.run.key
 
     @property
-    def places(self) -> frozenset[str]:
+    def worker_slots(self) -> frozenset[str]:
         """Every place that the run occupies."""
-        return frozenset(self.gang) | ({self.place} if self.place is not None else frozenset())
+        return frozenset(self.rank_group) | (
+            {self.worker_slot} if self.worker_slot is not None else frozenset()
+        )
 
 
 class Nodes:
@@ -109,7 +111,7 @@ class Nodes:
         """
         lineage = [self.by_key[run.key] for run in self.plan.lineage(reader.key)]
         for node in (*lineage, *self.by_key.values()):
-            if node.ids is not None and artifact_id in node.ids and node.state in (SETTLED, KNOWN):
+            if node.ids is not None and artifact_id in node.ids and node.state in (DONE, KNOWN):
                 return node
         return None
 
@@ -125,7 +127,7 @@ class Nodes:
     def are_inputs_there(self, node: Node) -> bool:
         """Say whether what a node's recipe names as inputs is still what its inputs are."""
         assert node.recipe is not None
-        if any(self.by_key[key].state != SETTLED for key in node.run.upstream):
+        if any(self.by_key[key].state != DONE for key in node.run.upstream):
             return False
         named = {slot: tuple(ids) for slot, ids in node.recipe.parts["inputs"].items()}
         return named == self.input_ids(node)
@@ -144,25 +146,25 @@ class Nodes:
             source = self.by_key[key]
             if source.state == KNOWN:
                 source.state = WANTED
-            ready = ready and source.state == SETTLED
+            ready = ready and source.state == DONE
         return ready
 
     def ready(self) -> list[Node]:
         """Return the nodes that can run now, after asking for what the others miss.
 
         They come in the plan's order, but for those that read what a worker's memory holds: these come first,
-        those at the end of a chain before others, so that little is held at a time.
+        those at the end of a chain before others, so that little is kept at a time.
         """
         # The consumers first, so that a chain of results that are not kept is asked for in one go.
         backwards = reversed(self.by_key.values())
         found = [node for node in backwards if node.state == WANTED and self.demand(node)][::-1]
-        return sorted(found, key=lambda node: -self._depths[node.key] if self._reads_held(node) else 0)
+        return sorted(found, key=lambda node: -self._depths[node.key] if self._reads_resident(node) else 0)
 
-    def _reads_held(self, node: Node) -> bool:
-        return any(self.by_key[key].held_at is not None for key in node.run.upstream)
+    def _reads_resident(self, node: Node) -> bool:
+        return any(self.by_key[key].resident_at is not None for key in node.run.upstream)
 
     def is_needed(self, node: Node) -> bool:
-        """Say whether something in this run may still read a result that is held in memory."""
+        """Say whether something in this run may still read a result that is kept in memory."""
         if any(self.by_key[key].state == WAITING for key in node.asked_by):
             return True
         return any(

@@ -12,7 +12,7 @@ from gravel.pipeline.progress.events import Reporter
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.scheduler import failures
-from gravel.pipeline.scheduler.messages import Telling
+from gravel.pipeline.scheduler.messages import RunMessages
 from gravel.pipeline.scheduler.nodes import Node
 from gravel.pipeline.workers.protocol import Progress
 from gravel.pipeline.workers.stage_run import Failure, StageOutcome
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
 
 
-class RunReport(Telling):
+class RunReport(RunMessages):
     """One method per thing that can happen to a stage run."""
 
     def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
@@ -54,7 +54,7 @@ class RunReport(Telling):
         import time
 
         stage = self._stage(node)
-        stage.state, stage.place, stage.attempts = "running", node.place, node.attempt
+        stage.state, stage.place, stage.attempts = "running", node.worker_slot, node.attempt
         stage.started, stage.progress, stage.error = time.time(), None, None
         need = node.need
         if need is not None:
@@ -63,7 +63,7 @@ class RunReport(Telling):
         self.emit(
             "stage_started",
             stage=node.key,
-            place=node.place,
+            place=node.worker_slot,
             attempt=node.attempt,
             need_host_bytes=need.host_bytes if need else None,
             need_device_bytes=need.device_bytes if need else None,

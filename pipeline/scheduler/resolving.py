@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 from gravel.pipeline.core.unknown import NeedsContent
-from gravel.pipeline.plan.leaving_out import without
+from gravel.pipeline.plan.gathering import without
 from gravel.pipeline.plan.recipes import NeedsResult
 from gravel.pipeline.scheduler.nodes import (
+    DONE,
     ENDED,
     FAILED,
     KNOWN,
     NOT_RUN,
-    SETTLED,
     SKIPPED,
     WAITING,
     WANTED,
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from gravel.pipeline.plan.recipes import RecipeMaker
     from gravel.pipeline.store.cache import Cache
 
-MOST_DAMAGES = 3
+MAX_DAMAGES = 3
 """How often one stage run may meet a damaged input: a disk that damages what it just wrote is no use."""
 
 
-class Settler:
+class Resolver:
     """Moves nodes from waiting to settled, known or wanted. Starts nothing."""
 
     def __init__(self, nodes: Nodes, maker: RecipeMaker, cache: Cache, report: RunReport) -> None:
@@ -44,7 +44,7 @@ class Settler:
         self.strict = True
         """While nothing has started, a faulty request is raised instead of failing its run only."""
 
-    def settle(self) -> None:
+    def resolve_ready(self) -> None:
         """Identify every node whose inputs are known by now."""
         again = True
         while again:
@@ -91,7 +91,7 @@ class Settler:
         elif node.forced:
             node.state = WANTED
             self._report.wanted(node, [_forced(node)])
-        elif not self.recall(node, "cached"):
+        elif not self.look_up(node, "cached"):
             node.state = WANTED
         return False
 
@@ -102,10 +102,10 @@ class Settler:
             giver.state = WANTED
             self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
 
-    def recall(self, node: Node, why: str) -> bool:
+    def look_up(self, node: Node, why: str) -> bool:
         """Settle a node from the cache if its whole result is there; else say why not, the first time."""
         assert node.recipe is not None
-        record = self._cache.recall(node.recipe.digest)
+        record = self._cache.look_up(node.recipe.digest)
         if record is None:
             if node.state == WAITING:
                 refused = self._cache.acceptance.why_refused(node.recipe.digest)
@@ -127,7 +127,7 @@ class Settler:
             return False
         node.ids = record.outputs
         node.extents = tuple(artifact.extent for artifact in described)
-        node.state = SETTLED
+        node.state = DONE
         self._report.cached(node.key, record.outputs, record.provenance, described, why)
         return True
 
@@ -138,7 +138,7 @@ class Settler:
         has the result computed again, and the others wait for it.
         """
         reader.damages += 1
-        if reader.damages > MOST_DAMAGES:
+        if reader.damages > MAX_DAMAGES:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return False
         if self._is_renewed(artifact_id, reader, since):
@@ -150,7 +150,7 @@ class Settler:
             return False
         if artifact_id.startswith(PREFIX):
             self._report.damaged(owner, artifact_id, f"its result was lost: {reason}")
-            owner.held_at = None
+            owner.resident_at = None
         else:
             self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
             self._cache.quarantine(artifact_id, reason)
@@ -193,7 +193,7 @@ class Settler:
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
         lost = {node.key}
         for other in self._nodes:
-            if other.state in (FAILED, SKIPPED, NOT_RUN, SETTLED) or lost.isdisjoint(other.run.upstream):
+            if other.state in (FAILED, SKIPPED, NOT_RUN, DONE) or lost.isdisjoint(other.run.upstream):
                 continue
             rest = without(other.run, lost) if axes and not other.run.is_of(axes) else None
             if rest is None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.scheduler.machine import Setting
+from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.workers.kinds import is_address
-from gravel.pipeline.workers.protocol import Cluster, Place, Progress
+from gravel.pipeline.workers.protocol import Cluster, Progress, WorkerSlot
 
 
 class Started:
@@ -30,7 +30,7 @@ class Started:
 
 
 def start_cluster(
-    setting: Setting,
+    environment: RunEnvironment,
     run: str,
     folder: Path,
     cache_root: Path,
@@ -41,22 +41,22 @@ def start_cluster(
 ) -> Started:
     """Start what the setting names; raises RequestError or GravelError if it does not come up.
 
-    `ranks` is the size of the largest gang. `progress` is called by an inline cluster while stages run.
+    `ranks` is the size of the largest rank group. `progress` is called by an inline cluster while stages run.
     """
-    if setting.cluster == "inline":
+    if environment.cluster == "inline":
         from gravel.pipeline.workers.inline import InlineCluster
         from gravel.pipeline.workers.settings import LOOPBACK_ONLY, NCCL_INTERFACE, keep_environment
 
         restore = keep_environment([NCCL_INTERFACE])
         os.environ.setdefault(NCCL_INTERFACE, LOOPBACK_ONLY)
-        device = setting.devices[0] if setting.backend == "cuda" and setting.devices else None
-        place = Place(
+        device = environment.devices[0] if environment.backend == "cuda" and environment.devices else None
+        worker_slot = WorkerSlot(
             "here",
             socket.gethostname(),
             device.name if device else None,
-            setting.capacity.device_bytes if device else 0,
+            environment.capacity.device_bytes if device else 0,
         )
-        return Started(InlineCluster(place, progress), restore)
+        return Started(InlineCluster(worker_slot, progress), restore)
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
@@ -73,8 +73,8 @@ def start_cluster(
     handler = log_to_file(log)
     scratch = cache_root / "scratch" / run
     # Workers of somebody else's cluster may be another user's, who shares the cache.
-    scratch.mkdir(mode=0o777 if is_address(setting.cluster) else 0o700, parents=True, exist_ok=True)
-    chosen = dask_settings(log, setting.cores)
+    scratch.mkdir(mode=0o777 if is_address(environment.cluster) else 0o700, parents=True, exist_ok=True)
+    chosen = dask_settings(log, environment.cores)
     # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
     settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})
     put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
@@ -87,7 +87,7 @@ def start_cluster(
         stop_logging(handler)
 
     try:
-        return Started(_start(setting, run, scratch, cache_root, workers, ranks), undo)
+        return Started(_start(environment, run, scratch, cache_root, workers, ranks), undo)
     except GravelError:
         undo()
         raise
@@ -100,16 +100,16 @@ def start_cluster(
 
 
 def _start(
-    setting: Setting, run: str, scratch: Path, cache_root: Path, workers: int | None, ranks: int
+    environment: RunEnvironment, run: str, scratch: Path, cache_root: Path, workers: int | None, ranks: int
 ) -> Cluster:
-    if setting.cluster == "cuda":
+    if environment.cluster == "cuda":
         from gravel.pipeline.workers.cuda import start_cuda
 
-        return start_cuda(run, setting.devices, scratch)
-    if setting.cluster == "local":
+        return start_cuda(run, environment.devices, scratch)
+    if environment.cluster == "local":
         from gravel.pipeline.workers.local import local_worker_count, start_local
 
-        return start_local(run, workers or local_worker_count(setting.cores, ranks), scratch)
+        return start_local(run, workers or local_worker_count(environment.cores, ranks), scratch)
     from gravel.pipeline.workers.existing import connect
 
-    return connect(run, setting.cluster, cache_root, setting.tls)
+    return connect(run, environment.cluster, cache_root, environment.tls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.record import RunRecord
-from gravel.pipeline.scheduler.machine import Setting
+from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.scheduler.nodes import Node, Nodes
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_run import StageTask
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
 
 
-def make_task(node: Node, nodes: Nodes, setting: Setting, cache: Cache, record: RunRecord) -> StageTask:
-    """Return the task of a node that has its recipe, its parameters and its places."""
+def make_task(
+    node: Node, nodes: Nodes, environment: RunEnvironment, cache: Cache, record: RunRecord
+) -> StageTask:
+    """Return the task of a node that has its recipe, its parameters and its worker slots."""
     assert node.recipe is not None
     assert node.parameters is not None
     inputs = nodes.input_ids(node)
@@ -27,12 +29,12 @@ def make_task(node: Node, nodes: Nodes, setting: Setting, cache: Cache, record: 
         inputs=inputs,
         recipe=node.recipe.digest,
         cache=cache,
-        machine=setting.machine(node.run.stage, node.threads),
+        machine=environment.machine(node.run.stage, node.threads),
         keep=node.run.keep,
         scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
         log=record.log_path(node.key),
-        held={
-            name: nodes[ref.run].held_at
+        resident={
+            name: nodes[ref.run].resident_at
             for slot, refs in node.run.inputs.items()
             for name, ref in zip(inputs[slot], refs, strict=True)
             if name.startswith(PREFIX)

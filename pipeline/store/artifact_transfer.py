@@ -160,7 +160,12 @@ def _download(
 
 
 def _pieces(
-    record: ArtifactRecord, name: str, size: int, handle: BinaryIO, source: Source, progress: ByteCounter | None
+    record: ArtifactRecord,
+    name: str,
+    size: int,
+    handle: BinaryIO,
+    source: Source,
+    progress: ByteCounter | None,
 ) -> Iterator[bytes]:
     """Write the pieces of an object as they come, and pass them on."""
     pieces = source.read(name)
@@ -229,7 +234,11 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, st
 
 
 def _upload(
-    record: ArtifactRecord, file: StoredFile, target: Target | None, progress: ByteCounter | None, identity: Identity
+    record: ArtifactRecord,
+    file: StoredFile,
+    target: Target | None,
+    progress: ByteCounter | None,
+    identity: Identity,
 ) -> None:
     """Check a file, and send it if there is a target: else it is there already."""
     with _SLOTS:

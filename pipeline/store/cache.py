@@ -46,14 +46,14 @@ class Cache(CacheFolder):
         if found is None or is_shared(self.root):
             return None
         from gravel.pipeline.store.remote import Remote
-        from gravel.pipeline.store.remote_link import tied_to
+        from gravel.pipeline.store.remote_link import linked_url
 
-        url = tied_to(found)
+        url = linked_url(found)
         return None if url is None else Remote(self, url)
 
-    def recall(self, recipe_digest: str) -> RecipeRecord | None:
+    def look_up(self, recipe_digest: str) -> RecipeRecord | None:
         """Return what a recipe led to, here or in the store behind, or None."""
-        here = self.recall_here(recipe_digest)
+        here = self.look_up_here(recipe_digest)
         return here if self.remote is None else self.remote.complete(recipe_digest, here)
 
     def find(self, artifact_id: str) -> ArtifactRecord | None:
@@ -74,17 +74,17 @@ class Cache(CacheFolder):
             self.remote.mark(recipe.digest)
         self.adopt(recipe.digest, seal(record.to_json()), trusted=True)
         if self.remote is not None:
-            self.remote.offer(recipe.digest)
+            self.remote.enqueue_push(recipe.digest)
         return record
 
-    def settle(self, run: str | None = None, *, wait: bool = True) -> None:
+    def finish_pushes(self, run: str | None = None, *, wait: bool = True) -> None:
         """At the end of a run, have everything in the store behind, or say what is not; `wait` for it."""
         if self.remote is None:
             return
         if wait:
-            self.remote.settle(run)
+            self.remote.finish_pushes(run)
         else:
-            self.remote.tell_pending("the run was interrupted")
+            self.remote.report_pending("the run was interrupted")
 
     @contextmanager
     def lease(self, run_id: str) -> Iterator[None]:
@@ -103,7 +103,7 @@ class Cache(CacheFolder):
         from gravel.pipeline.store.reader import open_artifact
 
         if self.remote is not None:
-            self.remote.bring(artifact_id)
+            self.remote.fetch(artifact_id)
         record = self.describe(artifact_id)
         if record.checksums is None:
             from gravel.pipeline.store.binding import bind
@@ -120,7 +120,7 @@ class Cache(CacheFolder):
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move a damaged artifact aside with the reason, so that it is computed again."""
         if self.remote is not None and not self.is_here(artifact_id):
-            self.remote.forget(artifact_id)
+            self.remote.invalidate(artifact_id)
         super().quarantine(artifact_id, reason)
 
     def sweep(self) -> int:

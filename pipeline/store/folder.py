@@ -50,7 +50,7 @@ class CacheFolder:
         self.files = LocalFiles(self.root, lambda message: self.say(message), self._obstructed)
         self.acceptance = Acceptance(trust_remote=trust_remote)
 
-    def recall_here(self, recipe_digest: str) -> RecipeRecord | None:
+    def look_up_here(self, recipe_digest: str) -> RecipeRecord | None:
         """Return what a recipe led to, or None. A damaged record is set aside, said and forgotten.
 
         A recipe that came from elsewhere counts only if a trusted key signed it; see `acceptance`.

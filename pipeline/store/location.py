@@ -39,9 +39,9 @@ def find_cache(option: str | None = None) -> Path:
     write_as_in(root)
     if named and "://" in named:
         from gravel.pipeline.store.objects import check_url
-        from gravel.pipeline.store.remote_link import tie
+        from gravel.pipeline.store.remote_link import link_remote
 
-        return tie(root, check_url(named))
+        return link_remote(root, check_url(named))
     return root
 
 

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.acceptance import RECIPES
-from gravel.pipeline.store.artifact_transfer import FaultySource, ByteCounter, arrive, depart
+from gravel.pipeline.store.artifact_transfer import (
+    ByteCounter,
+    FaultySource,
+    download_artifact,
+    upload_artifact,
+)
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import locate_cache
 from gravel.pipeline.store.moved import Moved
 from gravel.pipeline.store.objects import Folder, Source, is_url
-from gravel.pipeline.store.recipe_transfer import send_run, take_run
+from gravel.pipeline.store.recipe_transfer import download_run, upload_run
 from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.selecting import Chosen, Selection, choose
 from gravel.pipeline.store.sharing import is_shared, write_as_in
@@ -38,7 +43,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     chosen = choose(Folder(cache.root), selection)
     own = target is not None and cache.remote is not None and cache.remote.url == target.where
     if not own:
-        _bring(cache, chosen)
+        _fetch(cache, chosen)
     signer = Signer(cache)
     if chosen.recipes:
         signer.prepare()
@@ -55,7 +60,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     def send(artifact_id: str) -> int | None:
         if artifact_id in there or (own and not cache.is_here(artifact_id)):
             return None
-        return depart(cache, artifact_id, target, progress)
+        return upload_artifact(cache, artifact_id, target, progress)
 
     def remember(recipe: RecipeRecord) -> bool:
         name = f"{RECIPES}/{recipe.digest}.json"
@@ -74,7 +79,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     there_runs = set(target.names("runs"))
     for run in chosen.runs:
         if run not in there_runs or target.get(f"runs/{run}/run.json") is None:
-            send_run(cache, run, target)
+            upload_run(cache, run, target)
             moved.runs += 1
     return moved
 
@@ -110,7 +115,7 @@ def _into(
         text = source.get(f"artifacts/{artifact_id}.json")
         if text is None:
             raise FaultySource(f"{source.where} does not hold artifact {artifact_id[:12]}")
-        return arrive(cache, artifact_id, text, source, progress).bytes_on_disk
+        return download_artifact(cache, artifact_id, text, source, progress).bytes_on_disk
 
     def remember(recipe: RecipeRecord) -> bool:
         text = source.get(f"{RECIPES}/{recipe.digest}.json")
@@ -122,7 +127,7 @@ def _into(
 
     _go(chosen, moved, take, remember)
     for run in chosen.runs:
-        moved.runs += take_run(cache, run, source)
+        moved.runs += download_run(cache, run, source)
     return moved
 
 
@@ -169,14 +174,14 @@ def _go(
             raise
 
 
-def _bring(cache: Cache, chosen: Chosen) -> None:
+def _fetch(cache: Cache, chosen: Chosen) -> None:
     """Have what lies only in the store behind this cache here, before it is passed on."""
     if cache.remote is None:
         return
     for recipe in chosen.recipes:
         for output in recipe.outputs:
             try:
-                cache.remote.bring(output)
+                cache.remote.fetch(output)
             except DamagedArtifact as error:
                 chosen.damaged[output] = str(error)
 

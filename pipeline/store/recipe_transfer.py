@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.acceptance import RECIPES
-from gravel.pipeline.store.artifact_transfer import check_name, depart, each
+from gravel.pipeline.store.artifact_transfer import check_name, for_each, upload_artifact
 from gravel.pipeline.store.files import storage_errors
 from gravel.pipeline.store.objects import Source, Target
 from gravel.pipeline.store.signing import Signer
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
 
 
-def send_recipe(cache: CacheFolder, digest: str, target: Target, is_bad: Callable[[str, str], bool]) -> int:
+def upload_recipe(cache: CacheFolder, digest: str, target: Target, is_bad: Callable[[str, str], bool]) -> int:
     """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
     found = cache.files.read(f"recipes/{digest}.json")
-    record = cache.recall_here(digest)
+    record = cache.look_up_here(digest)
     if found is None or record is None:
         return 0
     sent = 0
     for output in record.outputs:
         if not cache.is_here(output):
             continue  # it lies there, and only there
-        sent += depart(cache, output, target, is_bad=is_bad)
+        sent += upload_artifact(cache, output, target, is_bad=is_bad)
     target.put(f"{RECIPES}/{digest}.json", Signer(cache).signed(found[0]))
     return sent
 
 
-def send_run(cache: CacheFolder, run: str, target: Target) -> None:
+def upload_run(cache: CacheFolder, run: str, target: Target) -> None:
     """Copy a run's folder to an object store, its record last."""
     folder = cache.root / "runs" / run
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "run.json"]
     names = [path.relative_to(folder).as_posix() for path in files]
-    each(lambda name: target.put(f"runs/{run}/{name}", (folder / name).read_bytes()), names)
+    for_each(lambda name: target.put(f"runs/{run}/{name}", (folder / name).read_bytes()), names)
     target.put(f"runs/{run}/run.json", (folder / "run.json").read_bytes())
 
 
-def take_run(cache: CacheFolder, run: str, source: Source) -> bool:
+def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
     """Copy a run's folder here, whole or not at all; says whether it was missing."""
     check_name(run)
     target = cache.root / "runs" / run

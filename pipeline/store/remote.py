@@ -37,7 +37,7 @@ MISSES = 16
 LISTED_SECONDS = 30.0
 """For which a list is believed; what another machine adds meanwhile is at worst computed twice."""
 
-SAY_SECONDS = 2.0
+REPORT_SECONDS = 2.0
 """Of waiting for the store at the end of a run until it is said."""
 
 UNWRITTEN_SECONDS = 3600.0
@@ -145,10 +145,10 @@ class Remote:
         if not record.roots:
             # Without roots only the data can tell whether the attributes belong to this id.
             try:
-                self.bring(artifact_id)
+                self.fetch(artifact_id)
             except DamagedArtifact as error:
                 self._cache.say(str(error))
-                self.forget(artifact_id)
+                self.invalidate(artifact_id)
                 return False
         return True
 
@@ -167,7 +167,7 @@ class Remote:
         try:
             return ArtifactRecord.from_json(unseal(found[0]), self._away("data"), found[1])
         except (KeyError, TypeError, ValueError):
-            self.forget(artifact_id)
+            self.invalidate(artifact_id)
             return None
 
     def known(self) -> list[str]:
@@ -175,9 +175,9 @@ class Remote:
         names = self._cache.files.names("away/artifacts", ".json")
         return [name.removesuffix(".json") for name in names]
 
-    def bring(self, artifact_id: str) -> None:
+    def fetch(self, artifact_id: str) -> None:
         """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
-        from gravel.pipeline.store.artifact_transfer import FaultySource, arrive
+        from gravel.pipeline.store.artifact_transfer import FaultySource, download_artifact
         from gravel.pipeline.store.objects import RemoteError
 
         known = self.record(artifact_id)
@@ -192,10 +192,10 @@ class Remote:
                 target = self._reach(patient=True)
                 assert target is not None
                 try:
-                    arrive(self._cache, artifact_id, found[0], target)
+                    download_artifact(self._cache, artifact_id, found[0], target)
                 except FaultySource:
                     # A line may lie once.
-                    arrive(self._cache, artifact_id, found[0], target)
+                    download_artifact(self._cache, artifact_id, found[0], target)
             except FaultySource as error:
                 self._set_aside(artifact_id, known.path.name)
                 raise DamagedArtifact(artifact_id, str(error)) from error
@@ -206,7 +206,7 @@ class Remote:
     def _set_aside(self, artifact_id: str, place: str) -> None:
         """Take a damaged artifact's record out of everybody's way, as `quarantine` does here."""
         self._cache.files.replace(f"away/bad/{artifact_id}-{place}", b"")
-        self.forget(artifact_id)
+        self.invalidate(artifact_id)
         name = f"artifacts/{artifact_id}.json"
         try:
             target = self._reach()
@@ -218,7 +218,7 @@ class Remote:
             # A key that may only read: the mark made above does for this machine.
             self._cache.say(f"{self.url} keeps the record of a damaged artifact: {error}")
 
-    def forget(self, artifact_id: str) -> None:
+    def invalidate(self, artifact_id: str) -> None:
         """Drop what is known here of an artifact that lies in the store."""
         found = self._cache.files.read(f"away/artifacts/{artifact_id}.json")
         self._cache.files.remove(f"away/artifacts/{artifact_id}.json")
@@ -233,7 +233,7 @@ class Remote:
         """Say on disk that a recipe is to be pushed; called before it is recorded."""
         self._cache.files.replace(f"pending/{digest}", b"", durable=False)
 
-    def offer(self, digest: str) -> None:
+    def enqueue_push(self, digest: str) -> None:
         """Have a recorded recipe and its outputs pushed while the run goes on."""
         if self._pusher is None:
             self._pusher = threading.Thread(target=self._push_offered, name="push", daemon=True)
@@ -246,13 +246,13 @@ class Remote:
 
     def _push(self, digest: str) -> GravelError | None:
         """Push one recipe; returns why it could not be, after saying so. Its mark stays then."""
-        from gravel.pipeline.store.recipe_transfer import send_recipe
+        from gravel.pipeline.store.recipe_transfer import upload_recipe
 
         try:
             target = self._reach()
             if target is None:
                 return RequestError(f"{self.url} failed a moment ago")
-            self.pushed_bytes += send_recipe(self._cache, digest, target, self._is_bad)
+            self.pushed_bytes += upload_recipe(self._cache, digest, target, self._is_bad)
         except DamagedArtifact as error:
             self._cache.say(f"recipe {digest[:12]} is not pushed to {self.url}: {error}")
         except (GravelError, OSError) as error:
@@ -276,14 +276,14 @@ class Remote:
                 self._cache.files.remove(f"pending/{digest}")
         return waiting
 
-    def settle(self, run: str | None = None) -> None:
+    def finish_pushes(self, run: str | None = None) -> None:
         """Wait until everything is in the store, what earlier runs left included; say what could not be.
 
         The record of `run` follows if anything was pushed.
         """
         if self._pusher is not None:
             self._queue.put(None)
-            self._pusher.join(SAY_SECONDS)
+            self._pusher.join(REPORT_SECONDS)
             if self._pusher.is_alive():
                 count = _results(len(self.pending()))
                 self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
@@ -304,22 +304,22 @@ class Remote:
         if problem is None and self.pushed and run is not None:
             problem = self._push_run(run)
         if problem is not None:
-            self.tell_pending(str(problem))
+            self.report_pending(str(problem))
 
     def _push_run(self, run: str) -> GravelError | None:
-        from gravel.pipeline.store.recipe_transfer import send_run
+        from gravel.pipeline.store.recipe_transfer import upload_run
 
         try:
             target = self._reach()
             assert target is not None
-            send_run(self._cache, run, target)
+            upload_run(self._cache, run, target)
         except GravelError as error:
             return error
         except OSError as error:
             return GravelError(f"the record of run {run} cannot be read: {error.strerror}")
         return None
 
-    def tell_pending(self, reason: str) -> None:
+    def report_pending(self, reason: str) -> None:
         """Say how much is not in the store, if anything is."""
         waiting = self.pending()
         if waiting:

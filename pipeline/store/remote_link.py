@@ -7,20 +7,20 @@ from pathlib import Path
 
 from gravel.pipeline.store.files import LocalFiles
 
-__all__ = ["TIE", "tie", "tied_to"]
+__all__ = ["LINK_FILE", "link_remote", "linked_url"]
 
-TIE = "remote.json"
+LINK_FILE = "remote.json"
 
 
-def tie(root: Path, url: str) -> Path:
+def link_remote(root: Path, url: str) -> Path:
     """Make a folder the local tier of a remote cache, and return it."""
     files = LocalFiles(root)
-    if tied_to(files.read(TIE)) != url:
-        files.replace(TIE, json.dumps({"format": 1, "url": url}).encode())
+    if linked_url(files.read(LINK_FILE)) != url:
+        files.replace(LINK_FILE, json.dumps({"format": 1, "url": url}).encode())
     return root
 
 
-def tied_to(found: tuple[bytes, float] | None) -> str | None:
+def linked_url(found: tuple[bytes, float] | None) -> str | None:
     """Return the URL that the text of a `remote.json` names, or None."""
     try:
         url = json.loads(found[0])["url"] if found is not None else None

@@ -84,7 +84,7 @@ class Incoming:
         Without the signature of a trusted key it is kept apart and does not count until its key is trusted.
         """
         digest = recipe.digest
-        here = self._cache.recall_here(digest)
+        here = self._cache.look_up_here(digest)
         if here is not None and all(self._cache.is_here(output) for output in here.outputs):
             return False
         try:

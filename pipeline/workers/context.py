@@ -26,7 +26,7 @@ PROGRESS_INTERVAL = 0.1
 
 
 class Services(Protocol):
-    """What a kind of cluster gives to a stage that runs on it; `reserved` counts the workers of its gang."""
+    """What a cluster gives to a stage that runs on it; `reserved` counts the workers of its rank group."""
 
     reserved: int
 
@@ -34,7 +34,7 @@ class Services(Protocol):
         """Apply the function in parallel and yield in order."""
         ...
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run all ranks at the same time."""
         ...
 
@@ -101,9 +101,9 @@ class WorkerContext:
         """Apply a module-level function to each item, in parallel, yielding results in order."""
         return self._services.map(function, items)
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run `function(rank_context, item)` for all items at the same time, one per worker."""
-        return self._services.gang(function, ranks)
+        return self._services.rank_group(function, ranks)
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Report how far the stage is; most reports in quick succession are dropped, the last is not."""

@@ -10,7 +10,7 @@ from gravel.pipeline.core.devices import Device
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.workers.dask_cluster import DaskCluster
 from gravel.pipeline.workers.local import start_local
-from gravel.pipeline.workers.protocol import Place
+from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.run_key import run_security
 from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
 
@@ -49,8 +49,8 @@ def start_cuda(run: str, devices: tuple[Device, ...], scratch: Path) -> DaskClus
     names = sorted(str(name) for name in cluster.worker_spec)
     by_mask = {device.mask: device for device in devices}
     host = socket.gethostname()
-    places = []
+    worker_slots = []
     for position, name in enumerate(names):
         device = by_mask.get(name, devices[position])
-        places.append(Place(name, host, device.name, device.total_bytes))
-    return DaskCluster("cuda", client, cluster, places, run)
+        worker_slots.append(WorkerSlot(name, host, device.name, device.total_bytes))
+    return DaskCluster("cuda", client, cluster, worker_slots, run)

@@ -1,4 +1,4 @@
-"""What every kind of Dask cluster has in common: tasks pinned to places, lost workers, replacement."""
+"""What every kind of Dask cluster has in common: tasks pinned to worker slots, lost workers, replacement."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gravel.pipeline.workers.protocol import (
     Began,
     Finished,
     Lost,
-    Place,
     Progress,
+    WorkerSlot,
 )
-from gravel.pipeline.workers.resident import read_held, release_held
+from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.software import SAME
 from gravel.pipeline.workers.stage_run import StageTask
 from gravel.stages.artifacts import Artifact
@@ -43,7 +43,7 @@ class DaskCluster:
     kind : "local", "cuda" or "existing".
     client : a connected client; it is closed with the cluster.
     cluster : the cluster that was started here and ends here, or None for one of someone else's.
-    places : the workers, in the order in which they are filled.
+    worker_slots : the workers, in the order in which they are filled.
     run : the run's id, which names the channel of its progress.
     about : what `describe` adds.
     warning : see `Cluster`.
@@ -55,7 +55,7 @@ class DaskCluster:
         kind: str,
         client: Any,
         cluster: Any | None,
-        places: Sequence[Place],
+        worker_slots: Sequence[WorkerSlot],
         run: str,
         about: str = "",
         warning: str | None = None,
@@ -65,7 +65,7 @@ class DaskCluster:
         self.events: SimpleQueue[object] = SimpleQueue()
         self._client = client
         self._cluster = cluster
-        self._places = tuple(places)
+        self._worker_slots = tuple(worker_slots)
         self._run = run
         self._about = about
         self._futures: dict[str, tuple[str, Any]] = {}
@@ -80,29 +80,29 @@ class DaskCluster:
         bring_plugins(client, run)
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def worker_slots(self) -> tuple[WorkerSlot, ...]:
         """The workers."""
-        return self._places
+        return self._worker_slots
 
     def describe(self) -> str:
         """Say in a few words what the cluster is."""
-        devices = {place.device for place in self._places if place.device}
+        devices = {worker_slot.device for worker_slot in self._worker_slots if worker_slot.device}
         on = f" on {', '.join(sorted(devices))}" if devices else ""
         where = f" at {self._client.scheduler.address}" if self._cluster is None else ""
-        return f"{self.kind}, {len(self._places)} workers{on}{where}{self._about}"
+        return f"{self.kind}, {len(self._worker_slots)} workers{on}{where}{self._about}"
 
-    def address(self, place: str) -> str:
+    def address(self, worker_slot: str) -> str:
         """Return where the worker of a place listens now."""
-        return self._address[place]
+        return self._address[worker_slot]
 
     def _find_addresses(self) -> set[str]:
-        """Learn the addresses of all places anew and return the places that are there."""
+        """Learn the addresses of all worker slots anew and return those that are there."""
         workers = self._client.scheduler_info()["workers"]
         found = {str(worker["name"]): address for address, worker in workers.items()}
         with self._lock:
-            for place in self._places:
-                if place.name in found:
-                    self._address[place.name] = found[place.name]
+            for worker_slot in self._worker_slots:
+                if worker_slot.name in found:
+                    self._address[worker_slot.name] = found[worker_slot.name]
         return set(found)
 
     def _on_progress(self, event: tuple[float, dict[str, Any]]) -> None:
@@ -118,29 +118,33 @@ class DaskCluster:
             return
         gone = message.get("worker")
         with self._lock:
-            places = [name for name, address in self._address.items() if address == gone]
-        for place in places:
-            self.events.put(Lost(place))
+            worker_slots = [name for name, address in self._address.items() if address == gone]
+        for worker_slot in worker_slots:
+            self.events.put(Lost(worker_slot))
 
     def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
         """Send a stage to its place."""
         from dataclasses import replace
 
-        held = {
-            name: None if place in (None, where.place) else self._address[place]
-            for name, place in task.held.items()
+        resident = {
+            name: None if worker_slot in (None, where.worker_slot) else self._address[worker_slot]
+            for name, worker_slot in task.resident.items()
         }
-        task = replace(task, held=held, gang=tuple(self._address[place] for place in where.gang))
+        task = replace(
+            task,
+            resident=resident,
+            rank_group=tuple(self._address[worker_slot] for worker_slot in where.rank_group),
+        )
         future = self._client.submit(
             run_on_worker,
             task,
             attempt,
             key=f"{self._run}-{task.key}-{attempt}",
-            workers=[self._address[where.place]],
+            workers=[self._address[where.worker_slot]],
             allow_other_workers=False,
             pure=False,
         )
-        self._futures[task.key] = (where.place, future)
+        self._futures[task.key] = (where.worker_slot, future)
         future.add_done_callback(lambda done: self._on_done(task.key, attempt, done))
 
     def _on_done(self, key: str, attempt: int, future: Any) -> None:
@@ -169,7 +173,7 @@ class DaskCluster:
         return f"the Dask scheduler at {where} was lost"
 
     def helpers(self, key: str) -> frozenset[str]:
-        """Return the places that work on items of a stage's `context.map` now."""
+        """Return the worker slots that work on items of a stage's `context.map` now."""
         prefix = item_prefix(self._run, key)
         with self._lock:
             names = {address: name for name, address in self._address.items()}
@@ -181,49 +185,51 @@ class DaskCluster:
 
     def cancel(self, key: str) -> None:
         """Drop the future; a thread that runs cannot be stopped, only its process replaced."""
-        place, future = self._futures.pop(key, ("", None))
+        worker_slot, future = self._futures.pop(key, ("", None))
         if future is not None:
             if not future.done():
-                self._abandoned.add(place)
+                self._abandoned.add(worker_slot)
             future.cancel(force=True)
 
-    def fetch(self, place: str, name: str) -> Artifact:
-        """Bring a result that is held at a place here; raises `DamagedArtifact` if it does not come."""
-        future = self._client.submit(read_held, name, workers=[self._address[place]], pure=False, priority=20)
+    def fetch(self, worker_slot: str, name: str) -> Artifact:
+        """Bring a result that is kept at a place here; raises `DamagedArtifact` if it does not come."""
+        future = self._client.submit(
+            read_resident, name, workers=[self._address[worker_slot]], pure=False, priority=20
+        )
         try:
-            held: Artifact = future.result(timeout=FETCH_LIMIT)
+            resident: Artifact = future.result(timeout=FETCH_LIMIT)
         except TimeoutError as error:
-            raise DamagedArtifact(name, f"the worker {place} did not give it") from error
-        return held
+            raise DamagedArtifact(name, f"the worker {worker_slot} did not give it") from error
+        return resident
 
-    def release(self, place: str, held: tuple[str, ...]) -> None:
-        """Let go of results held at a place, without waiting."""
+    def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
+        """Let go of results kept at a place, without waiting."""
         from distributed import fire_and_forget
 
-        if place in self._find_addresses():
+        if worker_slot in self._find_addresses():
             future = self._client.submit(
-                release_held, held, workers=[self._address[place]], pure=False, priority=20
+                release_resident, resident, workers=[self._address[worker_slot]], pure=False, priority=20
             )
             fire_and_forget(future)
 
-    def replace(self, places: Sequence[str]) -> None:
-        """Restart the workers of these places in the background and report with a `Back`."""
+    def replace(self, worker_slots: Sequence[str]) -> None:
+        """Restart the workers of these slots in the background and report with a `Back`."""
         thread = threading.Thread(
-            target=self._replace, args=(tuple(places),), daemon=True, name="gravel-replace"
+            target=self._replace, args=(tuple(worker_slots),), daemon=True, name="gravel-replace"
         )
         self._replacing.append(thread)
         thread.start()
 
-    def _replace(self, places: tuple[str, ...]) -> None:
+    def _replace(self, worker_slots: tuple[str, ...]) -> None:
         try:
-            problem = self._restart(places)
+            problem = self._restart(worker_slots)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-        self.events.put(Back(places, problem))
+        self.events.put(Back(worker_slots, problem))
 
-    def _restart(self, places: tuple[str, ...]) -> str | None:
+    def _restart(self, worker_slots: tuple[str, ...]) -> str | None:
         with self._lock:
-            before = {place: self._address.pop(place, "") for place in places}
+            before = {worker_slot: self._address.pop(worker_slot, "") for worker_slot in worker_slots}
         workers = self._client.scheduler_info()["workers"]
         alive = [address for address in before.values() if address in workers]
         if any(not workers[address]["nanny"] for address in alive):
@@ -233,8 +239,11 @@ class DaskCluster:
         limit = time.monotonic() + REPLACE_LIMIT
         while time.monotonic() < limit:
             here = self._find_addresses()
-            if all(place in here and self._address[place] != before[place] for place in places):
-                self._abandoned -= set(places)
+            if all(
+                worker_slot in here and self._address[worker_slot] != before[worker_slot]
+                for worker_slot in worker_slots
+            ):
+                self._abandoned -= set(worker_slots)
                 return None
             time.sleep(0.1)
         return f"the worker did not come back within {REPLACE_LIMIT:g} s"
@@ -259,8 +268,10 @@ class DaskCluster:
 
     def _stop_foreign(self) -> None:
         """End what still runs in somebody else's workers: only a new process stops a thread."""
-        places = self._abandoned | {place for place, future in self._futures.values() if not future.done()}
-        workers = [self._address[place] for place in places if place in self._address]
+        worker_slots = self._abandoned | {
+            worker_slot for worker_slot, future in self._futures.values() if not future.done()
+        }
+        workers = [self._address[worker_slot] for worker_slot in worker_slots if worker_slot in self._address]
         if workers:
             self._client.restart_workers(workers, timeout=10, raise_for_error=False)
 

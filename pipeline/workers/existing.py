@@ -14,7 +14,7 @@ from typing import Any
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.workers.address import FILE, scheduler_address
 from gravel.pipeline.workers.dask_cluster import DaskCluster
-from gravel.pipeline.workers.protocol import Place
+from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.security import Tls, encrypted, security
 from gravel.pipeline.workers.software import SAME, code_digest, refuse_other_versions
 
@@ -105,9 +105,9 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
         raise RequestError(f"the scheduler at {shown} cannot be spoken to: {error}") from error
     try:
         refuse_other_versions(client.get_versions(), where)
-        places, others = _places(client, where, cache_root)
+        worker_slots, others = _worker_slots(client, where, cache_root)
         about, warning = (", encrypted", None) if encrypted(address) else (", not encrypted", _open(shown))
-        return DaskCluster("existing", client, None, places, run, about + others, warning)
+        return DaskCluster("existing", client, None, worker_slots, run, about + others, warning)
     except BaseException:
         client.close(timeout=2)
         raise
@@ -135,8 +135,8 @@ def _distrust(error: BaseException) -> str | None:
     return shown
 
 
-def _places(client: Any, where: str, cache_root: Path) -> tuple[list[Place], str]:
-    """Return the workers as places, and what is to be said of hardware that is not the driver's."""
+def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[WorkerSlot], str]:
+    """Return the workers as worker slots, and what is to be said of hardware that is not the driver's."""
     marker = (cache_root / "scratch" / f"seen-{uuid.uuid4().hex}").absolute()
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
@@ -152,8 +152,8 @@ def _places(client: Any, where: str, cache_root: Path) -> tuple[list[Place], str
         for file in marker.parent.glob(f"{marker.name}*"):
             file.unlink(missing_ok=True)
     workers = client.scheduler_info()["workers"]
-    places = [
-        Place(
+    worker_slots = [
+        WorkerSlot(
             str(workers[address]["name"]),
             facts["host"],
             facts["device"],
@@ -165,9 +165,9 @@ def _places(client: Any, where: str, cache_root: Path) -> tuple[list[Place], str
     ]
     processors = {facts["processor"] for facts in answers.values()} - {here["processor"]}
     if not processors:
-        return places, ""
+        return worker_slots, ""
     there = ", ".join(sorted(processors))
-    return places, f" (workers on {there}; measurements are recorded as of {here['processor']})"
+    return worker_slots, f" (workers on {there}; measurements are recorded as of {here['processor']})"
 
 
 def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) -> None:

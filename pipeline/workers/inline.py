@@ -8,12 +8,12 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from gravel.pipeline.workers.peak import give_back_free_memory
-from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Place, Progress
-from gravel.pipeline.workers.resident import read_held, release_held
+from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot
+from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
 from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
 from gravel.stages.artifacts import Artifact
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -31,7 +31,7 @@ class InlineServices:
         """Apply the function here, item by item."""
         return map(function, items)
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run the ranks as threads of this process."""
         return run_in_threads(function, ranks)
 
@@ -50,15 +50,15 @@ class InlineCluster:
     kind = "inline"
     warning: str | None = None
 
-    def __init__(self, place: Place, progress: Callable[[Progress], None]) -> None:
+    def __init__(self, worker_slot: WorkerSlot, progress: Callable[[Progress], None]) -> None:
         self.events: SimpleQueue[object] = SimpleQueue()
-        self._place = place
+        self._assign = worker_slot
         self._progress = progress
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def worker_slots(self) -> tuple[WorkerSlot, ...]:
         """The driver's process."""
-        return (self._place,)
+        return (self._assign,)
 
     def describe(self) -> str:
         """Say in a few words what the cluster is."""
@@ -67,8 +67,8 @@ class InlineCluster:
     def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
         """Run the stage now."""
 
-        def fetch(name: str, place: str | None) -> Artifact:
-            return read_held(name)
+        def fetch(name: str, worker_slot: str | None) -> Artifact:
+            return read_resident(name)
 
         services = InlineServices(task.key, self._progress)
         started, clock = time.time(), time.perf_counter()
@@ -92,18 +92,18 @@ class InlineCluster:
     def cancel(self, key: str) -> None:
         """Nothing runs while the driver thinks."""
 
-    def replace(self, places: Sequence[str]) -> None:
+    def replace(self, worker_slots: Sequence[str]) -> None:
         """Free what can be freed: the driver's own process cannot be replaced."""
         give_back_free_memory()
-        self.events.put(Back(tuple(places)))
+        self.events.put(Back(tuple(worker_slots)))
 
-    def fetch(self, place: str, name: str) -> Artifact:
-        """Return a result that is held here."""
-        return read_held(name)
+    def fetch(self, worker_slot: str, name: str) -> Artifact:
+        """Return a result that is kept here."""
+        return read_resident(name)
 
-    def release(self, place: str, held: tuple[str, ...]) -> None:
-        """Forget results held here."""
-        release_held(held)
+    def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
+        """Forget results kept here."""
+        release_resident(resident)
 
     def close(self, *, hurry: bool = False) -> None:
         """Nothing was started."""

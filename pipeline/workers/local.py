@@ -8,17 +8,17 @@ from pathlib import Path
 
 from gravel.pipeline.core.devices import Device, rotation
 from gravel.pipeline.workers.dask_cluster import DaskCluster
-from gravel.pipeline.workers.protocol import Place
+from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.run_key import run_security
 from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
 
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 """More workers than this start slowly and share few stages; kernels use all cores anyway."""
 
 
 def local_worker_count(cores: int, ranks: int) -> int:
-    """Choose how many workers to start: one per core up to a limit, and one per rank of the largest gang."""
-    return max(1, ranks, min(cores, MOST_WORKERS))
+    """Choose how many workers to start: one per core up to a limit, and one per rank."""
+    return max(1, ranks, min(cores, MAX_WORKERS))
 
 
 def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device, ...] = ()) -> DaskCluster:
@@ -61,10 +61,10 @@ def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device,
         client = Client(cluster, set_as_default=False)
     host = socket.gethostname()
     if devices:
-        places = [
-            Place(name, host, device.name, device.total_bytes)
+        worker_slots = [
+            WorkerSlot(name, host, device.name, device.total_bytes)
             for name, device in zip(names, devices, strict=True)
         ]
     else:
-        places = [Place(name, host) for name in names]
-    return DaskCluster("cuda" if devices else "local", client, cluster, places, run)
+        worker_slots = [WorkerSlot(name, host) for name in names]
+    return DaskCluster("cuda" if devices else "local", client, cluster, worker_slots, run)

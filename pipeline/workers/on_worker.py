@@ -1,4 +1,4 @@
-"""What a Dask worker runs for gravel: stages, items of `context.map`, ranks of `context.gang`."""
+"""What a Dask worker runs for gravel: stages, items of `context.map`, ranks of `context.rank_group`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.workers.peak import Peak
-from gravel.pipeline.workers.rank_group import Hub, run_rank
-from gravel.pipeline.workers.resident import read_held
+from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
+from gravel.pipeline.workers.resident import read_resident
 from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
 from gravel.stages.artifacts import Artifact
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken
+from gravel.stages.rank_group import RankGroupBroken
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,12 +52,12 @@ def run_on_worker(task: StageTask, attempt: int) -> StageOutcome:
 
     def fetch(name: str, address: str | None) -> Artifact:
         if address is None:
-            return read_held(name)
+            return read_resident(name)
         client = get_client()
-        held: Artifact = client.submit(
-            read_held, name, workers=[address], allow_other_workers=False, pure=False, priority=20
+        resident: Artifact = client.submit(
+            read_resident, name, workers=[address], allow_other_workers=False, pure=False, priority=20
         ).result()
-        return held
+        return resident
 
     return run_stage(task, DaskServices(task), fetch)
 
@@ -68,7 +68,7 @@ class DaskServices:
     def __init__(self, task: StageTask) -> None:
         self._task = task
         self._peaks: dict[tuple[str, int], int] = {}
-        self.reserved = len(task.gang)
+        self.reserved = len(task.rank_group)
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Send an event to the driver."""
@@ -124,7 +124,7 @@ class DaskServices:
             try:
                 answers, process, peak = future.result()
             except KilledWorker as error:
-                raise GangBroken(f"workers died again and again over an item: {error}") from error
+                raise RankGroupBroken(f"workers died again and again over an item: {error}") from error
             if process[1] != os.getpid():
                 self._peaks[process] = max(self._peaks.get(process, 0), peak)
             for done, value in answers:
@@ -144,11 +144,11 @@ class DaskServices:
             if waiting:
                 client.cancel(list(waiting))
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run the ranks on the workers that the driver has reserved, one each."""
         from distributed import get_client, get_worker
 
-        reserved = self._task.gang
+        reserved = self._task.rank_group
         if len(ranks) > len(reserved):
             raise StageError(
                 f"the stage asks for {len(ranks)} ranks at once and {len(reserved)} workers are reserved",
@@ -158,12 +158,12 @@ class DaskServices:
             return []
         host = get_worker().address.split("://", 1)[-1].rsplit(":", 1)[0].strip("[]")
         client = get_client()
-        hub = Hub(host, len(ranks))
+        rendezvous = Rendezvous(host, len(ranks))
         futures = [
             client.submit(
                 run_rank,
                 function,
-                hub.invitation(rank),
+                rendezvous.invitation(rank),
                 item,
                 workers=[reserved[rank]],
                 allow_other_workers=False,
@@ -173,33 +173,33 @@ class DaskServices:
             for rank, item in enumerate(ranks)
         ]
         try:
-            answers = _gather(client, futures, hub)
+            answers = _gather(client, futures, rendezvous)
         finally:
-            hub.close()
+            rendezvous.close()
         failures = [value for done, value in answers if not done]
         for failure in failures:
-            if not isinstance(failure, GangBroken):
+            if not isinstance(failure, RankGroupBroken):
                 raise failure
         if failures:
             raise failures[0]
         return [value for _, value in answers]
 
 
-def _gather(client: Any, futures: list[Any], hub: Hub) -> list[tuple[bool, Any]]:
-    """Wait for the ranks. One whose worker died never ends; the hub knows."""
+def _gather(client: Any, futures: list[Any], rendezvous: Rendezvous) -> list[tuple[bool, Any]]:
+    """Wait for the ranks. One whose worker died never ends; the rendezvous knows."""
     answers: list[tuple[bool, Any]] = []
     for rank, future in enumerate(futures):
         grace = 0
         while not future.done():
             threading.Event().wait(0.02)
-            if hub.problem is None:
+            if rendezvous.problem is None:
                 continue
             grace += 1
             if grace > 250:  # 5 s for the survivors to notice
                 client.cancel(futures, force=True)
-                raise GangBroken(hub.problem)
+                raise RankGroupBroken(rendezvous.problem)
         if future.status != "finished":
-            raise GangBroken(hub.problem or f"rank {rank} was lost with its worker")
+            raise RankGroupBroken(rendezvous.problem or f"rank {rank} was lost with its worker")
         answers.append(future.result())
     return answers
 

@@ -73,7 +73,7 @@ class Peak:
             if self._pool is not None:
                 self._pool.free_all_blocks()
         self._host_base = resident_bytes()
-        self._device_base = self._held_on_device()
+        self._device_base = self._device_bytes_in_use()
         self._thread.start()
         return self
 
@@ -84,9 +84,9 @@ class Peak:
 
     def _look(self) -> None:
         self.host_bytes = max(self.host_bytes, resident_bytes() - self._host_base)
-        self.device_bytes = max(self.device_bytes, self._held_on_device() - self._device_base)
+        self.device_bytes = max(self.device_bytes, self._device_bytes_in_use() - self._device_base)
 
-    def _held_on_device(self) -> int:
+    def _device_bytes_in_use(self) -> int:
         return 0 if self._pool is None else int(self._pool.total_bytes())
 
     def _sample(self) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkerSlot:
     """Somewhere a stage can run: a worker process, by a name that survives its restarts.
 
     `device` is the name of the worker's GPU (None without one) and `device_bytes` its memory; `cores` are
@@ -48,14 +48,14 @@ class Finished:
 class Lost:
     """The worker at a place died."""
 
-    place: str
+    worker_slot: str
 
 
 @dataclass(frozen=True)
 class Back:
     """Places that were replaced are ready again, or (with a reason) will not be."""
 
-    places: tuple[str, ...]
+    worker_slots: tuple[str, ...]
     problem: str | None = None
 
 
@@ -74,10 +74,10 @@ ClusterEvent = Began | Finished | Lost | Back | Progress
 
 @dataclass
 class Assignment:
-    """Where a task runs: its own place, and those reserved for its gang (its own first)."""
+    """Where a task runs: its own place, and those reserved for its rank group (its own first)."""
 
-    place: str
-    gang: tuple[str, ...] = field(default_factory=tuple)
+    worker_slot: str
+    rank_group: tuple[str, ...] = field(default_factory=tuple)
 
 
 class Cluster(Protocol):
@@ -90,7 +90,7 @@ class Cluster(Protocol):
     """What the person at the keyboard should know of it, if anything."""
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def worker_slots(self) -> tuple[WorkerSlot, ...]:
         """Every place, the order being that in which they are filled."""
         ...
 
@@ -107,23 +107,23 @@ class Cluster(Protocol):
         ...
 
     def helpers(self, key: str) -> frozenset[str]:
-        """Return the places that work on items of a stage's `context.map` now."""
+        """Return the worker slots that work on items of a stage's `context.map` now."""
         ...
 
     def cancel(self, key: str) -> None:
-        """Forget a stage run; what still runs of it ends when its places are replaced."""
+        """Forget a stage run; what still runs of it ends when its worker slots are replaced."""
         ...
 
-    def replace(self, places: Sequence[str]) -> None:
-        """Start the workers of these places anew; a `Back` follows."""
+    def replace(self, worker_slots: Sequence[str]) -> None:
+        """Start the workers of these worker slots anew; a `Back` follows."""
         ...
 
-    def fetch(self, place: str, name: str) -> Artifact:
-        """Bring a result that is held at a place here."""
+    def fetch(self, worker_slot: str, name: str) -> Artifact:
+        """Bring a result that is kept at a place here."""
         ...
 
-    def release(self, place: str, held: tuple[str, ...]) -> None:
-        """Let go of results that are held in memory at a place."""
+    def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
+        """Let go of results that are kept in memory at a place."""
         ...
 
     def close(self, *, hurry: bool = False) -> None:

@@ -1,9 +1,11 @@
-"""Ranks in different processes that talk to each other: a hub in the stage's process, one socket per rank.
+"""Ranks in different processes that talk to each other: a rendezvous in the stage's process, one socket per
+rank.
 
-The hub notices a rank that dies by its closed socket, at once, and one that hangs by the time limit; all
-the others then get `GangBroken` instead of waiting for ever. Values travel pickled between processes that
-share a random key (`admission`), and from rank to rank by way of the hub, which never waits for a receiver: a
-rank that only sends cannot hold up another. Bulk data of GPUs go over NCCL or CUDA IPC, not through here.
+The rendezvous notices a rank that dies by its closed socket, at once, and one that hangs by the time limit;
+all the others then get `RankGroupBroken` instead of waiting for ever. Values travel pickled between processes
+that share a random key (`admission`), and from rank to rank by way of the rendezvous, which never waits for a
+receiver: a rank that only sends cannot hold up another. Bulk data of GPUs go over NCCL or CUDA IPC, not
+through here.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from gravel.pipeline.workers.handshake import HANDSHAKE_LIMIT, Admission, join
-from gravel.stages.gang import GangBroken
+from gravel.stages.rank_group import RankGroupBroken
 
 TIME_LIMIT = 600.0
 """Seconds that ranks wait for each other."""
@@ -33,7 +35,7 @@ _VALUE, _MAIL, _LEAVE, _FAILED, _BROKEN = "value", "mail", "leave", "failed", "b
 
 @dataclass(frozen=True)
 class Invitation:
-    """What a rank needs to find its gang."""
+    """What a rank needs to find its rank group."""
 
     address: tuple[str, int]
     key: bytes
@@ -48,7 +50,7 @@ class _Postman:
     def __init__(self, connection: Connection[Any, Any]) -> None:
         self._connection = connection
         self._bag: SimpleQueue[Any] = SimpleQueue()
-        self._thread = threading.Thread(target=self._work, daemon=True, name="gravel-gang-postman")
+        self._thread = threading.Thread(target=self._work, daemon=True, name="gravel-rendezvous-sender")
         self._thread.start()
 
     def put(self, message: tuple[str, Any]) -> None:
@@ -60,13 +62,13 @@ class _Postman:
 
     def _work(self) -> None:
         while (message := self._bag.get()) is not None:
-            # The hub reads from this member too, and is told by that if it is gone.
+            # The rendezvous reads from this member too, and is told by that if it is gone.
             with suppress(OSError):
                 self._connection.send(message)
 
 
-class Hub:
-    """Meets the ranks of one gang; listens until all are there. `close` ends its thread and its sockets."""
+class Rendezvous:
+    """Joins the ranks of one group; listens until all are there. `close` ends its thread and its sockets."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class Hub:
         self._closed = threading.Event()
         self.problem: str | None = None
         self._admission = Admission(host, self._key, self._admit, limit=handshake_limit)
-        self._thread = threading.Thread(target=self._serve, daemon=True, name="gravel-gang-hub")
+        self._thread = threading.Thread(target=self._serve, daemon=True, name="gravel-rendezvous")
         self._thread.start()
 
     def invitation(self, rank: int) -> Invitation:
@@ -95,7 +97,7 @@ class Hub:
         return Invitation(self._admission.address, self._key, rank, self.size, self._time_limit)
 
     def close(self) -> None:
-        """Let go of everybody; ranks that still wait get `GangBroken`."""
+        """Let go of everybody; ranks that still wait get `RankGroupBroken`."""
         self._closed.set()
         self._thread.join(5)
         self._admission.close()
@@ -113,18 +115,18 @@ class Hub:
 
     def _serve(self) -> None:
         try:
-            self.problem = self._meet()
+            self.problem = self._gather_members()
         except Exception as error:
-            self.problem = f"the gang's hub failed: {error}"
+            self.problem = f"the rank group's rendezvous failed: {error}"
         with self._lock:
             members = list(self._members)
         for rank in members:
-            self._postmen[rank].put((_BROKEN, self.problem or "the gang was dissolved"))
+            self._postmen[rank].put((_BROKEN, self.problem or "the rank group was dissolved"))
         for rank in members:
             self._postmen[rank].end()
             self._members[rank].close()
 
-    def _meet(self) -> str | None:
+    def _gather_members(self) -> str | None:
         start = time.monotonic()
         while len(self._members) < self.size:
             if self._closed.is_set():
@@ -175,7 +177,7 @@ class Hub:
 
 
 class SocketRank:
-    """One rank's end of the hub (`gravel.stages.gang.RankContext`)."""
+    """One rank's end of the rendezvous (`gravel.stages.rank_group.RankContext`)."""
 
     def __init__(self, invitation: Invitation) -> None:
         self.rank = invitation.rank
@@ -186,9 +188,9 @@ class SocketRank:
         self._connection = join(invitation.address, invitation.key, invitation.rank)
 
     def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all ranks, in rank order; raises `GangBroken` if one is gone."""
+        """Give every rank the values of all ranks, in rank order; raises `RankGroupBroken` if one is gone."""
         self._tell(_VALUE, value)
-        # The hub has the same limit and knows who is late; this is for a hub that died.
+        # The rendezvous has the same limit and knows who is late; this is for a rendezvous that died.
         until = time.monotonic() + self._time_limit + 5 * _POLL + 1
         while True:
             kind, answer = self._next(until, "the others")
@@ -197,15 +199,15 @@ class SocketRank:
                 return gathered
 
     def send(self, to: int, number: int, value: Any) -> None:
-        """Send a value to a rank under a number; the hub takes it at once."""
+        """Send a value to a rank under a number; the rendezvous takes it at once."""
         self._tell(_MAIL, (to, number, value))
 
     def receive(self, sender: int, number: int) -> Any:
-        """Wait for the value that a rank sent under this number; raises `GangBroken` if it cannot come."""
+        """Wait for the value that a rank sent under this number; raises `RankGroupBroken` if it is lost."""
         until = time.monotonic() + self._time_limit
         while (sender, number) not in self._mail:
             if sender in self._gone:
-                raise GangBroken(f"rank {self.rank} waited in vain: rank {sender} ended")
+                raise RankGroupBroken(f"rank {self.rank} waited in vain: rank {sender} ended")
             self._next(until, f"rank {sender}")
         return self._mail.pop((sender, number))
 
@@ -216,15 +218,17 @@ class SocketRank:
             raise self._lost() from error
 
     def _next(self, until: float, whom: str) -> tuple[str, Any]:
-        """Take in the next message, mail into its box; raises `GangBroken` when none can come."""
+        """Take in the next message, mail into its box; raises `RankGroupBroken` when none can come."""
         try:
             if not self._connection.poll(max(0.0, until - time.monotonic())):
-                raise GangBroken(f"rank {self.rank} heard nothing from {whom} for {self._time_limit:g} s")
+                raise RankGroupBroken(
+                    f"rank {self.rank} heard nothing from {whom} for {self._time_limit:g} s"
+                )
             kind, value = self._connection.recv()
         except (EOFError, OSError) as error:
             raise self._lost() from error
         if kind == _BROKEN:
-            raise GangBroken(f"rank {self.rank} waited in vain: {value}")
+            raise RankGroupBroken(f"rank {self.rank} waited in vain: {value}")
         if kind == _MAIL:
             sender, number, parcel = value
             self._mail[sender, number] = parcel
@@ -232,14 +236,14 @@ class SocketRank:
             self._gone.add(value)
         return kind, value
 
-    def _lost(self) -> GangBroken:
-        # What the hub said last may still be unread.
+    def _lost(self) -> RankGroupBroken:
+        # What the rendezvous said last may still be unread.
         with suppress(EOFError, OSError):
             while self._connection.poll(0):
                 kind, value = self._connection.recv()
                 if kind == _BROKEN:
-                    return GangBroken(f"rank {self.rank} waited in vain: {value}")
-        return GangBroken(f"rank {self.rank} lost the others: the stage that called them ended")
+                    return RankGroupBroken(f"rank {self.rank} waited in vain: {value}")
+        return RankGroupBroken(f"rank {self.rank} lost the others: the stage that called them ended")
 
     def barrier(self) -> None:
         """Wait until every rank is here."""
@@ -257,7 +261,7 @@ def run_rank(function: Callable[..., Any], invitation: Invitation, item: Any) ->
     try:
         context = SocketRank(invitation)
     except (OSError, EOFError) as error:
-        return False, GangBroken(f"rank {invitation.rank} could not reach its gang: {error}")
+        return False, RankGroupBroken(f"rank {invitation.rank} could not reach its rank group: {error}")
     try:
         result = function(context, item)
     except Exception as error:

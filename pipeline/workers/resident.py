@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
 PREFIX = "recipe:"
 
-HELD: dict[str, Artifact] = {}
+RESIDENT: dict[str, Artifact] = {}
 """This process's results by pseudo-id, `recipe:<digest>:<output>`."""
 
 
-def hold(recipe: str, artifacts: tuple[Artifact, ...]) -> tuple[str, ...]:
+def keep_resident(recipe: str, artifacts: tuple[Artifact, ...]) -> tuple[str, ...]:
     """Keep a stage's outputs in this process and return their pseudo-ids."""
     names = tuple(f"{PREFIX}{recipe}:{position}" for position in range(len(artifacts)))
-    HELD.update(zip(names, artifacts, strict=True))
+    RESIDENT.update(zip(names, artifacts, strict=True))
     return names
 
 
-def read_held(name: str) -> Artifact:
+def read_resident(name: str) -> Artifact:
     """Return a result held in this process; raises `DamagedArtifact` if it is gone."""
     try:
-        return HELD[name]
+        return RESIDENT[name]
     except KeyError:
         raise DamagedArtifact(name, "the worker that held it in memory is gone") from None
 
 
-def release_held(names: tuple[str, ...]) -> None:
+def release_resident(names: tuple[str, ...]) -> None:
     """Forget results that nothing in the run needs any more."""
     for name in names:
-        HELD.pop(name, None)
+        RESIDENT.pop(name, None)
 
 
 def extent_in_memory(artifact: Artifact) -> Extent:

@@ -19,11 +19,11 @@ from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.failures import explain
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.workers.context import Services, StageLog, WorkerContext
-from gravel.pipeline.workers.resident import HELD, PREFIX, extent_in_memory, hold
+from gravel.pipeline.workers.resident import PREFIX, RESIDENT, extent_in_memory, keep_resident
 from gravel.stages.addresses import is_url
 from gravel.stages.copies import copies
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken
+from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.stage import Extent, Machine, Parameters, Stage
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class StageTask:
     """A stage run with everything decided, ready to travel.
 
     `inputs` holds artifact ids by slot; those that start with `recipe:` are results held in the memory of
-    the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.gang`.
+    the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.rank_group`.
     `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
     `contents` has the digests of the files that the recipe names, by location.
     """
@@ -54,8 +54,8 @@ class StageTask:
     keep: bool
     scratch: Path
     log: Path | None
-    held: Mapping[str, str | None]
-    gang: tuple[str, ...] = ()
+    resident: Mapping[str, str | None]
+    rank_group: tuple[str, ...] = ()
     time_limit: float | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
 
@@ -103,7 +103,7 @@ def run_stage(
 ) -> StageOutcome:
     """Run one stage to its published result; never raises, except KeyboardInterrupt.
 
-    `fetch(id, address)` brings a held result from the worker at that address.
+    `fetch(id, address)` brings a kept result from the worker at that address.
     """
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
     import zarr  # noqa: F401
@@ -147,7 +147,7 @@ def _compute(
     inputs: dict[str, Any] = {}
     for slot, ids in task.inputs.items():
         loaded = tuple(
-            (HELD[name] if name in HELD else fetch(name, task.held.get(name)))
+            (RESIDENT[name] if name in RESIDENT else fetch(name, task.resident.get(name)))
             if name.startswith(PREFIX)
             else task.cache.open(name)
             for name in ids
@@ -157,8 +157,10 @@ def _compute(
     if not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
-            held = _hold(task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs)))
-            return replace(held, remarks=tuple(context.remarks))
+            resident = _keep_resident(
+                task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
+            )
+            return replace(resident, remarks=tuple(context.remarks))
     with task.cache.writer() as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
@@ -206,12 +208,12 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
     return artifacts
 
 
-def _hold(task: StageTask, artifacts: tuple[Artifact, ...]) -> StageOutcome:
+def _keep_resident(task: StageTask, artifacts: tuple[Artifact, ...]) -> StageOutcome:
     extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
     return StageOutcome(
         task.key,
         "computed",
-        outputs=hold(task.recipe, artifacts),
+        outputs=keep_resident(task.recipe, artifacts),
         extents=extents,
         bytes=sum(extent.bytes for extent in extents),
     )
@@ -234,7 +236,7 @@ def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
         return failed("failed", failure)
     if isinstance(error, GravelError):
         return failed("failed", Failure("disk", str(error), error.problems[0].hint))
-    if isinstance(error, GangBroken):
+    if isinstance(error, RankGroupBroken):
         return failed("lost", Failure("bug", str(error)))
     log.write("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":

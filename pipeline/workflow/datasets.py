@@ -31,12 +31,12 @@ from gravel.pipeline.workflow.values import Values, malformed
 from gravel.stages.addresses import shown
 from gravel.stages.artifacts import Json
 
-__all__ = ["AXIS", "MOST_DATASETS", "axis_node", "read_datasets"]
+__all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]
 
 AXIS = "dataset"
 """The name of the axis, and of what stages refer to."""
 
-MOST_DATASETS = 1000
+MAX_DATASETS = 1000
 """Of one section; each is a value of the axis, so the limits of the matrix come next."""
 
 _PACKED = {".gz", ".bz2", ".xz", ".zst"}
@@ -59,8 +59,8 @@ def read_datasets(
     found = list(reader.section(node))
     if len(faults) > before:
         return {}
-    if len(found) > MOST_DATASETS:
-        message = f"`datasets` names {len(found):,} data sets, and at most {MOST_DATASETS:,} are taken"
+    if len(found) > MAX_DATASETS:
+        message = f"`datasets` names {len(found):,} data sets, and at most {MAX_DATASETS:,} are taken"
         faults.add(message, "split them over several workflows", source.at(node))
         return {}
     return _named(found, faults)

@@ -17,12 +17,12 @@ from gravel.pipeline.workflow.values import Values, malformed
 from gravel.stages.artifacts import Json
 from gravel.stages.stage import Stage
 
-__all__ = ["LIMIT", "MOST_REPETITIONS", "REPEAT", "EntryReader", "Named"]
+__all__ = ["LIMIT", "MAX_REPETITIONS", "REPEAT", "EntryReader", "Named"]
 
 
 REPEAT = "repeat"
 LIMIT = "time_limit"
-MOST_REPETITIONS = 1000
+MAX_REPETITIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class EntryReader:
             if wanted in self.values.broken:
                 return None
             if wanted in self.values.varying:
-                message = f"{self.values.describe_axis(wanted)} cannot decide this; it can only set parameters"
+                message = (
+                    f"{self.values.describe_axis(wanted)} cannot decide this; it can only set parameters"
+                )
                 self.faults.add(message, "write one entry for each case", reference.location)
                 return None
             if wanted not in self.values.parameters:
@@ -103,9 +105,9 @@ class EntryReader:
         if REPEAT not in self.node.items:
             return 1
         times, place = self.plain(REPEAT, 1), self.at(REPEAT)
-        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_REPETITIONS:
+        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_REPETITIONS:
             message = (
-                f"`repeat` is {to_text(times)!r:.60}, and a number from 1 to {MOST_REPETITIONS} is expected"
+                f"`repeat` is {to_text(times)!r:.60}, and a number from 1 to {MAX_REPETITIONS} is expected"
             )
             self.faults.add(message, None, place)
             return 1

@@ -19,7 +19,7 @@ from gravel.stages.artifacts import Json
 
 __all__ = ["Axis", "combine"]
 
-MOST_COMBINATIONS = 100_000  # of a matrix with include or exclude, which are written out one by one
+MAX_COMBINATIONS = 100_000  # of a matrix with include or exclude, which are written out one by one
 
 
 @dataclass
@@ -98,8 +98,8 @@ class _Combiner:
             count *= len(axis.called)
             if name in self.values.parameters:
                 self.faults.add(f"{name!r} is a parameter and a matrix axis", "rename one of the two")
-        if count > MOST_COMBINATIONS:
-            told = f"beside include or exclude at most {MOST_COMBINATIONS:,} combinations are read"
+        if count > MAX_COMBINATIONS:
+            told = f"beside include or exclude at most {MAX_COMBINATIONS:,} combinations are read"
             self.faults.add(told, "give its axes fewer values", self.source.at(next(iter(special.values()))))
             return None
         rules: dict[tuple[str, ...], set[Choice]] = {}

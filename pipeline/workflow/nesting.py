@@ -35,8 +35,8 @@ NEST = {
 }
 """Keys of an entry that uses another workflow."""
 
-MOST_USES = 200  # of one workflow, counted with those of the workflows that it uses
-MOST_NESTED = 16  # workflows that use each other
+MAX_USES = 200  # of one workflow, counted with those of the workflows that it uses
+MAX_NESTED = 16  # workflows that use each other
 
 
 class Reading(Protocol):

@@ -16,7 +16,7 @@ from gravel.pipeline.workflow.values import Values, Varying, malformed
 
 __all__ = ["read_values"]
 
-MOST_CHAIN = 100  # references from parameter to parameter
+MAX_CHAIN = 100  # references from parameter to parameter
 
 
 def read_values(
@@ -145,8 +145,8 @@ class _Resolver:
             elif wanted is None or wanted not in self.texts:
                 self._unknown(wanted, reference.text, reference.location)
                 good = False
-            elif len(path) >= MOST_CHAIN:
-                message = f"a chain of more than {MOST_CHAIN} parameters that refer to each other"
+            elif len(path) >= MAX_CHAIN:
+                message = f"a chain of more than {MAX_CHAIN} parameters that refer to each other"
                 self.faults.add(message, None, reference.location)
                 good = False
             else:

@@ -66,7 +66,9 @@ def with_plugins(
                 other = added.get(stage.name)
                 owner = other.origin.place if other is not None and other.origin is not None else None
                 message = f"{Path(read.path).name} adds a stage {stage.name!r}, and "
-                message += f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
+                message += (
+                    f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
+                )
                 faults.add(message, f"give it another name in {read.path}", place)
             elif len(faults) == before:
                 added[stage.name] = stage
@@ -145,7 +147,9 @@ def _stages_in(
     try:
         if (found := old_import(source.text)) is not None:
             line, message = found
-            faults.add(f"the plugin {name} uses an old name: {message}", f"line {line} of {source.path}", place)
+            faults.add(
+                f"the plugin {name} uses an old name: {message}", f"line {line} of {source.path}", place
+            )
             return []
         code = file_code(source.text)
         module = import_source(source)

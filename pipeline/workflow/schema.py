@@ -7,7 +7,7 @@ from typing import Any
 
 from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.pipeline.workflow.catalogue import FIELDS
-from gravel.pipeline.workflow.entry_reader import LIMIT, MOST_REPETITIONS, REPEAT
+from gravel.pipeline.workflow.entry_reader import LIMIT, MAX_REPETITIONS, REPEAT
 from gravel.pipeline.workflow.matrix import SPECIAL
 from gravel.pipeline.workflow.nesting import NEST, USE
 from gravel.pipeline.workflow.scopes import SECTIONS
@@ -183,7 +183,7 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
         LIMIT: {"anyOf": [{"type": "string"}, {"type": "number", "exclusiveMinimum": 0}]},
     }
     if stage.measures:
-        times: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_REPETITIONS}
+        times: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_REPETITIONS}
         properties[REPEAT] = {"anyOf": [times, {"$ref": "#/$defs/reference"}]}
     one: Schema = {"$ref": "#/$defs/name"}
     several: Schema = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}

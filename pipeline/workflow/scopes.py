@@ -9,7 +9,7 @@ from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.entries import Draft, read_entry
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.nesting import MOST_NESTED, MOST_USES, is_use, read_use
+from gravel.pipeline.workflow.nesting import MAX_NESTED, MAX_USES, is_use, read_use
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.plugins import with_plugins
@@ -74,9 +74,9 @@ class Reading:
             self.faults.add(f"the workflows use each other in a circle: {names}", None, where)
             return None
         self._uses += 1
-        if len(user.chain) >= MOST_NESTED or self._uses > MOST_USES:
-            limit = f"{MOST_NESTED} files deep" if len(user.chain) >= MOST_NESTED else f"{MOST_USES} in all"
-            if self._uses <= MOST_USES + 1:
+        if len(user.chain) >= MAX_NESTED or self._uses > MAX_USES:
+            limit = f"{MAX_NESTED} files deep" if len(user.chain) >= MAX_NESTED else f"{MAX_USES} in all"
+            if self._uses <= MAX_USES + 1:
                 self.faults.add(f"too many workflows use each other; the limit is {limit}", None, where)
             return None
         if real not in self._trees:

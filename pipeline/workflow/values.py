@@ -15,13 +15,13 @@ from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text
 from gravel.pipeline.workflow.substitution import Filled, fill, references
 from gravel.stages.artifacts import Json
 
-__all__ = ["MOST_RUNS", "MOST_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying", "malformed"]
+__all__ = ["MAX_RUNS", "MAX_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying", "malformed"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")
 
-MOST_RUNS = 20_000  # of one workflow; planning takes about a millisecond each
-MOST_VALUES = 1_000_000  # filled in over all variants of one entry, or all values of one parameter
+MAX_RUNS = 20_000  # of one workflow; planning takes about a millisecond each
+MAX_VALUES = 1_000_000  # filled in over all variants of one entry, or all values of one parameter
 
 Choice: TypeAlias = tuple[int, ...]
 """Positions of values, one for each of some axes."""
@@ -138,16 +138,16 @@ class Values:
         axes = self.axes_behind(varying)
         if not axes:
             return fill(node, self.parameters, source)
-        if self.axes.count(axes) > MOST_RUNS:
-            message = f"this has more than {MOST_RUNS:,} values over the axes {', '.join(axes)}"
+        if self.axes.count(axes) > MAX_RUNS:
+            message = f"this has more than {MAX_RUNS:,} values over the axes {', '.join(axes)}"
             raise WorkflowError([Problem(message, "give the matrix fewer values", source.at(node))])
         table: dict[Choice, Filled] = {}
         size = 0
         for choice in self.axes.choices(axes):
             table[choice] = fill(node, {**self.parameters, **self.at(varying, axes, choice)}, source)
             size += table[choice].size
-            if size > MOST_VALUES:
-                message = f"over the axes {', '.join(axes)} this has more than {MOST_VALUES:,} values"
+            if size > MAX_VALUES:
+                message = f"over the axes {', '.join(axes)} this has more than {MAX_VALUES:,} values"
                 raise WorkflowError([Problem(message, None, source.at(node))])
         return Varying(axes, table)
 

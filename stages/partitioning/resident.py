@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.distributor import RankShare
     from gravel.stages.artifacts import DistributedGraph
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
 
 Result = TypeVar("Result")
 Task = TypeVar("Task")
@@ -68,7 +68,7 @@ RESIDENT: dict[tuple[str, int], Held] = {}
 
 
 class Renamed:
-    """A gang whose members go by the ranks that they hold (`gravel.stages.gang.RankContext`)."""
+    """A gang whose members go by the ranks that they hold (`gravel.stages.rank_group.RankContext`)."""
 
     def __init__(self, gang: RankContext, ranks: Sequence[int]) -> None:
         self._gang = gang
@@ -101,10 +101,10 @@ def run_gang(
 
     Raises `StageError` where GPUs of their own are needed and are not there.
     """
-    from gravel.stages.gang import run_in_threads
+    from gravel.stages.rank_group import run_in_threads
 
     if context.reserved >= ranks:
-        return context.gang(function, [task] * ranks)
+        return context.rank_group(function, [task] * ranks)
     if ranks > 1 and getattr(task, "backend", "cpu") == "cuda":
         raise StageError(
             f"{ranks} ranks take {ranks} GPUs at the same time, and {context.reserved} were there",

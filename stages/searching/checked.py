@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gravel.kernels.verify import Check
     from gravel.stages.artifacts import DistributedGraph, Traversal
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
 if TYPE_CHECKING:
     from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.verify import Check
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
 
 PIECE = 1 << 24
 """Labels that a rank reads at once where it takes its own of all."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.program import RankLabels
     from gravel.kernels.verify import Check
     from gravel.kernels.verify.ranks import LevelSums
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.distributed_components_rank import ComponentsTask
 
 

@@ -13,7 +13,7 @@ from gravel.stages.stage import Extent
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.searching.ranked_components import ComponentsTask
 
@@ -102,13 +102,13 @@ class GpuGangComponents(GangComponents):
 def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a gang, so many times.
 
-    Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot read
-    each other's memory.
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
+    read each other's memory.
     """
     from gravel.kernels.cuda.wake import wake
     from gravel.kernels.partition.cuda.components import PeerComponents
     from gravel.kernels.partition.cuda.mapping import why_no_peers
-    from gravel.stages.gang import GangBroken
+    from gravel.stages.rank_group import RankGroupBroken
 
     problem = why_no_peers(gang)
     if problem is not None:
@@ -126,6 +126,6 @@ def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
             found = rank.run()
             times.append(found.milliseconds)
     except RuntimeError as error:
-        raise GangBroken(f"rank {task.rank}: {error}") from error
+        raise RankGroupBroken(f"rank {task.rank}: {error}") from error
     rank.leave(gang)
     return RankAnswer(found, tuple(times))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.nccl import NcclRank
     from gravel.kernels.partition.program import RankLabels
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.gpu_residents import GpuRank
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.searching.partitioned import RankTask

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition import SearchOptions
     from gravel.kernels.partition.nccl import NcclRank, NcclSearch
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.searching.partitioned import RankTask
     from gravel.stages.traverse import TraverseParameters

@@ -1,7 +1,8 @@
 """Searches of a partition: all ranks in lock step in this process, or each on a worker of its own.
 
-On workers a partition stays in memory from the first source to the last: `context.gang` is called for some
-sources at a time, as many as their labels have room for, and finds on each worker what the first call left.
+On workers a partition stays in memory from the first source to the last: `context.rank_group` is called for
+some sources at a time, as many as their labels have room for, and finds on each worker what the first call
+left.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.program import RankLabels
     from gravel.kernels.partition.rank_search import RankSearch
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.encoded_ranks import EncodedRank
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
@@ -272,7 +273,7 @@ class GangSearch:
 
     def _call(self, sources: tuple[int, ...]) -> list[list[RankLabels]]:
         tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
-        return self._context.gang(search_as_rank, tasks)
+        return self._context.rank_group(search_as_rank, tasks)
 
     def _result(self, source: int, labels: Sequence[RankLabels]) -> BFSResult:
         import numpy

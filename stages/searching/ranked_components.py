@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.partition.layout import RankGraph
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
 
@@ -146,7 +146,7 @@ class GangComponents:
         from gravel.kernels.partition.components import joined
 
         tasks = [dataclasses.replace(task, runs=runs) for task in self._tasks]
-        answers: Sequence[RankAnswer] = self._context.gang(find_as_rank, tasks)
+        answers: Sequence[RankAnswer] = self._context.rank_group(find_as_rank, tasks)
         times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
         ranks = [answer.last for answer in answers]
         return joined(ranks, times[-1]), times, told_by_ranks(ranks)

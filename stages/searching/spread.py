@@ -1,7 +1,7 @@
 """Sources dealt over workers that each hold the whole graph: searched at once, joined in their order.
 
-`context.gang` is called once to read the graph on every worker, which keeps it, then for some sources at a
-time, as many as their labels have room for, and at last to let go.
+`context.rank_group` is called once to read the graph on every worker, which keeps it, then for some sources
+at a time, as many as their labels have room for, and at last to let go.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gravel.kernels.bfs import Search
     from gravel.stages.artifacts import CompressedGraph, Graph, Measurement, Partition, Traversal
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.stage import Machine
     from gravel.stages.traverse import TraverseParameters
@@ -190,7 +190,7 @@ def search_spread(
 
     def call(shares: list[tuple[int, ...] | None], last: bool = False) -> list[Any]:
         tasks = [ShareTask(token, parameters, stored, context.machine, share, last) for share in shares]
-        return context.gang(search_share, tasks)
+        return context.rank_group(search_share, tasks)
 
     ready: list[Ready] = call([None] * workers)
     first = ready[0]

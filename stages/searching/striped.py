@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gravel.kernels.striped.program import RankLabels
     from gravel.kernels.striped.rank import StripedRankSearch
     from gravel.stages.context import Context
-    from gravel.stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
 
@@ -194,7 +194,7 @@ class StripedGang:
 
     def _call(self, sources: tuple[int, ...]) -> list[list[RankLabels]]:
         tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
-        return self._context.gang(search_as_stripe, tasks)
+        return self._context.rank_group(search_as_stripe, tasks)
 
     def _result(self, source: int, labels: Sequence[RankLabels]) -> BFSResult:
         import numpy

@@ -162,7 +162,7 @@ def over_nccl(ranks: int, sizes: Sequence[int]) -> list[float]:
     from gravel.kernels.partition.nccl.launching import Kernels
     from gravel.kernels.partition.nccl.masks import MaskReduction
     from gravel.kernels.partition.options import SearchOptions
-    from gravel.stages.gang import run_in_threads
+    from gravel.stages.rank_group import run_in_threads
 
     def as_gpu(gang: Any, _: Any) -> list[float]:
         with cupy.cuda.Device(gang.rank):

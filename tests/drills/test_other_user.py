@@ -56,7 +56,7 @@ def rank(context, item):
 
 
 def together(context, parameters, *, input):
-    context.gang(rank, [parameters.go] * 2)
+    context.rank_group(rank, [parameters.go] * 2)
     return input
 
 

@@ -37,12 +37,12 @@ class GpuContext(PlainContext):
         super().__init__(GPU)
         self.reserved = reserved
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         def on_own_device(gang: Any, item: Any) -> Any:
             with fake_cupy.Device(gang.rank):
                 return function(gang, item)
 
-        return super().gang(on_own_device, ranks)
+        return super().rank_group(on_own_device, ranks)
 
 
 def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
@@ -165,10 +165,10 @@ def test_components_are_those_of_cpu_ranks(gpus: None, ranks: int) -> None:
 
 def test_gpus_that_are_no_peers_are_told(gpus: None) -> None:
     class OneDevice(GpuContext):
-        def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+        def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
             if function.__name__ == "find_as_rank":
-                return PlainContext.gang(self, function, ranks)
-            return super().gang(function, ranks)
+                return PlainContext.rank_group(self, function, ranks)
+            return super().rank_group(function, ranks)
 
     context = OneDevice(2)
     source = {"path": {"vertices": 12}}

@@ -12,8 +12,8 @@ from gravel.stages.artifacts import DistributedGraph
 from gravel.stages.context import PlainContext
 from gravel.stages.distribute import DistributeParameters, distribute
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken
 from gravel.stages.partitioning import resident
+from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.searching.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
@@ -115,7 +115,7 @@ def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) ->
     graph = made(context, 2)
     asked = TraverseParameters(transport="nccl", **ASKED)
     communicators = carried_by(Network(2, lost=(1, 6), patience=0.3), monkeypatch)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         traverse(context, asked, input=graph)
     assert all(each.closed for each in communicators)
     # The ranks are still there, and connect anew.

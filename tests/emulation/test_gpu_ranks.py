@@ -10,7 +10,7 @@ import pytest
 
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken
+from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.searching import gpu_ranks
 from gravel.stages.stage import Extent, Machine
@@ -37,14 +37,14 @@ class Workers(PlainContext):
         self.reserved = reserved
         self.calls = 0
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         self.calls += 1
 
         def on_own_device(context: Any, item: Any) -> Any:
             with fake_cupy.Device(context.rank):
                 return function(context, item)
 
-        return super().gang(on_own_device, ranks)
+        return super().rank_group(on_own_device, ranks)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -92,7 +92,7 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("the search was given up")
 
     monkeypatch.setattr("gravel.kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), split("path_33", 2), backend="cuda")
     assert not gpu_ranks.RESIDENT
 

@@ -10,8 +10,8 @@ import pytest
 from gravel.stages.artifacts import Partition
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.searching import gpu_stripes
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traverse import STAGE, TraverseParameters
@@ -86,7 +86,7 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("the search was given up")
 
     monkeypatch.setattr("gravel.kernels.striped.cuda.peer_stripe.PeerStripe.run", given_up)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), stripes("path_33", 2), backend="cuda")
     assert not gpu_stripes.RESIDENT
 

@@ -10,8 +10,8 @@ import pytest
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.probes.links import measure, peer
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken, run_in_threads
 from gravel.stages.links import LinksParameters, links
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import Workers
 
@@ -93,5 +93,5 @@ def test_the_stage_measures_all_that_is_there(monkeypatch: pytest.MonkeyPatch) -
         raise RuntimeError("the search was given up")
 
     monkeypatch.setattr(peer.PeerLink, "run", given_up)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         links(Workers(2), LinksParameters(**asked, transports=["peer"]))

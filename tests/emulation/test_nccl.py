@@ -18,7 +18,7 @@ from gravel.kernels.partition.encoded import encode_rank
 from gravel.kernels.partition.nccl import prepare
 from gravel.kernels.partition.nccl.masks import choose_way
 from gravel.kernels.partition.nccl.rank import NcclRank
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.kernels.cuda_case import fast_csr, rmat

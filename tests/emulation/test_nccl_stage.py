@@ -18,7 +18,7 @@ from gravel.kernels.partition.nccl import communicator
 from gravel.kernels.partition.nccl.communicator import NcclCommunicator, NcclMissing, connect, why_not
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken, run_in_threads
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from gravel.stages.searching import gpu_ranks
 from gravel.stages.stage import Machine
 from gravel.stages.traverse import TraverseParameters
@@ -37,12 +37,12 @@ class Gpus(PlainContext):
         self.reserved = reserved
         self.network = Network(max(1, reserved))
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         def on_own_device(context: Any, item: Any) -> Any:
             with fake_cupy.Device(context.rank):
                 return function(context, item)
 
-        return super().gang(on_own_device, ranks)
+        return super().rank_group(on_own_device, ranks)
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +118,7 @@ def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) ->
     context = Gpus(2)
     context.network = Network(2, lost=(1, 6), patience=0.3)
     carried_by(context, monkeypatch)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         search(context, split("two_parts", 2), backend="cuda", transport="nccl")
     assert not gpu_ranks.RESIDENT
     context.network = Network(2)

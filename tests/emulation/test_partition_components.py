@@ -15,7 +15,7 @@ from gravel.kernels.partition.cuda.components_launch import JOINING
 from gravel.kernels.partition.cuda.components_memory import FIELDS
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.gang import GangBroken, run_in_threads
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from gravel.stages.traverse import TraverseParameters, traverse
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
@@ -144,14 +144,14 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("gravel.kernels.partition.cuda.components.PeerComponents.run", given_up)
     asked = TraverseParameters(algorithm="components", backend="cuda")
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         traverse(Workers(2), asked, input=split("path_33", 2))
 
 
 def test_gpus_that_are_no_peers_are_told() -> None:
     class OneDevice(Workers):
-        def gang(self, function: Any, ranks: Any) -> list[Any]:
-            return PlainContext.gang(self, function, ranks)
+        def rank_group(self, function: Any, ranks: Any) -> list[Any]:
+            return PlainContext.rank_group(self, function, ranks)
 
     asked = TraverseParameters(algorithm="components", backend="cuda")
     with pytest.raises(StageError, match="several ranks share a GPU"):

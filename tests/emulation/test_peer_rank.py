@@ -13,7 +13,7 @@ from gravel.kernels.partition import SearchOptions, partition
 from gravel.kernels.partition import prepare as prepare_on_cpu
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.directions import without_nn
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat

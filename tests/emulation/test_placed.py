@@ -14,7 +14,7 @@ from gravel.kernels.partition.cuda import prepare
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.placement.pinned import PinnedRefused
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat

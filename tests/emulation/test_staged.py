@@ -14,7 +14,7 @@ from gravel.kernels.partition.cuda import prepare
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.reductions import ALGORITHMS
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation.test_partition import check
 from tests.emulation.test_peer_rank import search
 from tests.kernels.cuda_case import fast_csr, rmat

@@ -15,7 +15,7 @@ from gravel.kernels.striped import StripedOptions, stripe
 from gravel.kernels.striped import prepare as prepare_on_cpu
 from gravel.kernels.striped.cuda import CudaStripedSearch, prepare
 from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among

@@ -13,7 +13,7 @@ import pytest
 from gravel.kernels.exchange import Endpoint, drive, gather, swap
 from gravel.kernels.partition.distributor import wires
 from gravel.kernels.partition.distributor.wires import HostWire, PeerWire, cuda_wire
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 
 

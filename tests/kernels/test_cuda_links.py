@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gravel.kernels.probes.links import measure
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")

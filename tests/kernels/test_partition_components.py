@@ -11,7 +11,7 @@ import pytest
 from gravel.kernels.partition import PartitionedGraph, components, components_of_rank, partition
 from gravel.kernels.partition.components import components_program
 from gravel.kernels.partition.components_rank import ComponentsRank, smallest_each
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.kernels.disorder import DisorderedNetwork
 from tests.zoo import scipy_components, zoo
 

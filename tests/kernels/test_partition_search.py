@@ -14,7 +14,7 @@ from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.masks import add, message_bytes, pack
 from gravel.kernels.partition.program import search_program
 from gravel.kernels.partition.rank_search import RankSearch
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
 from tests.parameters import slow_among

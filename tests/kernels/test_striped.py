@@ -20,7 +20,7 @@ from gravel.kernels.striped import (
 )
 from gravel.kernels.striped.program import search_program
 from gravel.kernels.striped.rank import StripedRankSearch
-from gravel.stages.gang import run_in_threads
+from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
 from tests.parameters import slow_among

@@ -64,7 +64,7 @@ class FrozenBench:
         monkeypatch.chdir(folder)
         # As if all code had been there for long, and this were a process for one command.
         monkeypatch.setattr(
-            "gravel.pipeline.plan.cache.environment.began", lambda: 4e9 if self.may_thaw else None
+            "gravel.pipeline.plan.cache.process_state.began", lambda: 4e9 if self.may_thaw else None
         )
         monkeypatch.setattr("gravel.pipeline.report.page.write_run_report", write_report)
         import gravel.pipeline.cli.options
@@ -92,11 +92,11 @@ class FrozenBench:
         """Put a small artifact into the cache for every output of every run."""
         plan = build_plan(load_workflow("outer.yaml", overrides or {}), **options)
         cache = Cache(self.root, say=lambda message: None)
-        setting = decide(RunOptions(cache_root=self.root, cluster="inline", backend="cpu"))
+        environment = decide(RunOptions(cache_root=self.root, cluster="inline", backend="cpu"))
         known: dict[str, tuple[str, ...]] = {}
         ids = VertexIds(ids=numpy.array([3, 5, 8, 13], numpy.int64), vertex_count=4)
         maker = RecipeMaker(
-            plan, cache, FileDigests(cache.root), setting.hardware_of, open_ids=lambda name: ids
+            plan, cache, FileDigests(cache.root), environment.hardware_of, open_ids=lambda name: ids
         )
         for key, run in plan.runs.items():
             recipe = maker.recipe(run, known)

@@ -63,7 +63,7 @@ def other_answer(bench: FrozenBench) -> None:
     """Another run computed a measurement again, and its times are others."""
     cache = Cache(bench.root)
     name = sorted(bench.root.glob("recipes/*.json"))[0].stem
-    record = cache.recall(name)
+    record = cache.look_up(name)
     assert record is not None
     with cache.writer() as writer:
         ids = [

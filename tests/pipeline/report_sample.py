@@ -177,6 +177,6 @@ def _written(folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str,
     def describe(name: str) -> Any:
         return SimpleNamespace(kind="Report", attributes={"title": f"The {name}", "sections": made[name]})
 
-    cache = cast("Cache", SimpleNamespace(describe=describe, recall=lambda recipe: None))
+    cache = cast("Cache", SimpleNamespace(describe=describe, look_up=lambda recipe: None))
     folder.mkdir(parents=True, exist_ok=True)
     return write_run_report(folder, record(folder.name, runs), cache)

@@ -67,8 +67,8 @@ def make_and_measure(function: Any, gang: Any, task: Any) -> Any:
 
 
 def distribute_measured(context: Any, parameters: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(make_and_measure, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(make_and_measure, function), tasks)
     return distribute(context, parameters)
 
 
@@ -87,8 +87,8 @@ def find_and_measure(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_measured(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(find_and_measure, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(find_and_measure, function), tasks)
     return traverse(context, parameters, **inputs)
 
 
@@ -185,8 +185,8 @@ def make_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
 
 
 def distribute_losing_a_rank(context: Any, parameters: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(make_losing_a_rank, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(make_losing_a_rank, function), tasks)
     return distribute(context, parameters)
 
 
@@ -207,8 +207,8 @@ def find_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(find_losing_a_rank, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(find_losing_a_rank, function), tasks)
     return traverse(context, parameters, **inputs)
 
 

@@ -198,9 +198,9 @@ def test_what_is_not_kept_is_made_only_when_somebody_needs_it(root: Path, marks:
     third = run(plan(4), root)
     assert states(third) == {"a": "computed", "b": "computed", "c": "computed"}
     assert total(root, third, "c") == 4 + 2 + 6
-    from gravel.pipeline.workers.resident import HELD
+    from gravel.pipeline.workers.resident import RESIDENT
 
-    assert HELD == {}
+    assert RESIDENT == {}
 
 
 def test_what_cannot_fit_is_refused_before_anything_runs(root: Path, marks: Path) -> None:
@@ -247,7 +247,7 @@ def test_the_record_says_who_made_what(root: Path, marks: Path) -> None:
     stage = record["stages"][1]
     assert stage["need"]["host"] == 1 << 20
     assert stage["peak_host_bytes"] >= 0
-    remembered = Cache(root).recall(stage["recipe"])
+    remembered = Cache(root).look_up(stage["recipe"])
     assert remembered is not None
     made = remembered.provenance
     assert made["key"] == "b"
@@ -259,7 +259,7 @@ def test_the_record_says_who_made_what(root: Path, marks: Path) -> None:
 def test_a_measuring_stage_knows_the_hardware(root: Path, marks: Path) -> None:
     plan = plan_of(stage_run("a", MAKE, value=1), stage_run("m", MEASURE, "a", value=1))
     outcome = run(plan, root)
-    records = [Cache(root).recall(stage["recipe"]) for stage in outcome.record["stages"]]
+    records = [Cache(root).look_up(stage["recipe"]) for stage in outcome.record["stages"]]
     assert [record.parts["hardware"] is None for record in records if record] == [True, False]
 
 

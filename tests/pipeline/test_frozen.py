@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.plan.cache import environment as surroundings
+from gravel.pipeline.plan.cache import process_state as process_state
 from gravel.pipeline.plan.cache.lookup import find_all
-from gravel.pipeline.scheduler.cached_run import run_frozen
+from gravel.pipeline.scheduler.cached_run import run_cached
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
@@ -263,23 +263,23 @@ def test_code_and_packages_are_part_of_the_answer(
 
 def test_code_that_just_changed_is_not_frozen(bench: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process may have loaded what was there before."""
-    path = Path(surroundings.__file__)
+    path = Path(process_state.__file__)
     changed = path.stat().st_ctime
-    monkeypatch.setattr(surroundings, "began", lambda: changed + 1.0)
+    monkeypatch.setattr(process_state, "began", lambda: changed + 1.0)
     for _ in range(3):
         bench.plan()
     assert not (bench.root / "frozen").exists()
 
 
 def test_a_process_answers_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surroundings, "_began", None)
-    surroundings.begin()
-    assert surroundings.began() is None  # the planner is loaded here
+    monkeypatch.setattr(process_state, "_began", None)
+    process_state.begin()
+    assert process_state.began() is None  # the planner is loaded here
     monkeypatch.delitem(sys.modules, "gravel.stages.stage")
-    surroundings.begin()
-    assert surroundings.began() is not None
-    surroundings.begin()
-    assert surroundings.began() is None
+    process_state.begin()
+    assert process_state.began() is not None
+    process_state.begin()
+    assert process_state.began() is None
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_a_cache_that_cannot_be_written_is_planned_as_ever(
 
 
 def test_few_are_kept(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.plan.cache.entries.MOST_KEPT", 2)
+    monkeypatch.setattr("gravel.pipeline.plan.cache.entries.MAX_KEPT", 2)
     for words in (("--only", "made"), ("--only", "edges"), ("--only", "graph")):
         frozen.plan(*words)
         frozen.plan(*words)
@@ -381,7 +381,7 @@ def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
         "repeat": None,
     }
     runs = len(bench.records())
-    assert run_frozen(asked, options(bench)) is not None
+    assert run_cached(asked, options(bench)) is not None
     assert len(bench.records()) == runs + 1
     import gravel.pipeline.scheduler.cached_run
 
@@ -392,7 +392,7 @@ def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
         gone("artifacts/*.json")(bench)
 
     monkeypatch.setattr("gravel.pipeline.scheduler.cached_run.sweep", collected)
-    assert run_frozen(asked, options(bench)) is None
+    assert run_cached(asked, options(bench)) is None
     assert len(bench.records()) == runs + 1
     assert not list((bench.root / "leases").iterdir())
 

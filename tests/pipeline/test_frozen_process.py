@@ -11,8 +11,8 @@ import pytest
 
 from gravel.pipeline.cli.forecast import forecast
 from gravel.pipeline.cli.options import load_plan
-from gravel.pipeline.core.trace import witnessed
-from gravel.pipeline.plan.cache import environment as surroundings
+from gravel.pipeline.core.trace import traced
+from gravel.pipeline.plan.cache import process_state as process_state
 from tests.pipeline.frozen_bench import FrozenBench
 
 
@@ -38,8 +38,8 @@ finally:
 
 def is_edited(root: Path, since: float) -> bool:
     """Say whether somebody writes to the checkout while its tests run."""
-    paths = [path for name in surroundings.OWN for path in (root / name).rglob("*")]
-    latest = since - surroundings.RACY_SECONDS
+    paths = [path for name in process_state.OWN for path in (root / name).rglob("*")]
+    latest = since - process_state.RACY_SECONDS
     return any(path.stat().st_ctime > latest for path in paths if "__pycache__" not in path.parts)
 
 
@@ -54,7 +54,7 @@ def test_a_process_that_thaws_imports_no_planner(bench: FrozenBench) -> None:
             if modules == "click":
                 break
             # The first finds nothing frozen; code or caches of it may have been written just now.
-            time.sleep(surroundings.RACY_SECONDS if len(answers) > 2 else 0)
+            time.sleep(process_state.RACY_SECONDS if len(answers) > 2 else 0)
         if modules != "click" and is_edited(ROOT, since=began):
             pytest.skip("gravel's code changed meanwhile")
         assert modules == "click"
@@ -77,13 +77,13 @@ def test_planning_opens_nothing_that_is_not_noted(bench: FrozenBench) -> None:
             opened.append(str(Path(arguments[0]).absolute()))
 
     sys.addaudithook(hear)  # for good, so it must be cheap
-    with witnessed() as witness:
+    with traced() as trace:
         forecast(load_plan("outer.yaml"), None, backend="cpu", cluster="inline")
     listening = False
-    assert not witness.doubts
-    known = {*witness.texts, *witness.inputs}
+    assert not trace.doubts
+    known = {*trace.texts, *trace.inputs}
     own = (str(bench.root), "/proc/", "/sys/", str(ROOT), sys.prefix, sys.base_prefix)
-    assert known <= {*opened, *witness.inputs}
+    assert known <= {*opened, *trace.inputs}
     assert [path for path in opened if path not in known and not path.startswith(own)] == []
     assert {Path(path).name for path in known} == {"outer.yaml", "inner.yaml", "edges.txt", "sources.py"}
-    assert {f"{path.parent.name}/{path.name}" for path in bench.root.glob("resolved/*")} < witness.memos
+    assert {f"{path.parent.name}/{path.name}" for path in bench.root.glob("resolved/*")} < trace.memos

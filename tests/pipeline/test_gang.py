@@ -1,4 +1,4 @@
-"""The hub that ranks in different processes meet at; here the ranks are threads with sockets."""
+"""The rendezvous that ranks in different processes meet at; here the ranks are threads with sockets."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.workers.handshake import MAX_WAITING
-from gravel.pipeline.workers.rank_group import Hub, Invitation, SocketRank, run_rank
-from gravel.stages.gang import GangBroken, run_in_threads
+from gravel.pipeline.workers.rank_group import Invitation, Rendezvous, SocketRank, run_rank
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 
 
-def gather(hub: Hub, function: Callable[..., Any], items: list[Any]) -> list[Any]:
+def gather(rendezvous: Rendezvous, function: Callable[..., Any], items: list[Any]) -> list[Any]:
     """Run the ranks in threads and return their answers."""
     answers: list[Any] = [None] * len(items)
 
     def go(rank: int) -> None:
-        answers[rank] = run_rank(function, hub.invitation(rank), items[rank])
+        answers[rank] = run_rank(function, rendezvous.invitation(rank), items[rank])
 
     threads = [threading.Thread(target=go, args=(rank,)) for rank in range(len(items))]
     for thread in threads:
@@ -46,12 +46,12 @@ def exchange(context: SocketRank, item: int) -> list[list[int]]:
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_every_rank_gets_every_value_in_rank_order(size: int) -> None:
-    hub = Hub("127.0.0.1", size)
-    answers = gather(hub, exchange, list(range(size)))
-    hub.close()
+    rendezvous = Rendezvous("127.0.0.1", size)
+    answers = gather(rendezvous, exchange, list(range(size)))
+    rendezvous.close()
     expected = [[rank * step for rank in range(size)] for step in range(20)]
     assert answers == [(True, expected)] * size
-    assert hub.problem is None
+    assert rendezvous.problem is None
 
 
 def fails(context: SocketRank, item: str) -> list[Any]:
@@ -77,64 +77,64 @@ def fails(context: SocketRank, item: str) -> list[Any]:
     ],
 )
 def test_nobody_waits_for_a_rank_that_does_not_come(item: str, words: str) -> None:
-    hub = Hub("127.0.0.1", 3, time_limit=0.3)
+    rendezvous = Rendezvous("127.0.0.1", 3, time_limit=0.3)
     began = time.monotonic()
-    answers = gather(hub, fails, ["stay", item, "stay"])
-    hub.close()
+    answers = gather(rendezvous, fails, ["stay", item, "stay"])
+    rendezvous.close()
     assert time.monotonic() - began < 10
     for rank in (0, 2):
         done, error = answers[rank]
         assert not done
-        assert isinstance(error, GangBroken)
-        with pytest.raises(GangBroken, match=words):
+        assert isinstance(error, RankGroupBroken)
+        with pytest.raises(RankGroupBroken, match=words):
             raise error
     if item == "fail":
         assert isinstance(answers[1][1], ValueError)
 
 
 def test_ranks_that_never_start_are_named() -> None:
-    hub = Hub("127.0.0.1", 3, join_limit=0.2)
-    answers = gather(hub, fails, ["stay", "stay"])
-    hub.close()
+    rendezvous = Rendezvous("127.0.0.1", 3, join_limit=0.2)
+    answers = gather(rendezvous, fails, ["stay", "stay"])
+    rendezvous.close()
     assert not answers[0][0]
     assert "ranks [2] did not start" in str(answers[0][1])
 
 
 def test_a_stranger_without_the_key_is_turned_away() -> None:
-    hub = Hub("127.0.0.1", 1)
+    rendezvous = Rendezvous("127.0.0.1", 1)
     from multiprocessing import AuthenticationError
 
     with pytest.raises((AuthenticationError, EOFError, OSError)):
-        Client(hub.invitation(0).address, authkey=b"guess")
-    assert gather(hub, exchange, [1])[0][0]
-    hub.close()
+        Client(rendezvous.invitation(0).address, authkey=b"guess")
+    assert gather(rendezvous, exchange, [1])[0][0]
+    rendezvous.close()
 
 
 def test_small_messages_do_not_wait_for_each_other_on_either_side() -> None:
-    hub = Hub("127.0.0.1", 1)
-    member = SocketRank(hub.invitation(0))
+    rendezvous = Rendezvous("127.0.0.1", 1)
+    member = SocketRank(rendezvous.invitation(0))
     member.barrier()
-    for connection in (member._connection, hub._members[0]):
+    for connection in (member._connection, rendezvous._members[0]):
         with socket.socket(fileno=os.dup(connection.fileno())) as own:
             assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     member.leave(None)
-    hub.close()
+    rendezvous.close()
 
 
 def test_closing_frees_those_who_wait() -> None:
-    hub = Hub("127.0.0.1", 2)
+    rendezvous = Rendezvous("127.0.0.1", 2)
     errors: list[Exception] = []
 
     def wait() -> None:
         try:
-            SocketRank(hub.invitation(0)).barrier()
-        except GangBroken as error:
+            SocketRank(rendezvous.invitation(0)).barrier()
+        except RankGroupBroken as error:
             errors.append(error)
 
     thread = threading.Thread(target=wait)
     thread.start()
     time.sleep(0.2)
-    hub.close()
+    rendezvous.close()
     thread.join(5)
     assert len(errors) == 1
 
@@ -162,9 +162,9 @@ def expected_letters(rank: int, size: int) -> list[Any]:
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_parcels_are_found_by_sender_and_number(size: int) -> None:
-    hub = Hub("127.0.0.1", size, time_limit=20)
-    answers = gather(hub, passes_on, [0] * size)
-    hub.close()
+    rendezvous = Rendezvous("127.0.0.1", size, time_limit=20)
+    answers = gather(rendezvous, passes_on, [0] * size)
+    rendezvous.close()
     assert answers == [(True, expected_letters(rank, size)) for rank in range(size)]
     assert run_in_threads(passes_on, [0] * size) == [expected_letters(rank, size) for rank in range(size)]
 
@@ -191,19 +191,19 @@ def waits_for_parcel(context: Any, item: str) -> Any:
     ],
 )
 def test_nobody_waits_for_a_parcel_that_cannot_come(item: str, words: str) -> None:
-    hub = Hub("127.0.0.1", 3, time_limit=0.3)
+    rendezvous = Rendezvous("127.0.0.1", 3, time_limit=0.3)
     began = time.monotonic()
-    answers = gather(hub, waits_for_parcel, ["stay", item, "stay"])
-    hub.close()
+    answers = gather(rendezvous, waits_for_parcel, ["stay", item, "stay"])
+    rendezvous.close()
     assert time.monotonic() - began < 10
     assert [done for done, _ in answers[::2]] == [False, False]
     assert any(words in str(answers[rank][1]) for rank in (0, 2))
     for rank in (0, 2):
-        assert isinstance(answers[rank][1], GangBroken)
+        assert isinstance(answers[rank][1], RankGroupBroken)
 
 
 @pytest.mark.parametrize(
-    ("item", "kind"), [("fail", ValueError), ("leave", GangBroken), ("sleep", GangBroken)]
+    ("item", "kind"), [("fail", ValueError), ("leave", RankGroupBroken), ("sleep", RankGroupBroken)]
 )
 def test_threads_do_not_wait_for_such_a_parcel_either(item: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
@@ -211,49 +211,51 @@ def test_threads_do_not_wait_for_such_a_parcel_either(item: str, kind: type[Exce
 
 
 def test_connections_that_say_nothing_hold_up_nobody() -> None:
-    hub = Hub("127.0.0.1", 3, join_limit=5)
-    silent = [socket.create_connection(hub.invitation(0).address) for _ in range(8)]
+    rendezvous = Rendezvous("127.0.0.1", 3, join_limit=5)
+    silent = [socket.create_connection(rendezvous.invitation(0).address) for _ in range(8)]
     began = time.monotonic()
-    answers = gather(hub, exchange, [0, 1, 2])
+    answers = gather(rendezvous, exchange, [0, 1, 2])
     took = time.monotonic() - began
     for each in silent:
         each.close()
-    hub.close()
+    rendezvous.close()
     assert [done for done, _ in answers] == [True] * 3, answers
     assert took < 3
 
 
 def test_a_connection_that_says_nothing_is_cut_at_the_time_limit() -> None:
-    hub = Hub("127.0.0.1", 2, handshake_limit=0.2)
-    with socket.create_connection(hub.invitation(0).address, timeout=5) as silent:
+    rendezvous = Rendezvous("127.0.0.1", 2, handshake_limit=0.2)
+    with socket.create_connection(rendezvous.invitation(0).address, timeout=5) as silent:
         began = time.monotonic()
         while silent.recv(1024):  # its challenge, then the end
             pass
         assert time.monotonic() - began < 3
-    hub.close()
+    rendezvous.close()
 
 
 def test_of_too_many_connections_without_a_key_the_oldest_are_cut() -> None:
-    hub = Hub("127.0.0.1", 2, join_limit=10)
-    silent = [socket.create_connection(hub.invitation(0).address, timeout=5) for _ in range(MAX_WAITING + 10)]
-    answers = gather(hub, exchange, [0, 1])
+    rendezvous = Rendezvous("127.0.0.1", 2, join_limit=10)
+    silent = [
+        socket.create_connection(rendezvous.invitation(0).address, timeout=5) for _ in range(MAX_WAITING + 10)
+    ]
+    answers = gather(rendezvous, exchange, [0, 1])
     for each in silent[:10]:
         while each.recv(1024):
             pass
     for each in silent:
         each.close()
-    hub.close()
+    rendezvous.close()
     assert [done for done, _ in answers] == [True] * 2, answers
 
 
 def test_no_rank_joins_twice_and_none_that_there_is_not() -> None:
-    hub = Hub("127.0.0.1", 2)
-    first = SocketRank(hub.invitation(0))
+    rendezvous = Rendezvous("127.0.0.1", 2)
+    first = SocketRank(rendezvous.invitation(0))
     for rank, words in ((0, "rank 0 has joined already"), (7, "there is no rank 7 among 2")):
-        stranger = SocketRank(replace(hub.invitation(0), rank=rank))
-        with pytest.raises(GangBroken, match=words):
+        stranger = SocketRank(replace(rendezvous.invitation(0), rank=rank))
+        with pytest.raises(RankGroupBroken, match=words):
             stranger.all_gather("stranger")
-    second = SocketRank(hub.invitation(1))
+    second = SocketRank(rendezvous.invitation(1))
     said: list[Any] = []
     other = threading.Thread(target=lambda: said.append(second.all_gather("second")))
     other.start()
@@ -262,38 +264,38 @@ def test_no_rank_joins_twice_and_none_that_there_is_not() -> None:
     assert said == [["first", "second"]]
     for rank in (first, second):
         rank.leave(None)
-    hub.close()
+    rendezvous.close()
 
 
 def test_nobody_listens_once_all_ranks_have_joined() -> None:
-    hub = Hub("127.0.0.1", 1)
-    member = SocketRank(hub.invitation(0))
+    rendezvous = Rendezvous("127.0.0.1", 1)
+    member = SocketRank(rendezvous.invitation(0))
     member.barrier()
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
         try:
-            socket.create_connection(hub.invitation(0).address, timeout=1).close()
+            socket.create_connection(rendezvous.invitation(0).address, timeout=1).close()
         except ConnectionRefusedError:
             break
         time.sleep(0.05)
     else:
         pytest.fail("the port is still open")
     member.leave(None)
-    hub.close()
+    rendezvous.close()
 
 
 def test_what_the_key_is_not_shown_for_is_never_unpickled(tmp_path: Path) -> None:
-    hub = Hub("127.0.0.1", 1)
+    rendezvous = Rendezvous("127.0.0.1", 1)
     mark = tmp_path / "mark"
-    with socket.create_connection(hub.invitation(0).address, timeout=5) as stranger:
+    with socket.create_connection(rendezvous.invitation(0).address, timeout=5) as stranger:
         connection = Connection(os.dup(stranger.fileno()))
         connection.send(_Touches(str(mark)))
         with suppress(EOFError, OSError):
             while connection.recv_bytes():
                 pass
         connection.close()
-    assert gather(hub, exchange, [1])[0][0]
-    hub.close()
+    assert gather(rendezvous, exchange, [1])[0][0]
+    rendezvous.close()
     assert not mark.exists()
 
 

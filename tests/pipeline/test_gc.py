@@ -53,8 +53,8 @@ def test_what_no_run_reaches_goes_and_only_when_told(cache):
     done = collect(cache, delete=True)
     assert done.removed == dry.removed
     assert stored(cache) == {kept.id, named.id}
-    assert cache.recall(recipe("2").digest) is None
-    assert cache.recall(recipe("1").digest) is not None
+    assert cache.look_up(recipe("2").digest) is None
+    assert cache.look_up(recipe("1").digest) is not None
     assert {path.name for path in (cache.root / "data").iterdir()} == {kept.path.name, named.path.name}
     assert collect(cache, delete=True).removed == {}
 
@@ -117,7 +117,7 @@ def test_a_live_run_is_spared_and_a_dead_one_is_not(cache):
         assert outcome.spared == 2
         assert collect(cache, Policy(max_size=0), delete=True).removed == {}
         assert stored(cache) == {made.id, checked.id}
-        assert cache.recall(recipe("made").digest) is not None
+        assert cache.look_up(recipe("made").digest) is not None
     finally:
         end(process)
     assert collect(cache, delete=True).removed.keys() == {made.id, checked.id}

@@ -98,8 +98,10 @@ def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(search_losing_a_rank, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(
+        functools.partial(search_losing_a_rank, function), tasks
+    )
     return traverse(context, parameters, **inputs)
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.plan.sizes import held_inputs, plan_extents
+from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.stages.stage import Machine
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 
-HELD = 24
+RESIDENT = 24
 """Bytes of what MAKE puts out: three sources and three targets."""
 
 
@@ -38,12 +38,12 @@ def test_a_need_includes_what_stays_in_memory(tmp_path: Path) -> None:
     plan = two_pairs(tmp_path, 150)
     needs = plan_extents(plan, None, Machine("cpu", 1, 1000))
     assert {key: need.host_bytes for key, need in needs.items()} == {
-        "a": 100 + HELD,
-        "b": 100 + HELD,
+        "a": 100 + RESIDENT,
+        "b": 100 + RESIDENT,
         "c": 150,
         "d": 150,
     }
-    assert held_inputs(plan, needs) == {"c": HELD, "d": HELD}
+    assert resident_inputs(plan, needs) == {"c": RESIDENT, "d": RESIDENT}
 
 
 def test_a_result_in_the_way_is_dropped_and_made_again(tmp_path: Path) -> None:

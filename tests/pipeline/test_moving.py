@@ -89,7 +89,7 @@ def test_only_what_is_missing_moves(tmp_path, place):
     moved = call("pull", place, "--cache", str(laptop.root))
     assert (moved["artifacts"], moved["recipes"], moved["present"]) == (2, 3, 1)
     for name, vertices in (("first", 300), ("other", 20), ("third", 400)):
-        found = laptop.recall(recipe(name, (records[0].id,) if name == "third" else ()).digest)
+        found = laptop.look_up(recipe(name, (records[0].id,) if name == "third" else ()).digest)
         assert found is not None
         assert equal(laptop.open(found.outputs[0]), graph(vertices))
     assert laptop.verify().damaged == {}
@@ -156,8 +156,8 @@ def test_damage_is_told_and_not_copied(tmp_path, place):
         (Path(place) / name).write_bytes(b"")
     moved = call("pull", place, "--cache", str(laptop.root))
     assert moved["damaged"].keys() == {records[0].id}
-    assert laptop.recall(recipe("first").digest) is None
-    assert laptop.recall(recipe("third", (records[0].id,)).digest) is not None
+    assert laptop.look_up(recipe("first").digest) is None
+    assert laptop.look_up(recipe("third", (records[0].id,)).digest) is not None
     assert laptop.verify().damaged == {}
     assert len(list((laptop.root / "data").iterdir())) == 1
 

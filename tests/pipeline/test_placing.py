@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.scheduler.placement import Placer
-from gravel.pipeline.workers.protocol import Place
+from gravel.pipeline.scheduler.placement import Placement
+from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.stages.stage import Need
 
 GIB = 1 << 30
 
 
-def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster: str = "local") -> Placer:
-    setting: Any = SimpleNamespace(
+def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster: str = "local") -> Placement:
+    environment: Any = SimpleNamespace(
         capacity=SimpleNamespace(host_bytes=host, device_bytes=0),
         cluster=cluster,
         cores=8,
         backend_of=lambda stage: backend,
     )
     nodes: Any = SimpleNamespace(in_state=lambda *states: [])
-    made = Placer(setting, nodes)
+    made = Placement(environment, nodes)
     device = {"device": "GPU", "device_bytes": 8 * GIB} if backend == "cuda" else {}
-    made.set_places(Place(name=str(number), cores=8, **device) for number in range(workers))
+    made.set_places(WorkerSlot(name=str(number), cores=8, **device) for number in range(workers))
     return made
 
 

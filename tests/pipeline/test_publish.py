@@ -71,7 +71,7 @@ def test_killed_at_any_moment_the_cache_holds_whole_artifacts_only(tmp_path):
         found = whole(cache)
         recipes = [name.removesuffix(".json") for name in cache.files.names("recipes", ".json")]
         for digest in recipes:
-            record = cache.recall(digest)
+            record = cache.look_up(digest)
             assert record is not None
             assert all(cache.check(output) is None for output in record.outputs)
         cache.sweep()
@@ -104,7 +104,7 @@ def test_two_writers_of_the_same_recipe_make_one_artifact(tmp_path):
     cache = Cache(tmp_path)
     assert whole(cache) == 1
     assert len(list((tmp_path / "data").iterdir())) == 1
-    assert cache.recall(recipe().digest).outputs == (cache.list()[0].record.id,)
+    assert cache.look_up(recipe().digest).outputs == (cache.list()[0].record.id,)
 
 
 def test_the_record_comes_after_the_data_is_on_the_disk(tmp_path, monkeypatch):
@@ -168,7 +168,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
                 publish(cache, big, "big")
         assert str(tmp_path) in str(caught.value)
         assert "gc" in caught.value.problems[0].hint
-        assert cache.recall(recipe("big").digest) is None
+        assert cache.look_up(recipe("big").digest) is None
         assert whole(cache) == 1
         assert cache.check(kept.id) is None
         assert [path.name for path in (tmp_path / "data").iterdir()] == [kept.path.name]
@@ -189,7 +189,7 @@ def test_a_cache_that_cannot_be_written_still_answers(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "utime", read_only)
     monkeypatch.setattr(Path, "mkdir", read_only)
-    assert cache.recall(recipe().digest).outputs == (kept.id,)
+    assert cache.look_up(recipe().digest).outputs == (kept.id,)
     assert cache.check(kept.id) is None
     assert equal(cache.open(kept.id), graph())
     with pytest.raises(RequestError, match="cannot write to the cache"):
@@ -203,7 +203,7 @@ def test_a_cache_that_cannot_be_written_still_answers(tmp_path, monkeypatch):
 def test_a_cache_below_a_file(tmp_path):
     (tmp_path / "file").touch()
     cache = Cache(tmp_path / "file" / "cache")
-    assert cache.recall("0" * 64) is None
+    assert cache.look_up("0" * 64) is None
     assert cache.list() == []
     with pytest.raises(RequestError, match="cannot write to the cache"):
         cache.writer()

@@ -24,7 +24,7 @@ def page(root: Path, runs: list[dict[str, Any]], **values: Any) -> str:
         describe=lambda name: SimpleNamespace(
             kind="Report", attributes={"title": "Findings", "sections": made.sections}
         ),
-        recall=lambda recipe: None,
+        look_up=lambda recipe: None,
     )
     folder = root / "runs" / RUN
     folder.mkdir(parents=True)

@@ -187,7 +187,7 @@ def test_what_was_reused_leads_to_the_run_that_made_it(tmp_path: Path):
     old["workflow"] = old["workflow"] | {"parameters": {"scale": 9}}
     (tmp_path / old["run"] / "run.json").write_text(json.dumps(whole(old)))
     new = record(stage("bfs", state="cached", recipe="r")) | {"run": "20261120-110000-sly-0002"}
-    made = SimpleNamespace(recall=lambda recipe: SimpleNamespace(provenance={"run": old["run"]}))
+    made = SimpleNamespace(look_up=lambda recipe: SimpleNamespace(provenance={"run": old["run"]}))
     text = write_run_report(tmp_path / str(new["run"]), new, cast("Cache", made)).read_text()
     assert f'made by <a href="../{old["run"]}/report.html">' in text
     assert "scale: 9" in text  # what the other run was asked differently

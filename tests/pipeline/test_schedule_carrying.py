@@ -1,4 +1,4 @@
-"""A run as a child: its time limit, its end when it or its keeper is told to stop; and hooks."""
+"""A run as a child: its time limit, its end when it or its supervisor is told to stop; and hooks."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def test_who_does_not_listen_is_killed(carry: Any):
 def test_a_keeper_that_is_told_to_stop_passes_it_on(carry: Any):
     began = time.monotonic()
     ended, log, _ = carry("deaf", asked=lambda: 2 if time.monotonic() - began > 0.6 else 0, grace=0.5)
-    assert (ended.stopped, ended.killed) == ("keeper", True)
+    assert (ended.stopped, ended.killed) == ("supervisor", True)
     assert 1 <= log.count("told to stop") <= 2
 
 
 def test_a_run_holds_the_lease_without_its_keeper(carry: Any, tmp_path: Path):
-    """As if the keeper had died: its descriptor is closed, and the job still counts as running."""
+    """As if the supervisor had died: its descriptor is closed, and the job still counts as running."""
     held: list[bool] = []
 
     def asked() -> int:
@@ -123,8 +123,8 @@ def test_a_keeper_that_fails_leaves_no_run(carry: Any, tmp_path: Path):
 
 
 def test_a_run_does_not_outlive_its_keeper():
-    """The pipe to the keeper ends, and `gravel` is interrupted as by Ctrl-C."""
-    watched, tie = os.pipe()
+    """The pipe to the supervisor ends, and `gravel` is interrupted as by Ctrl-C."""
+    watched, link_remote = os.pipe()
     serve = ["schedule", "run", "--cache", "/nonexistent"]
     child = subprocess.Popen(
         [*program("gravel.pipeline.cli.bound_process"), str(watched), *serve],
@@ -136,7 +136,7 @@ def test_a_run_does_not_outlive_its_keeper():
     assert child.stdout is not None
     assert b"serving 0 schedules" in child.stdout.readline()
     assert child.poll() is None
-    os.close(tie)
+    os.close(link_remote)
     assert child.wait(20) == 130
     child.stdout.close()
 

@@ -12,9 +12,9 @@ from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.policy import (
     CORRECTION,
     IN_TIME,
-    MOST_LOST,
-    MOST_MISSED,
-    MOST_WAITING,
+    MAX_LOST,
+    MAX_MISSED,
+    MAX_WAITING,
     State,
     Waiting,
     again,
@@ -69,7 +69,7 @@ def test_a_clock_that_went_far_ahead():
     years = 20 * 365 * 24
     assert waits(after(years, job(catch_up="once"))) == [years]
     found = waits(after(years, job(catch_up="all")))
-    assert found == [years - MOST_MISSED + 1 + each for each in range(MOST_MISSED)]
+    assert found == [years - MAX_MISSED + 1 + each for each in range(MAX_MISSED)]
 
 
 def test_a_clock_that_went_back_a_little_repeats_nothing():
@@ -107,9 +107,9 @@ def test_overlap_queue():
     state = after(1, of, running=True)
     state = after(2, of, state, running=True)
     assert (waits(state), state.skipped) == ([1, 2], 0)
-    full = replace(state, waiting=tuple(Waiting(START + each) for each in range(MOST_WAITING)))
+    full = replace(state, waiting=tuple(Waiting(START + each) for each in range(MAX_WAITING)))
     refused = after(3, of, full, running=True)
-    assert (len(refused.waiting), refused.skipped) == (MOST_WAITING, 1)
+    assert (len(refused.waiting), refused.skipped) == (MAX_WAITING, 1)
 
 
 def test_jitter_delays_and_keeps_the_order():
@@ -136,9 +136,9 @@ def test_jitter_delays_and_keeps_the_order():
         ("none", 1, [], []),
         ("once", 1, [], [(1, 2)]),
         ("once", 1, [2], [(2, 1)]),
-        ("once", MOST_LOST, [], []),
+        ("once", MAX_LOST, [], []),
         ("all", 1, [2], [(1, 2), (2, 1)]),
-        ("all", MOST_LOST, [2], [(2, 1)]),
+        ("all", MAX_LOST, [2], [(2, 1)]),
     ],
 )
 def test_a_lost_run_is_run_again_if_the_job_catches_up(

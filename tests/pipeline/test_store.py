@@ -254,14 +254,14 @@ def test_extents_are_those_of_the_stages(tmp_path):
 def test_recipes_come_back_and_the_newest_answer_wins(tmp_path):
     cache = Cache(tmp_path)
     asked = recipe()
-    assert cache.recall(asked.digest) is None
+    assert cache.look_up(asked.digest) is None
     cache.remember(asked, ("b", "a"), provenance())
-    record = cache.recall(asked.digest)
+    record = cache.look_up(asked.digest)
     assert record.outputs == ("b", "a")
     assert record.parts == asked.parts
     assert record.provenance == provenance()
     cache.remember(asked, ("c",), provenance())
-    assert cache.recall(asked.digest).outputs == ("c",)
+    assert cache.look_up(asked.digest).outputs == ("c",)
 
 
 def test_names_that_are_no_unicode_are_kept(tmp_path):
@@ -270,7 +270,7 @@ def test_names_that_are_no_unicode_are_kept(tmp_path):
     asked = recipe(name)
     assert asked.digest != recipe("graph-?.txt").digest
     cache.remember(asked, ("a",), {"workflow": name})
-    assert cache.recall(asked.digest).provenance == {"workflow": name}
+    assert cache.look_up(asked.digest).provenance == {"workflow": name}
 
 
 def test_the_light_half_imports_nothing_heavy(tmp_path):
@@ -347,7 +347,7 @@ def test_what_a_newer_gravel_computed_is_refused_and_left_alone(tmp_path):
         file.write_bytes(seal({**body, "format": NEWEST_FORMAT + 1}))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     for look in (
-        lambda: cache.recall(made.digest),
+        lambda: cache.look_up(made.digest),
         lambda: cache.check(stored.id),
         lambda: cache.open(stored.id),
         cache.verify,

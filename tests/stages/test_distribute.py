@@ -17,11 +17,11 @@ from gravel.stages.artifacts import DistributedGraph, Graph, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.distribute import COMPILED, STAGE, DistributeParameters, distribute
 from gravel.stages.errors import StageError, VerificationFailed
-from gravel.stages.gang import run_in_threads
 from gravel.stages.ingest import IngestParameters, ingest
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.partitioning import resident
 from gravel.stages.partitioning.resident import Recipe, Renamed, find_rank
+from gravel.stages.rank_group import run_in_threads
 from gravel.stages.searching.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
@@ -41,9 +41,9 @@ class GangContext(PlainContext):
         self.reserved = reserved
         self.calls: list[str] = []
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         self.calls.append(function.__name__)
-        return super().gang(function, ranks)
+        return super().rank_group(function, ranks)
 
 
 @pytest.fixture(autouse=True)

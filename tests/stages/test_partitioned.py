@@ -31,9 +31,9 @@ class GangContext(PlainContext):
         self.reserved = reserved
         self.calls: list[int] = []
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         self.calls.append(len(ranks))
-        return super().gang(function, ranks)
+        return super().rank_group(function, ranks)
 
 
 def graph_of(name: str, symmetric: bool = True) -> Graph:

@@ -1,6 +1,6 @@
 """Partitioned searches over NCCL: level by level from the host, one rank on each GPU, on any number of hosts.
 
-What to call, in every rank at the same time (`gang` is a `gravel.stages.gang.RankContext`)::
+What to call, in every rank at the same time (`gang` is a `gravel.stages.rank_group.RankContext`)::
 
     rank = NcclRank(gang, part, delegates, vertex_count, symmetric=True, options=SearchOptions(), tree=True)
     labels = rank.run(source)                                             # -> RankLabels

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_state import state_of
-from gravel.pipeline.core.trace import Witness, digest_of
-from gravel.pipeline.plan.cache import environment as surroundings
+from gravel.pipeline.core.trace import DependencyTrace, digest_of
+from gravel.pipeline.plan.cache import process_state as process_state
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Json
 
-__all__ = ["freeze", "thaw", "why_stale"]
+__all__ = ["load_entry", "save_entry", "why_stale"]
 
 FORMAT = 2
-MOST_KEPT = 64
+MAX_KEPT = 64
 """Frozen plans of one cache; a person asks the same few things again and again. The oldest go first."""
 
 
@@ -31,19 +31,19 @@ def name_of(request: dict[str, Json]) -> str:
     return f"frozen/{digest_of(json.dumps(request, sort_keys=True).encode())}.json"
 
 
-def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[str, Json]) -> bool:
+def save_entry(root: Path, request: dict[str, Json], trace: DependencyTrace, answer: dict[str, Json]) -> bool:
     """Keep an answer with all that it was made from; say whether that could be done.
 
     It is not for a plan in doubt, a cache with a store behind it, and where code or packages may have changed
     since they were loaded.
     """
-    began = surroundings.began()
-    if began is None or witness.doubts or (root / "remote.json").exists():
+    began = process_state.began()
+    if began is None or trace.doubts or (root / "remote.json").exists():
         return False
     try:
-        code = surroundings.code()
-        packages, latest = surroundings.packages()
-        if surroundings.changed_since(code, began) or latest >= began - surroundings.RACY_SECONDS:
+        code = process_state.code()
+        packages, latest = process_state.packages()
+        if process_state.changed_since(code, began) or latest >= began - process_state.RACY_SECONDS:
             return False
         body = {
             "format": RECORD_FORMAT,
@@ -51,8 +51,8 @@ def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[
             "request": name_of(request),
             "code": code,
             "packages": packages,
-            **{name: getattr(witness, name) for name in ("texts", "there", "inputs")},
-            "memos": sorted(witness.memos),
+            **{name: getattr(trace, name) for name in ("texts", "there", "inputs")},
+            "memos": sorted(trace.memos),
             "answer": answer,
         }
         files = LocalFiles(root)
@@ -65,15 +65,15 @@ def freeze(root: Path, request: dict[str, Json], witness: Witness, answer: dict[
 
 def _forget_the_oldest(files: LocalFiles) -> None:
     names = files.names("frozen", ".json")
-    if len(names) <= MOST_KEPT:
+    if len(names) <= MAX_KEPT:
         return
     folder = files.root / "frozen"
     names.sort(key=lambda name: (folder / name).stat().st_mtime_ns)
-    for name in names[:-MOST_KEPT]:
+    for name in names[:-MAX_KEPT]:
         files.remove(f"frozen/{name}")
 
 
-def thaw(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
+def load_entry(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
     """Return the answer that was kept for a request if nothing that it was made from has changed."""
     try:
         found = LocalFiles(root).read(name_of(request))
@@ -83,9 +83,9 @@ def thaw(root: Path, request: dict[str, Json]) -> dict[str, Json] | None:
         if body["frozen"] != FORMAT or body["request"] != name_of(request):
             return None
         fits = (
-            surroundings.is_as(body["code"])
+            process_state.is_as(body["code"])
             and _is_as_noted(root, body)
-            and surroundings.packages()[0] == body["packages"]
+            and process_state.packages()[0] == body["packages"]
         )
         answer: dict[str, Json] | None = body["answer"] if fits else None
         return answer
@@ -105,7 +105,7 @@ def why_stale(root: Path, name: str, gone: Collection[str]) -> str | None:
         recipes = [stage["recipe"] for stage in body["answer"]["stages"] if stage["keep"]]
         if any(each in gone or not (root / "recipes" / f"{each}.json").is_file() for each in recipes):
             return "a result that it stands for is gone"
-        if not surroundings.is_as(body["code"]):
+        if not process_state.is_as(body["code"]):
             return "gravel's code has changed since"
         return None if _is_as_noted(root, body) else "what it was made from has changed"
     except OSError:

@@ -48,7 +48,7 @@ def find_all(root: Path, stages: Sequence[Mapping[str, Json]]) -> dict[str, Foun
         for stage in stages:
             if not stage["keep"]:
                 continue
-            record = cache.recall(stage["recipe"])
+            record = cache.look_up(stage["recipe"])
             if record is None or list(record.outputs) != stage["outputs"]:
                 return None
             if any(cache.check(name) is not None for name in record.outputs):

@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 
 
 RankContext = Gang
-"""One rank's view of its gang; what waits for a rank that is gone raises `GangBroken`."""
+"""One rank's view of its gang; what waits for a rank that is gone raises `RankGroupBroken`."""
 
 
-class GangBroken(RuntimeError):
+class RankGroupBroken(RuntimeError):
     """A rank died or timed out while others waited for it."""
 
 
@@ -53,7 +53,9 @@ class ThreadRank:
         try:
             self._meeting.barrier.wait(self._time_limit)
         except threading.BrokenBarrierError:
-            raise GangBroken(f"rank {self.rank} waited in vain: another rank failed or is late") from None
+            raise RankGroupBroken(
+                f"rank {self.rank} waited in vain: another rank failed or is late"
+            ) from None
 
     def all_gather(self, value: Any) -> list[Any]:
         """Exchange through shared memory; two barriers keep a fast rank from overtaking a slow one."""
@@ -82,7 +84,7 @@ class ThreadRank:
 
         with meeting.posted:
             if not meeting.posted.wait_for(ended, self._time_limit) or key not in meeting.parcels:
-                raise GangBroken(f"rank {self.rank} waited in vain: rank {sender} failed or is late")
+                raise RankGroupBroken(f"rank {self.rank} waited in vain: rank {sender} failed or is late")
             return meeting.parcels.pop(key)
 
 
@@ -92,7 +94,7 @@ def run_in_threads(
     """Run `function(rank_context, item)` for every item at once.
 
     Of several failures the first is raised, for the others may be those of ranks that waited for it; one that
-    is no `GangBroken` comes before.
+    is no `RankGroupBroken` comes before.
     """
     meeting = _Meeting(len(ranks))
 
@@ -108,5 +110,5 @@ def run_in_threads(
     with ThreadPoolExecutor(max_workers=max(1, len(ranks))) as pool:
         futures = [pool.submit(run, rank) for rank in range(len(ranks))]
     if meeting.failures:
-        raise min(meeting.failures, key=lambda failure: isinstance(failure, GangBroken))
+        raise min(meeting.failures, key=lambda failure: isinstance(failure, RankGroupBroken))
     return [future.result() for future in futures]

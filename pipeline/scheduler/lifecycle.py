@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.progress.events import Reporter
     from gravel.pipeline.records.record import RunRecord
-    from gravel.pipeline.scheduler.machine import Setting
-    from gravel.pipeline.scheduler.messages import Telling
+    from gravel.pipeline.scheduler.machine import RunEnvironment
+    from gravel.pipeline.scheduler.messages import RunMessages
     from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import Json
 
@@ -47,10 +47,10 @@ class Work(Protocol):
         ...
 
 
-def carry_through(
+def run_to_end(
     work: Work,
     record: RunRecord,
-    telling: Telling,
+    messages: RunMessages,
     cache: Cache,
     options: RunOptions,
     reporter: Reporter,
@@ -62,21 +62,21 @@ def carry_through(
     served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
     """
     try:
-        with ExitStack() as held:
-            held.enter_context(on_interrupt(work.interrupt))
+        with ExitStack() as resident:
+            resident.enter_context(on_interrupt(work.interrupt))
             try:
-                held.enter_context(lease)
+                resident.enter_context(lease)
                 with storage_errors(cache.root):
                     record.write()
             except ReadOnly as error:
                 record.kept = False
                 work.only_serve(error)
-                telling.emit(
+                messages.emit(
                     "note",
                     message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
                     "run leaves no record",
                 )
-            telling.emit(
+            messages.emit(
                 "run_started",
                 run=record.run,
                 workflow=record.workflow["name"],
@@ -85,38 +85,38 @@ def carry_through(
             )
             try:
                 state = work.run()
-                _tell_trust(cache, record, telling)
+                _tell_trust(cache, record, messages)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
-                telling.end("failed")
+                messages.end("failed")
                 raise
-            telling.end(state)
-            record.report = _report(record, work, cache, telling)
-            telling.write()
+            messages.end(state)
+            record.report = _report(record, work, cache, messages)
+            messages.write()
         if record.kept:
-            cache.settle(record.run, wait=state != "interrupted")
+            cache.finish_pushes(record.run, wait=state != "interrupted")
     finally:
         _remove(cache.root / "scratch" / record.run)
         reporter_end = None if record.state == "running" else record.state
         if reporter_end is not None:
             if record.datasets:
-                telling.emit("datasets", datasets=record.datasets)
-            telling.emit("run_finished", **_summary(record))
+                messages.emit("datasets", datasets=record.datasets)
+            messages.emit("run_finished", **_summary(record))
         reporter.close()
     return RunOutcome(record.run, record.state, record.folder, record.to_json(), record.report)
 
 
-def _tell_trust(cache: Cache, record: RunRecord, telling: Telling) -> None:
+def _tell_trust(cache: Cache, record: RunRecord, messages: RunMessages) -> None:
     """Say which recipes of others did not count, or did because the run was told to trust them."""
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
-        telling.emit("note", message=message)
+        messages.emit("note", message=message)
 
 
-def machine_told(facts: Mapping[str, Json], setting: Setting) -> dict[str, Json]:
+def machine_record(facts: Mapping[str, Json], environment: RunEnvironment) -> dict[str, Json]:
     """Return what a run's record says of the machine; `facts` are those of `machine_facts`."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
-    return {**facts, "versions": versions, "cores": setting.cores, "backend": setting.backend}
+    return {**facts, "versions": versions, "cores": environment.cores, "backend": environment.backend}
 
 
 def sweep(cache: Cache) -> None:
@@ -148,13 +148,13 @@ def _summary(record: RunRecord) -> dict[str, Json]:
     }
 
 
-def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> str | None:
+def _report(record: RunRecord, work: Work, cache: Cache, messages: RunMessages) -> str | None:
     """Write the run's report, or say where the last one is if nothing was computed.
 
     A run that was killed before its report leaves it to the next one.
     """
     last = last_report(cache.root, str(record.workflow["path"]))
-    if last is not None and not work.computed and not telling.failures:
+    if last is not None and not work.computed and not messages.failures:
         return last
     if record.state == "interrupted" or not record.kept:
         return last
@@ -165,9 +165,9 @@ def _report(record: RunRecord, work: Work, cache: Cache, telling: Telling) -> st
         return str(write_run_report(record.folder, record.to_json(), cache))
     except DamagedArtifact as damage:
         cache.quarantine(damage.artifact_id, damage.reason)
-        telling.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
+        messages.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
         return None
     except (GravelError, OSError) as error:
         told = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
-        telling.emit("note", message=f"the report could not be written: {told}")
+        messages.emit("note", message=f"the report could not be written: {told}")
         return None
