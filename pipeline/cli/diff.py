@@ -11,7 +11,7 @@ import click
 from gravel.pipeline.cli.options import cache_option
 
 MAX_NAMES = 8  # stage runs named in one line
-MAX_ARRAYS = 4  # arrays told one by one
+MAX_ARRAYS = 4  # arrays shown one by one
 LEAST_SHARE, LEAST_SECONDS = 0.05, 0.05
 """Times that differ by less, as a share or in seconds, are only counted."""
 

@@ -76,7 +76,7 @@ def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str
 
 
 def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
-    """Print a plan; the capacity is told if something has to run."""
+    """Print a plan; the capacity is shown if something has to run."""
     if as_json:
         echo(json.dumps(listing, indent=2, ensure_ascii=False))
         return

@@ -1,4 +1,4 @@
-"""What is said of stages, on the terminal and in the docs: order, types, defaults, strategies."""
+"""Texts about stages, on the terminal and in the docs: order, types, defaults, strategies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def usable_stages(file: str | None) -> dict[str, Stage]:
     """Return gravel's stages, those of installed packages and those of a workflow's plugins, if one is named.
 
-    Stages of packages that cannot be used are told on standard error.
+    Stages of packages that cannot be used are reported on standard error.
     """
     from pathlib import Path
 
@@ -58,7 +58,7 @@ def default_text(info: FieldInfo) -> str:
 
 
 def type_text(annotation: Any) -> str:
-    """Write a parameter's type as it is said to people: `csr | varint`, `integer`, `list of integer`."""
+    """Write a parameter's type as people read it: `csr | varint`, `integer`, `list of integer`."""
     from pydantic import BaseModel
 
     origin, arguments = get_origin(annotation), get_args(annotation)

@@ -42,7 +42,7 @@ class RequestError(GravelError):
 
 
 class WorkflowError(RequestError):
-    """A workflow file with one or more faults, all of them told at once."""
+    """A workflow file with one or more faults, all reported at once."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))

@@ -1,4 +1,4 @@
-"""What tells that a file changed: device, inode, size, and the times of writing and of change.
+"""What shows that a file changed: device, inode, size, and the times of writing and of change.
 
 A program may set the time of writing (mtime) as it likes, as `rsync -t`, `tar` and `touch -r` do; the time of
 change (ctime) is set by the system alone, at every write. That holds on file systems of this machine; one of
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["TRUSTED_VARIABLE", "is_telling", "state_of"]
+__all__ = ["TRUSTED_VARIABLE", "shows_every_change", "state_of"]
 
 TRUSTED = frozenset(
     {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
@@ -32,7 +32,7 @@ def state_of(found: os.stat_result) -> list[int]:
     return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
-def is_telling(path: str, found: os.stat_result, now: float) -> bool:
+def shows_every_change(path: str, found: os.stat_result, now: float) -> bool:
     """Say whether the state of a file, asked for at `now`, changes with every change of its content."""
     changed, written = found.st_ctime_ns, found.st_mtime_ns
     # Whole seconds in both: a file system that keeps no finer time.

@@ -107,11 +107,11 @@ def host_capacity(option: str | None = None) -> tuple[int, str]:
 
 
 def refuse_what_cannot_fit(
-    needs: Mapping[str, Need], capacity: Capacity, held: Mapping[str, int] | None = None
+    needs: Mapping[str, Need], capacity: Capacity, resident: Mapping[str, int] | None = None
 ) -> None:
     """Raise RequestError, naming every stage run that needs more than there is and what would help.
 
-    `held` has the bytes, by run, of its inputs that are in memory meanwhile.
+    `resident` has the bytes, by run, of its inputs that are in memory meanwhile.
     """
     lines: list[str] = []
     host, device, unkept = 0, 0, False
@@ -122,7 +122,7 @@ def refuse_what_cannot_fit(
             hint="change the parameters that are named; see docs/troubleshooting.md#does-not-fit",
         )
     for key, need in needs.items():
-        beside = (held or {}).get(key, 0)
+        beside = (resident or {}).get(key, 0)
         if need.host_bytes + beside > capacity.host_bytes:
             host = max(host, need.host_bytes + beside)
             unkept = unkept or beside > 0
@@ -156,7 +156,7 @@ def refuse_what_cannot_fit(
 
 
 class Admission:
-    """Host bytes handed out to running stages and to results that are held in memory."""
+    """Host bytes handed out to running stages and to results that are in memory."""
 
     def __init__(self, host_bytes: int) -> None:
         self.host_bytes = host_bytes

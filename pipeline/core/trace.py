@@ -32,7 +32,7 @@ class DependencyTrace:
         self.doubts: list[str] = []
 
 
-_PRESENT: ContextVar[DependencyTrace | None] = ContextVar("witness", default=None)
+_PRESENT: ContextVar[DependencyTrace | None] = ContextVar("trace", default=None)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the planner is told where the content of an input is not known yet."""
+"""What the planner gets where the content of an input is not known yet."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def fetch(
     ----------
     part : the file; beside it `part` + `.json` says which version of the content it is of.
     checked : the caller knows a checksum, so that going on needs no word that the file is still the same.
-    progress : is told the bytes that are there and the bytes that there will be.
+    progress : gets the bytes that are there and the bytes that there will be.
     room : is asked with the bytes that are still to come, and raises if there is no room for them.
 
     Raises FetchError if there is no such file or the server does not answer. Whatever came stays in `part`.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_state import is_telling, state_of
+from gravel.pipeline.core.file_state import shows_every_change, state_of
 from gravel.pipeline.core.trace import doubt, note_input, note_memo
 from gravel.pipeline.store.files import LocalFiles
 from gravel.stages.addresses import is_url
@@ -90,7 +90,7 @@ class FileDigests:
         after = path.stat()
         if state_of(after) != key:
             raise GravelError(f"{path} changed while it was read", hint="run again when nothing writes to it")
-        if is_telling(str(path), before, now):
+        if shows_every_change(str(path), before, now):
             self._remember(name, path, key, value)
         return value
 

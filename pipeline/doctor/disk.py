@@ -28,7 +28,7 @@ SLOW_BYTES = 50e6
 SLOW_FILES = 20
 
 CLOCK_SKEW = 2.0
-"""Seconds between this clock and that of a file server beyond which leases and sweeps may misjudge an age."""
+"""Seconds between this clock and a file server's from which leases and sweeps get ages wrong."""
 
 IN_MEMORY = ("tmpfs", "ramfs")
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "lustre", "ceph", "beegfs", "gpfs")
@@ -73,7 +73,7 @@ def _kind(folder: Path) -> Iterator[Finding]:
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
-    """Return the kind of file system that a folder is on, as the kernel lists it; None if it is not told."""
+    """Return the kind of file system that a folder is on, as the kernel lists it; None if it is not known."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -62,7 +62,7 @@ def unfit(package: str) -> list[tuple[str, str]]:
         try:
             installed = version(requirement.name)
         except PackageNotFoundError:
-            continue  # told as missing
+            continue  # reported as missing
         if not requirement.specifier.contains(installed, prereleases=True):
             found.append((f"{requirement.name}{requirement.specifier}", f"{requirement.name} {installed}"))
     return found

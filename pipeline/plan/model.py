@@ -1,4 +1,4 @@
-"""The plan: a frozen graph of stage runs, each with its key, and what is known about each."""
+"""The plan: a fixed graph of stage runs, each with its key, and what is known about each."""
 
 from __future__ import annotations
 

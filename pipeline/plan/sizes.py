@@ -25,7 +25,7 @@ def plan_extents(
     """Return each run's need by key.
 
     `known` holds the output ids of runs whose results exist; their true extents then stand in for
-    estimates. A run whose need cannot be told (its input file cannot be read) is left out, and so is what
+    estimates. A run whose need cannot be known (its input file cannot be read) is left out, and so is what
     rests on it.
     """
     needs: dict[str, Need] = {}
@@ -71,13 +71,13 @@ def stated_need(
 
 def resident_inputs(plan: Plan, needs: Mapping[str, Need]) -> dict[str, int]:
     """Count, by run, the bytes of inputs that are not kept: they are in memory beside what the run needs."""
-    held: dict[str, int] = {}
+    resident: dict[str, int] = {}
     for key, run in plan.runs.items():
         sources = [source for source in run.upstream if not plan.runs[source].keep and source in needs]
         size = sum(extent.bytes for source in sources for extent in needs[source].outputs)
         if size:
-            held[key] = size
-    return held
+            resident[key] = size
+    return resident
 
 
 def _stored(cache: Cache | None, ids: tuple[str, ...]) -> tuple[Extent, ...] | None:

@@ -35,7 +35,7 @@ class Pace:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds to the end at this rate, or None where it cannot be told."""
+        """Seconds to the end at this rate, or None where it cannot be known."""
         if not self.total or self.rate <= 0:
             return None
         return max(0.0, (self.total - self.done) / self.rate)

@@ -35,7 +35,7 @@ class TerminalReporter:
         self._console = console or Console(stderr=True)
         self._running: dict[str, Pace] = {}
         self._total = 0
-        self._settled = 0
+        self._ended = 0
         self._cached = 0
         self._live: Live | None = None
 
@@ -54,7 +54,7 @@ class TerminalReporter:
                 return
             case "stage_finished" | "stage_failed" | "stage_skipped" | "stage_cached":
                 self._running.pop(key, None)
-                self._settled += 1
+                self._ended += 1
                 self._cached += event.kind == "stage_cached"
             case "stage_retried" | "damaged":
                 self._running.pop(key, None)
@@ -91,7 +91,7 @@ class TerminalReporter:
                 bar = ProgressBar(total=pace.total, completed=min(pace.done, pace.total), width=20)
             took = format_seconds(time.monotonic() - pace.started)
             table.add_row(Text(key, style="bold"), bar, Text(describe_pace(pace)), Text(took, style="dim"))
-        text = f"{self._settled} of {self._total} stage runs"
+        text = f"{self._ended} of {self._total} stage runs"
         if self._cached:
             text += f", {self._cached} of them cached"
         return Group(table, Text(text, style="dim"))

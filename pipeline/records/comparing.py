@@ -111,7 +111,7 @@ def _parts(cache: Cache, recipe: str | None) -> dict[str, Json] | None:
 
 
 def _figures(cache: Cache, outputs: list[str]) -> dict[str, Json] | None:
-    """Return what can be told of artifacts without reading an array, or None if one is gone or damaged."""
+    """Return what is known of artifacts without reading an array, or None if one is gone or damaged."""
     found: dict[str, Json] = {}
     for identity in outputs:
         record = cache.find(identity)

@@ -182,7 +182,7 @@ class RunRecord:
         return f'{head[:-1]}, "stages": [{", ".join(parts)}]}}'
 
     def end(self, state: str) -> None:
-        """Settle how the run ended."""
+        """Record how the run ended."""
         self.state = state
         self._ended = time.time()
 

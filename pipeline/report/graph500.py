@@ -234,8 +234,8 @@ def _edge_counts(
     notes: list[str],
 ) -> list[int]:
     """Count the edges of each search by Graph500's rule, or say by which other one."""
-    held = (ingest or {}).get("outputs") or ()
-    record = cache.find(held[0]) if held and not held[0].startswith("recipe:") else None
+    outputs = (ingest or {}).get("outputs") or ()
+    record = cache.find(outputs[0]) if outputs and not outputs[0].startswith("recipe:") else None
     if record is None or record.kind != "EdgeList" or cache.check(record.id) is not None:
         notes.append(
             "nedge counts distinct undirected edges, without multiple edges and self-loops that symmetrize "

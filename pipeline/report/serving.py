@@ -2,7 +2,7 @@
 
 Addresses are those of the runs folder below a random token, so that the links of a page lead on:
 `/TOKEN/RUN/report.html`, its logs and `report.json`; `/TOKEN/` lists the runs. Without the token, which only
-whoever started the server is told, nothing is answered: others of this machine reach the port too. Only the
+whoever started the server was given, nothing is answered: others of this machine reach the port too. Only the
 machine's own name is answered, so that no web page can read reports by a name that it lets point here.
 """
 

@@ -10,7 +10,7 @@ from gravel.pipeline.report.cells import cell_text
 Json = Any
 
 FEW = 4
-"""Rows from which on a column that says the same in all of them is said once."""
+"""Rows from which on a column that says the same in all of them is written once."""
 MANY = 12
 """Rows from which on a table has a filter."""
 VERDICTS = ("passed", "FAILED")

@@ -1,4 +1,4 @@
-"""One run as a child process: its log, its time limit, and being told to stop."""
+"""One run as a child process: its log, its time limit, and being asked to stop."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def carry_out(
     log : file for what the run prints.
     lease : descriptor of the job's lease, which the run holds too: while it lives, the job runs.
     limit : seconds after which it is interrupted as by Ctrl-C, and `grace` later killed; None for no limit.
-    asked : how often the supervisor was told to stop; the run is interrupted as often.
-    started : told the id of the run's record once there is one.
+    asked : how often the supervisor was asked to stop; the run is interrupted as often.
+    started : called with the id of the run's record once there is one.
 
     """
     before = _run_names(root)

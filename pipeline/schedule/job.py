@@ -1,4 +1,4 @@
-"""A scheduled job, as `gravel schedule add` was told it."""
+"""A scheduled job, as `gravel schedule add` was given it."""
 
 from __future__ import annotations
 

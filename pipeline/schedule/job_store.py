@@ -123,8 +123,8 @@ class JobStore:
                 f"{maker} has a schedule {job.name!r} in this cache", hint="choose another --name"
             )
         if not self._files.create(f"schedules/{job.name}/job.json", _pack(job.to_json())):
-            held = self.find(job.name)
-            what = f"; it runs {held.workflow} at {held.cron!r}" if held else ""
+            known = self.find(job.name)
+            what = f"; it runs {known.workflow} at {known.cron!r}" if known else ""
             raise RequestError(
                 f"there is a schedule {job.name!r} already{what}",
                 hint=f"choose another --name, or first: gravel schedule remove {job.name}",

@@ -21,7 +21,7 @@ OVERDUE = 90.0
 def describe(store: JobStore, job: Job, now: float, *, history: int = 0, ahead: int = 1) -> dict[str, Any]:
     """Return a job as plain data: what was asked, `next` due times, `last` run, what goes and waits.
 
-    `overdue` says that a due time has passed about which nobody decided: no service looks after the job.
+    `overdue` says that a due time has passed that nobody decided: no service looks after the job.
     With `history`, also so many `runs`, the newest first. Times are UTC.
     """
     state = store.state(job)

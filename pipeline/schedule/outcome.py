@@ -45,7 +45,7 @@ def record_outcome(claim: Claim, ended: Ended, root: Path, log: Path, limit: flo
 
 
 def record_lost_run(claim: Claim, root: Path) -> None:
-    """Write into a claim how its run ended of which no supervisor tells: as its record says, or lost."""
+    """Write into a claim how its run ended that no supervisor reports: as its record says, or lost."""
     gone = f"its supervisor (process {claim.pid} on {claim.host}) is gone"
     record = read_record(root, claim.run)
     state = "lost" if record is None else record["state"]

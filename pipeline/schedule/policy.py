@@ -44,7 +44,7 @@ class Waiting:
 class State:
     """Where a job stands.
 
-    `decided` is the newest due time about which everything is settled (or when the job was added);
+    `decided` is the newest due time about which everything is decided (or when the job was added);
     `waiting` are to be run, in order; `open` is the claim whose run goes, or went when its supervisor died;
     `last` is the newest claim that ended; `results` stands for what the last successful run made;
     `missed` and `skipped` count the due times that the policies dropped.
@@ -87,7 +87,7 @@ def corrected(state: State, now: float) -> bool:
 
 
 def decide(job: Job, state: State, now: float, running: bool) -> tuple[State, list[str]]:
-    """Settle every due time whose start has come; returns the new state and what to tell about it."""
+    """Decide every due time whose start has come; returns the new state and what to tell about it."""
     events = []
     if corrected(state, now):
         events.append(f"the clock went back from {iso(state.decided)} or later: counting starts anew")

@@ -46,7 +46,7 @@ class Service:
     ----------
     root : the cache.
     clock : returns the seconds since 1970.
-    say : is told, in a line, what happens.
+    say : called with a line on what happens.
 
     """
 
@@ -79,7 +79,7 @@ class Service:
     def tick(self) -> int:
         """Make one pass; stay while the runs that it began go, and start what falls due meanwhile.
 
-        Returns 0, or 1 if one of its runs failed, or 130 if told to stop.
+        Returns 0, or 1 if one of its runs failed, or 130 if asked to stop.
         """
         with self._signals():
             self.store.sweep()
@@ -101,7 +101,7 @@ class Service:
         soonest = float("inf")
         for name in self.store.names():
             try:
-                soonest = min(soonest, self._look(name))
+                soonest = min(soonest, self._visit(name))
                 self._troubles.pop(name, None)
             except (GravelError, OSError) as error:
                 self._failed = True
@@ -110,7 +110,7 @@ class Service:
                     self._say(f"{name}: {error}")
         return soonest
 
-    def _look(self, name: str) -> float:
+    def _visit(self, name: str) -> float:
         """Decide what of a job is due and start a supervisor if needed; returns when it is due next."""
         job = self.store.find(name)
         if job is None:
@@ -156,7 +156,7 @@ class Service:
                 signal.signal(number, old)
 
     def _stop(self) -> None:
-        """Interrupt the runs that this service began, as often as it was told to stop, and wait for them."""
+        """Interrupt the runs that this service began, as often as it was asked to stop, and wait for them."""
         if self._supervisors:
             self._say(f"interrupting the runs of {', '.join(self._supervisors)}")
         passed_on = 0

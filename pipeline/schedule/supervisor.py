@@ -42,7 +42,7 @@ def say_line(message: str) -> None:
 
 @dataclass
 class Supervisor:
-    """Keeps one run of a job of a job store; `stops` counts how often it was told to stop."""
+    """Keeps one run of a job of a job store; `stops` counts how often it was asked to stop."""
 
     store: JobStore
     job: Job

@@ -1,4 +1,4 @@
-"""What is around every run, whoever finds or computes its results: record, lease, interrupts, report."""
+"""The life of every run, whoever finds or computes its results: record, lease, interrupts, report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Work(Protocol):
     """What a run does under its lease."""
 
     def run(self) -> str:
-        """Tell of each stage run; returns "done", "failed" or "interrupted"."""
+        """Report each stage run; returns "done", "failed" or "interrupted"."""
         ...
 
     def interrupt(self) -> None:

@@ -1,4 +1,4 @@
-"""What happens in a run, told to the screen and kept in the run's record: the part that needs no plan."""
+"""What happens in a run, shown on the screen and kept in the run's record: the part that needs no plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RunMessages:
         self.write(soon=True)
 
     def end(self, state: str) -> None:
-        """Settle how the run ended."""
+        """Record how the run ended."""
         self.record.end(state)
         self.write()
 
@@ -93,7 +93,7 @@ class RunMessages:
         self.remarked(key, provenance.get("remarks") or ())
 
     def remarked(self, key: str, remarks: Sequence[str]) -> None:
-        """A stage had something to say of its result: said each time that the result is used."""
+        """A stage had something to say of its result: reported each time that the result is used."""
         self.record.stages[key].remarks = list(remarks)
         for remark in remarks:
             self.emit("note", message=f"{key}: {remark}")

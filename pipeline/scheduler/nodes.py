@@ -31,10 +31,10 @@ BUSY = frozenset({LOCKING, RUNNING, REPLACING})
 class Node:
     """One stage run under way.
 
-    `ids` are its output ids, once known. `place` and `gang` are where it runs, `held_at` the place whose
-    memory holds a result that is not kept. `attempt` counts submissions, `losses` those that ended with a
-    lost worker, `damages` how often an input turned out damaged. `asked_by` names the runs whose recipe needs
-    a look into this result. `began` is when the attempt under way began, on the monotonic clock.
+    `ids` are its output ids, once known. `worker_slot` and `rank_group` are where it runs, `resident_at` the
+    slot whose memory holds a result that is not kept. `attempt` counts submissions, `losses` those that ended
+    with a lost worker, `damages` how often an input turned out damaged. `asked_by` names the runs whose
+    recipe needs a look into this result. `began` is when the attempt under way began, on the monotonic clock.
     """
 
     run: StageRun
@@ -64,7 +64,7 @@ class Node:
 
     @property
     def worker_slots(self) -> frozenset[str]:
-        """Every place that the run occupies."""
+        """Every worker slot that the run occupies."""
         return frozenset(self.rank_group) | (
             {self.worker_slot} if self.worker_slot is not None else frozenset()
         )

@@ -18,7 +18,7 @@ from gravel.stages.stage import Need, Parameters
 
 @dataclass(frozen=True)
 class Assignable:
-    """A node that can start now: its own place, its rank group's and how many threads its kernels may use."""
+    """A node that can start now: its own slot, its rank group's, and the threads of its kernels."""
 
     worker_slot: str
     rank_group: tuple[str, ...]
@@ -72,11 +72,11 @@ class Placement:
 
     @property
     def empty(self) -> bool:
-        """Whether no place is left."""
+        """Whether no worker slot is left."""
         return not self._worker_slots
 
     def used(self, worker_slot: str) -> None:
-        """Let the place that was used last be the first to be used again: it has everything loaded."""
+        """Let the slot that was used last be the first to be used again: it has everything loaded."""
         for index, other in enumerate(self._worker_slots):
             if other.name == worker_slot:
                 self._worker_slots.insert(0, self._worker_slots.pop(index))
@@ -155,7 +155,7 @@ class Placement:
         return Assignable(own.name, rank_group, max(1, cores // max(sharing, ranks)))
 
     def _own(self, node: Node, free: list[WorkerSlot]) -> WorkerSlot | None:
-        """Prefer the place whose memory holds an input; wait for it rather than copy what it holds."""
+        """Prefer the worker slot whose memory holds an input; wait for it rather than copy what it holds."""
         holders = [
             (sum(extent.bytes for extent in source.extents), source.resident_at)
             for key in node.run.upstream
@@ -167,6 +167,6 @@ class Placement:
         return next((worker_slot for worker_slot in free if worker_slot.name == best), None)
 
     def _alone(self, node: Node) -> bool:
-        """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its place."""
+        """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its slot."""
         stage = node.run.stage
         return stage.is_timed(_parameters(node)) and self._environment.backend_of(stage) == "cpu"

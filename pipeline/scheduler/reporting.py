@@ -1,4 +1,4 @@
-"""What the driver does, told to the screen and kept in the run's record."""
+"""What the driver does, shown on the screen and kept in the run's record."""
 
 from __future__ import annotations
 

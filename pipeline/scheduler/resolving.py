@@ -34,7 +34,7 @@ MAX_DAMAGES = 3
 
 
 class Resolver:
-    """Moves nodes from waiting to settled, known or wanted. Starts nothing."""
+    """Moves nodes from waiting to done, known or wanted. Starts nothing."""
 
     def __init__(self, nodes: Nodes, maker: RecipeMaker, cache: Cache, report: RunReport) -> None:
         self._nodes = nodes
@@ -103,7 +103,7 @@ class Resolver:
             self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
 
     def look_up(self, node: Node, why: str) -> bool:
-        """Settle a node from the cache if its whole result is there; else say why not, the first time."""
+        """Take a node's result from the cache if it is there as a whole; else say why not, once."""
         assert node.recipe is not None
         record = self._cache.look_up(node.recipe.digest)
         if record is None:

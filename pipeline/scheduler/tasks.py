@@ -1,4 +1,4 @@
-"""A stage run with everything decided, made into the task that travels to its place."""
+"""A stage run with everything decided, made into the task that travels to its worker slot."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ def check_name(name: str) -> str:
 def download_artifact(
     cache: CacheFolder, artifact_id: str, text: bytes, source: Source, progress: ByteCounter | None = None
 ) -> ArtifactRecord:
-    """Copy an artifact into a cache and return its record there; `told` hears of bytes as they come.
+    """Copy an artifact into a cache and return its record there; `progress` gets the count of bytes as they
+    come.
 
     `text` is its record at the source. Raises `FaultySource` if the data there are not what the record
     says, `RemoteError` for a source that fails, `GravelError` for a full disk; nothing is left behind then.

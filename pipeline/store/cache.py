@@ -1,7 +1,7 @@
 """The cache: one folder, all that is done with it, and the store elsewhere that may be behind it.
 
 With `remote.json` the folder is the local tier of such a store (`gravel.pipeline.store.remote`). What lies in
-the folder is told in `gravel.pipeline.store.folder`.
+the folder is described in `gravel.pipeline.store.folder`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def storage_errors(root: Path, needed: int | None = None) -> Iterator[None]:
 
 
 def explain(error: OSError, root: Path, needed: int | None = None) -> GravelError | None:
-    """Return the error that a failed write is told as, or None for one that says enough by itself."""
+    """Return the error that a failed write is reported as, or None for one that says enough by itself."""
     number = _number(error)
     where = error.filename or root
     if number in CANNOT_WRITE:
@@ -99,7 +99,7 @@ def explain_read(error: OSError, path: Path) -> GravelError:
 
 def _number(error: OSError) -> int:
     if error.errno is None and re.search(_NUMPY, str(error)):
-        # NumPy's own writing loses what the system said; all but always it is this.
+        # NumPy's own writing loses the system's reason; all but always it is this.
         return errno.ENOSPC
     return error.errno or 0
 

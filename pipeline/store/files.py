@@ -30,8 +30,8 @@ Say = Callable[[str], None]
 class LocalFiles:
     """Files below a root, named by paths relative to it.
 
-    What is no folder where one is needed is moved to `quarantine/`, and `say` is told. What is no file where
-    one is read is left to `obstructed`, given its name and a sentence; else it is moved, too.
+    What is no folder where one is needed is moved to `quarantine/`, and `say` gets a sentence. What is no
+    file where one is read is left to `obstructed`, given its name and a sentence; else it is moved, too.
     """
 
     def __init__(

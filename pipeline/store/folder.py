@@ -51,7 +51,7 @@ class CacheFolder:
         self.acceptance = Acceptance(trust_remote=trust_remote)
 
     def look_up_here(self, recipe_digest: str) -> RecipeRecord | None:
-        """Return what a recipe led to, or None. A damaged record is set aside, said and forgotten.
+        """Return what a recipe led to, or None. A damaged record is set aside and reported.
 
         A recipe that came from elsewhere counts only if a trusted key signed it; see `acceptance`.
         """
@@ -143,7 +143,7 @@ class CacheFolder:
         return record
 
     def find(self, artifact_id: str) -> ArtifactRecord | None:
-        """Return the record of an artifact, or None. A damaged one is set aside, said and forgotten."""
+        """Return the record of an artifact, or None. A damaged one is set aside and reported."""
         name = f"artifacts/{artifact_id}.json"
         found = self.files.read(name)
         if found is None:

@@ -18,7 +18,7 @@ class Origin:
     """An artifact, the recipe that made it first, and the same of each input by slot.
 
     `record` is None for what is not in the cache any more, or was never kept. `again` marks an artifact
-    whose inputs are told elsewhere in the same tree.
+    whose inputs are shown elsewhere in the same tree.
     """
 
     id: str

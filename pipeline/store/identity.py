@@ -118,7 +118,7 @@ def check_id(record: ArtifactRecord, attributes: Mapping[str, Any], roots: Mappi
 
 
 def with_true_extent(record: ArtifactRecord, attributes: Mapping[str, Any]) -> ArtifactRecord:
-    """Return a record whose sizes for estimates are those of the content, whatever it said."""
+    """Return a record whose sizes for estimates are those of the content, whatever it claimed."""
     try:
         extent = extent_of(record.kind, dict(attributes), dict(record.arrays), _bytes_of(record))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:

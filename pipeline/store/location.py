@@ -31,7 +31,7 @@ def find_cache(option: str | None = None) -> Path:
     remote cache. The modes of what this command writes from now on are those of the cache.
 
     For the URL of a remote cache (`s3://bucket/prefix`) it is the folder of its local tier, which is made and
-    tied to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
+    linked to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
     """
     named = option or os.environ.get("GRAVEL_CACHE")
     root = locate_cache(option)

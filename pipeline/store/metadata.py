@@ -119,7 +119,7 @@ def extent_of(
 
 
 def _normal_arcs(attributes: dict[str, Any], arrays: dict[str, tuple[str, tuple[int, ...]]]) -> int | None:
-    """Count the arcs in a partition's subgraphs nn, stored, compressed or told; None for anything else."""
+    """Count the arcs in a partition's subgraphs nn, stored, compressed or stated; None for anything else."""
     if attributes.get("ranks") is None:
         return None
     if attributes.get("generator") is not None:

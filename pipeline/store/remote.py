@@ -38,7 +38,7 @@ LISTED_SECONDS = 30.0
 """For which a list is believed; what another machine adds meanwhile is at worst computed twice."""
 
 REPORT_SECONDS = 2.0
-"""Of waiting for the store at the end of a run until it is said."""
+"""Of waiting for the store at the end of a run until that is reported."""
 
 UNWRITTEN_SECONDS = 3600.0
 """From when a pending recipe that has no record belongs to no living run."""
@@ -53,7 +53,7 @@ class Remote:
         self._target: Target | None = None
         self._opening = threading.Lock()
         self._quiet_until = 0.0
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._missed = 0
         self._listed: set[str] = set()
         self._listed_until = 0.0
@@ -74,7 +74,7 @@ class Remote:
             if target is None:
                 return here
             # Artifacts are known by their content, whatever the store's recipe says.
-            if here is not None and all(self._know(output, target) for output in here.outputs):
+            if here is not None and all(self._fetch_record(output, target) for output in here.outputs):
                 return here
             text = self._recipe(digest, target)
             if text is None:
@@ -85,7 +85,7 @@ class Remote:
             trusted = acceptance.trusts(body)
             if not trusted and (here is not None or not acceptance.counts_anyway(digest, body)):
                 return here
-            if not all(self._know(output, target) for output in found.outputs):
+            if not all(self._fetch_record(output, target) for output in found.outputs):
                 return here
         except (BrokenRecord, WrongContent) as error:
             self._cache.say(f"a record of recipe {digest[:12]} in {self.url} is damaged ({error})")
@@ -108,7 +108,7 @@ class Remote:
         self._missed += text is None
         return text
 
-    def _know(self, artifact_id: str, target: Target) -> bool:
+    def _fetch_record(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
         from gravel.pipeline.store.artifact_transfer import read_artifact_record
         from gravel.pipeline.store.identity import attributes_in, check_id, with_true_extent
@@ -119,8 +119,8 @@ class Remote:
         text = target.get(f"artifacts/{artifact_id}.json")
         if text is None:
             return False
-        record = read_artifact_record(text, artifact_id, self._away("data"))
-        if self._is_bad(artifact_id, record.path.name):
+        record = read_artifact_record(text, artifact_id, self._remote_path("data"))
+        if self._is_quarantined(artifact_id, record.path.name):
             return False
         attributes = target.get(f"data/{record.path.name}/{METADATA}")
         if attributes is None:
@@ -152,10 +152,10 @@ class Remote:
                 return False
         return True
 
-    def _away(self, folder: str) -> Path:
+    def _remote_path(self, folder: str) -> Path:
         return self._cache.root / "away" / folder
 
-    def _is_bad(self, artifact_id: str, place: str) -> bool:
+    def _is_quarantined(self, artifact_id: str, place: str) -> bool:
         # Data that are wrong for one artifact may be right for another.
         return self._cache.files.read(f"away/bad/{artifact_id}-{place}") is not None
 
@@ -165,7 +165,7 @@ class Remote:
         if found is None:
             return None
         try:
-            return ArtifactRecord.from_json(unseal(found[0]), self._away("data"), found[1])
+            return ArtifactRecord.from_json(unseal(found[0]), self._remote_path("data"), found[1])
         except (KeyError, TypeError, ValueError):
             self.invalidate(artifact_id)
             return None
@@ -227,7 +227,7 @@ class Remote:
         except (ValueError, KeyError):
             return
         if isinstance(place, str) and "/" not in place:
-            rmtree(self._away("data") / place, ignore_errors=True)
+            rmtree(self._remote_path("data") / place, ignore_errors=True)
 
     def mark(self, digest: str) -> None:
         """Say on disk that a recipe is to be pushed; called before it is recorded."""
@@ -252,7 +252,7 @@ class Remote:
             target = self._reach()
             if target is None:
                 return RequestError(f"{self.url} failed a moment ago")
-            self.pushed_bytes += upload_recipe(self._cache, digest, target, self._is_bad)
+            self.pushed_bytes += upload_recipe(self._cache, digest, target, self._is_quarantined)
         except DamagedArtifact as error:
             self._cache.say(f"recipe {digest[:12]} is not pushed to {self.url}: {error}")
         except (GravelError, OSError) as error:
@@ -332,8 +332,8 @@ class Remote:
         """Leave the store alone for a while, and say why, once for each reason."""
         self._quiet_until = time.monotonic() + PAUSE_SECONDS
         text = str(error)
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             hint = error.problems[0].hint
             self._cache.say(
                 f"{text}; going on with what is here" + (f" ({hint})" if hint is not None else "")

@@ -92,7 +92,7 @@ class DaskCluster:
         return f"{self.kind}, {len(self._worker_slots)} workers{on}{where}{self._about}"
 
     def address(self, worker_slot: str) -> str:
-        """Return where the worker of a place listens now."""
+        """Return where the worker of a slot listens now."""
         return self._address[worker_slot]
 
     def _find_addresses(self) -> set[str]:
@@ -123,7 +123,7 @@ class DaskCluster:
             self.events.put(Lost(worker_slot))
 
     def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
-        """Send a stage to its place."""
+        """Send a stage to its worker slot."""
         from dataclasses import replace
 
         resident = {
@@ -192,7 +192,7 @@ class DaskCluster:
             future.cancel(force=True)
 
     def fetch(self, worker_slot: str, name: str) -> Artifact:
-        """Bring a result that is kept at a place here; raises `DamagedArtifact` if it does not come."""
+        """Bring a result that is kept in a worker slot here; raises `DamagedArtifact` if it does not come."""
         future = self._client.submit(
             read_resident, name, workers=[self._address[worker_slot]], pure=False, priority=20
         )
@@ -203,7 +203,7 @@ class DaskCluster:
         return resident
 
     def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
-        """Let go of results kept at a place, without waiting."""
+        """Let go of results kept in a worker slot, without waiting."""
         from distributed import fire_and_forget
 
         if worker_slot in self._find_addresses():

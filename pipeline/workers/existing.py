@@ -136,7 +136,7 @@ def _distrust(error: BaseException) -> str | None:
 
 
 def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[WorkerSlot], str]:
-    """Return the workers as worker slots, and what is to be said of hardware that is not the driver's."""
+    """Return the workers as worker slots, and a remark on hardware that is not the driver's."""
     marker = (cache_root / "scratch" / f"seen-{uuid.uuid4().hex}").absolute()
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class InlineServices:
-    """A stage's surroundings in the driver's process."""
+    """A stage's environment in the driver's process."""
 
     def __init__(self, key: str, tell: Callable[[Progress], None]) -> None:
         self._key = key
@@ -45,7 +45,7 @@ class InlineServices:
 
 
 class InlineCluster:
-    """The driver's process as the only place; `progress` is called while a stage runs."""
+    """The driver's process as the only worker slot; `progress` is called while a stage runs."""
 
     kind = "inline"
     warning: str | None = None
@@ -86,7 +86,7 @@ class InlineCluster:
         return None
 
     def helpers(self, key: str) -> frozenset[str]:
-        """Items run in the stage's own place."""
+        """Items run in the stage's own worker slot."""
         return frozenset()
 
     def cancel(self, key: str) -> None:

@@ -63,7 +63,7 @@ def run_on_worker(task: StageTask, attempt: int) -> StageOutcome:
 
 
 class DaskServices:
-    """A stage's surroundings on a Dask worker."""
+    """A stage's environment on a Dask worker."""
 
     def __init__(self, task: StageTask) -> None:
         self._task = task

@@ -80,9 +80,9 @@ class Peak:
     def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
-        self._look()
+        self._measure()
 
-    def _look(self) -> None:
+    def _measure(self) -> None:
         self.host_bytes = max(self.host_bytes, resident_bytes() - self._host_base)
         self.device_bytes = max(self.device_bytes, self._device_bytes_in_use() - self._device_base)
 
@@ -91,4 +91,4 @@ class Peak:
 
     def _sample(self) -> None:
         while not self._end.wait(self._interval):
-            self._look()
+            self._measure()

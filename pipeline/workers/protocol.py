@@ -29,7 +29,7 @@ class WorkerSlot:
 
 @dataclass(frozen=True)
 class Began:
-    """A stage run began at its place, where it may have waited for somebody else's work."""
+    """A stage run began in its worker slot, where it may have waited for somebody else's work."""
 
     key: str
     attempt: int
@@ -46,7 +46,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker at a place died."""
+    """The worker of a slot died."""
 
     worker_slot: str
 
@@ -74,7 +74,7 @@ ClusterEvent = Began | Finished | Lost | Back | Progress
 
 @dataclass
 class Assignment:
-    """Where a task runs: its own place, and those reserved for its rank group (its own first)."""
+    """Where a task runs: its own worker slot, and those reserved for its rank group (its own first)."""
 
     worker_slot: str
     rank_group: tuple[str, ...] = field(default_factory=tuple)
@@ -91,7 +91,7 @@ class Cluster(Protocol):
 
     @property
     def worker_slots(self) -> tuple[WorkerSlot, ...]:
-        """Every place, the order being that in which they are filled."""
+        """Every worker slot, the order being that in which they are filled."""
         ...
 
     def describe(self) -> str:
@@ -99,7 +99,7 @@ class Cluster(Protocol):
         ...
 
     def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
-        """Start a stage run; a `Finished` follows, unless it is cancelled or its place is `Lost`."""
+        """Start a stage run; a `Finished` follows, unless it is cancelled or its worker slot is `Lost`."""
         ...
 
     def lost(self) -> str | None:
@@ -119,11 +119,11 @@ class Cluster(Protocol):
         ...
 
     def fetch(self, worker_slot: str, name: str) -> Artifact:
-        """Bring a result that is kept at a place here."""
+        """Bring a result that is kept in a worker slot here."""
         ...
 
     def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
-        """Let go of results that are kept in memory at a place."""
+        """Let go of results that are kept in memory in a worker slot."""
         ...
 
     def close(self, *, hurry: bool = False) -> None:

@@ -62,7 +62,7 @@ class _Postman:
 
     def _work(self) -> None:
         while (message := self._bag.get()) is not None:
-            # The rendezvous reads from this member too, and is told by that if it is gone.
+            # The rendezvous reads from this member too, and learns by that if it is gone.
             with suppress(OSError):
                 self._connection.send(message)
 
@@ -237,7 +237,7 @@ class SocketRank:
         return kind, value
 
     def _lost(self) -> RankGroupBroken:
-        # What the rendezvous said last may still be unread.
+        # The last message of the rendezvous may still be unread.
         with suppress(EOFError, OSError):
             while self._connection.poll(0):
                 kind, value = self._connection.recv()

@@ -25,11 +25,11 @@ def keep_resident(recipe: str, artifacts: tuple[Artifact, ...]) -> tuple[str, ..
 
 
 def read_resident(name: str) -> Artifact:
-    """Return a result held in this process; raises `DamagedArtifact` if it is gone."""
+    """Return a result in this process's memory; raises `DamagedArtifact` if it is gone."""
     try:
         return RESIDENT[name]
     except KeyError:
-        raise DamagedArtifact(name, "the worker that held it in memory is gone") from None
+        raise DamagedArtifact(name, "the worker that had it in memory is gone") from None
 
 
 def release_resident(names: tuple[str, ...]) -> None:

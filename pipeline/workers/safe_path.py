@@ -2,7 +2,7 @@
 
 `python -c`, by which Dask's workers are started, otherwise looks there before anywhere else. The variable is
 set for the start alone: programs that a stage starts find modules as the person at the keyboard has them.
-Where gravel itself lies, workers are told with the rest of the driver's `sys.path`.
+Where gravel itself lies, workers learn with the rest of the driver's `sys.path`.
 """
 
 from __future__ import annotations

@@ -37,10 +37,10 @@ PAGE = "docs/troubleshooting.md"
 class StageTask:
     """A stage run with everything decided, ready to travel.
 
-    `inputs` holds artifact ids by slot; those that start with `recipe:` are results held in the memory of
-    the worker at `held[id]`. `gang` holds the addresses of the workers reserved for `context.rank_group`.
-    `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
-    `contents` has the digests of the files that the recipe names, by location.
+    `inputs` holds artifact ids by slot; those that start with `recipe:` are results in the memory of
+    the worker at `resident[id]`. `rank_group` holds the addresses of the workers reserved for
+    `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
+    the driver's process. `contents` has the digests of the files that the recipe names, by location.
     """
 
     key: str

@@ -36,7 +36,7 @@ class TimeIsUp(BaseException):
 
 
 def overdue(limit: float, progress: str = "") -> Failure:
-    """Say that a stage was stopped; `limit` in seconds, `progress` is how far it was, if it said so."""
+    """Say that a stage was stopped; `limit` in seconds, `progress` is how far it was, if it reported that."""
     return Failure(
         "stage",
         f"it was stopped at its time limit of {format_duration(limit)}{progress}",

@@ -283,7 +283,7 @@ def _short(location: str) -> str:
 
 
 def _named(found: list[_Found], faults: Faults) -> dict[str, DataSet]:
-    """Give each a name of its own; the same file named twice, without more said of it, is one data set."""
+    """Give each a name of its own; the same file named twice, without other keys, is one data set."""
     once: dict[tuple[str, str], _Found] = {}
     for each in found:
         data_set = each.data_set

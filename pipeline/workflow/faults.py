@@ -1,4 +1,4 @@
-"""Faults of a workflow file, collected so that several are told at once."""
+"""Faults of a workflow file, collected so that several are reported at once."""
 
 from __future__ import annotations
 

@@ -99,8 +99,9 @@ class _Combiner:
             if name in self.values.parameters:
                 self.faults.add(f"{name!r} is a parameter and a matrix axis", "rename one of the two")
         if count > MAX_COMBINATIONS:
-            told = f"beside include or exclude at most {MAX_COMBINATIONS:,} combinations are read"
-            self.faults.add(told, "give its axes fewer values", self.source.at(next(iter(special.values()))))
+            message = f"beside include or exclude at most {MAX_COMBINATIONS:,} combinations are read"
+            where = self.source.at(next(iter(special.values())))
+            self.faults.add(message, "give its axes fewer values", where)
             return None
         rules: dict[tuple[str, ...], set[Choice]] = {}
         for item in excluded:

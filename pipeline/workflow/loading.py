@@ -30,7 +30,7 @@ def load_workflow(
 
     Raises
     ------
-    WorkflowError : a file, or a value of `overrides`, has faults; all that could be found are told.
+    WorkflowError : a file, or a value of `overrides`, has faults; all that could be found are reported.
     RequestError : there is no such file, or it is no text of sane size.
 
     """

@@ -1,7 +1,7 @@
 """A workflow that another one uses: `name: {use: other.yaml, parameters: {...}}`.
 
 Its entries become entries of the using workflow, called `name.entry`, and its axes become axes called
-`name.axis`. Faults are told where they stand, in whichever file that is.
+`name.axis`. Faults are reported where they stand, in whichever file that is.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ __all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "parse"]
 
 MAX_DEPTH = 32  # an entry's parameters nest four or five deep
 MAX_NODES = 50_000  # counted with every alias written out; a file of 2,000 entries has 20,000
-MAX_PROBLEMS = 20  # told at once; more than a screen helps nobody
+MAX_PROBLEMS = 20  # reported at once; more than a screen helps nobody
 
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # where YAML readers count lines
 

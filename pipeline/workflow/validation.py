@@ -237,11 +237,11 @@ def _problem(
         shown = f"the text {shown}"  # in quotes in the file, or it would be a number
     hint = f"its value comes from {reference}" if reference else None
     if step.kind == "one_of":
-        told = step.message
+        expected = step.message
     elif step.message.startswith("Input should be ") or step.kind in _COUNTED_OR_MATCHED:
-        told = f"{_expectation(step)} is expected"
+        expected = f"{_expectation(step)} is expected"
     else:
-        told = _expectation(step)
+        expected = _expectation(step)
     options = re.findall(r"'([^']*)'", str(step.context.get("expected", "")))
     if options and isinstance(step.value, str):
         meant = suggest(step.value, options, "value")
@@ -250,7 +250,7 @@ def _problem(
         about = fields_at(stage.parameters, step.path[:-1]).get(str(step.path[-1]))
         hint = "; ".join(filter(None, (about and about.rstrip("."), hint)))
     subject = f"`{dotted}` of stage {stage.name} is {shown}" if dotted else f"stage {stage.name}"
-    return Problem(f"{subject}{', and ' if dotted else ': '}{told}", hint or None, where)
+    return Problem(f"{subject}{', and ' if dotted else ': '}{expected}", hint or None, where)
 
 
 def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:

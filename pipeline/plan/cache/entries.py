@@ -1,4 +1,4 @@
-"""Frozen plans in the folder `frozen` of the cache: one small sealed file for each request."""
+"""Cached plans in the folder `frozen` of the cache: one small sealed file for each request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of a frozen plan, looked up as the planner and the driver look up theirs."""
+"""The results of a cached plan, looked up as the planner and the scheduler look up theirs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def find_all(root: Path, stages: Sequence[Mapping[str, Json]]) -> dict[str, Foun
     """Find the results of stage runs by key; None unless every one is there, whole, and the one known.
 
     Each of `stages` has `key`, `keep`, `recipe` and `outputs`; one that is not kept has nothing to find. With
-    the same outputs each recipe further on is still the one that was frozen.
+    the same outputs each recipe further on is still the one that was kept.
     """
     cache = _Untouched(root)
     if cache.remote is not None:

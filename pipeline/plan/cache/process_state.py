@@ -36,7 +36,7 @@ def begin() -> None:
 
 
 def began() -> float | None:
-    """Return when the process began its one command; None if it may neither freeze nor thaw."""
+    """Return when the process began its one command; None if it may neither load nor save a cached plan."""
     return _began
 
 
