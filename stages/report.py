@@ -117,7 +117,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=13,
+    version=14,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -77,8 +77,8 @@ def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Ve
             is_sorted=graph.sorted,
             blocks=blocks,
         )
-        _refuse(checks, f"search {search + 1} of {len(sources)}")
-        _count(checks, records)
+        refuse_broken(checks, f"search {search + 1} of {len(sources)}")
+        count_passed(checks, records)
         context.progress(search + 1, len(sources), "searches")
     skipped = skipped_checks(
         distance=traversal.distance is not None, predecessor=traversal.predecessor is not None
@@ -100,8 +100,8 @@ def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Tra
     total = len(traversal.sources)
     records: dict[str, dict[str, Any]] = {}
     for search, (_, checks) in enumerate(checks_over_ranks(context, graph, traversal)):
-        _refuse(checks, f"search {search + 1} of {total}")
-        _count(checks, records)
+        refuse_broken(checks, f"search {search + 1} of {total}")
+        count_passed(checks, records)
         context.progress(search + 1, total, "searches")
     skipped = skipped_checks(
         distance=kept or traversal.distance is not None, predecessor=kept or traversal.predecessor is not None
@@ -109,7 +109,7 @@ def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Tra
     return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
 
 
-def _count(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
+def count_passed(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
     """Count one search more for each check that it passed."""
     for check in checks:
         record = {"check": check.name, "passed": True, "searches": 0, "detail": check.rule}
@@ -133,12 +133,12 @@ def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
 
 
 def _verified_components(checks: Iterable[Check]) -> Verification:
-    _refuse(checks, "the components")
+    refuse_broken(checks, "the components")
     records = [{"check": check.name, "passed": True, "searches": 1, "detail": check.rule} for check in checks]
     return Verification(algorithm="components", checks=records)
 
 
-def _refuse(checks: Iterable[Check], what: str) -> None:
+def refuse_broken(checks: Iterable[Check], what: str) -> None:
     """Raise for the broken rules, most telling first, naming each offender once."""
     from gravel.stages.errors import VerificationFailed
 

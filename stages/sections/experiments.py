@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _measured(one: Measurement) -> dict[str, Value]:
     return {
         "strategy": one.strategy,
         "median ms": median(times) if times else None,
-        "GTEPS": harmonic_mean(speeds) if speeds else None,
+        EDGE_RATE: harmonic_mean(speeds) if speeds else None,
     }
 
 
@@ -137,7 +137,7 @@ def experiments_table(study: Experiments, rules: str = "") -> dict[str, Any]:
         "title": "Experiments",
         "about": (
             "Each row is one combination of the axes. Times are medians over the sources of an experiment, "
-            f"GTEPS the harmonic mean over them, of distinct undirected edges. {rules}"
+            f"{EDGE_RATE} are harmonic means over them. {rules}"
         ).strip(),
         "columns": [*study.axes, *columns],
         "rows": rows,

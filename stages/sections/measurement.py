@@ -14,7 +14,7 @@ from gravel.stages.sections.launches import launch_sections
 from gravel.stages.sections.preparation import preparation_table
 from gravel.stages.sections.preset import preset_table
 from gravel.stages.sections.ran import ran_table
-from gravel.stages.sections.rates import geometric_mean, harmonic_mean, rates
+from gravel.stages.sections.rates import ARC_RATE, EDGE_RATE, geometric_mean, harmonic_mean, rates
 from gravel.stages.sections.searches import comparison_figure, extremes_table, spread_figure
 from gravel.stages.sections.studies import is_batched, studies
 from gravel.stages.sections.suite import (
@@ -129,10 +129,10 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
             "backend",
             "searches",
             "median ms",
-            "GTEPS, harmonic mean",
-            "GTEPS, harmonic mean, mapped back",
-            "GTEPS, geometric mean",
-            "G arcs/s, geometric mean",
+            f"{EDGE_RATE}, harmonic mean",
+            f"{EDGE_RATE}, harmonic mean, mapped back",
+            f"{EDGE_RATE}, geometric mean",
+            f"{ARC_RATE}, geometric mean",
             "mapping back, median ms",
             "preparation ms",
         ],

@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.sections.plot import PALETTE, draw, legend_above
+from gravel.stages.sections.rates import ARC_RATE
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Probe
@@ -34,7 +35,7 @@ def probe_sections(members: Members) -> list[dict[str, Any]]:
     ):
         alone = [(label, one) for label, one in ran if one.measure == part]
         if alone:
-            sections.append(_bars(title, about, _series(alone, part, _rate), "G arcs/s"))
+            sections.append(_bars(title, about, _series(alone, part, _rate), ARC_RATE))
     sections += [*_counted(ran), *_false_negatives(ran), *_both(ran)]
     counted = [(label, one) for label, one in members if one.measure == "levels" and one.levels is not None]
     return sections + [_frontier(label, one) for label, one in counted[:MAX_LEVEL_PLOTS]]
@@ -114,8 +115,8 @@ def _table(members: Members) -> dict[str, Any]:
             "searches",
             "levels, mean",
             "ms a search, mean",
-            "G arcs/s",
-            "G arcs/s, largest level",
+            ARC_RATE,
+            f"{ARC_RATE}, largest level",
             "false negatives, %",
         ],
         "rows": rows,
@@ -263,12 +264,12 @@ def _both(members: Members) -> list[dict[str, Any]]:
             fused.setdefault(f"apart: {name}", {})[label] = rate
             fused.setdefault(f"fused: {name}", {})[label] = _rate(one, together)
     return [
-        _bars("Look-up against gathering", "As figure 6.", compared, "G arcs/s"),
+        _bars("Look-up against gathering", "As figure 6.", compared, ARC_RATE),
         _bars(
             "Gathering and look-up, fused or apart",
             "As figure 9: in one kernel, or in two whose times are added, without an edge frontier written.",
             fused,
-            "G arcs/s",
+            ARC_RATE,
         ),
         _by_size(both),
     ]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, An
             "slowest ms",
             "spread, %",
             "deviation, %",
-            "GTEPS, median",
+            f"{EDGE_RATE}, median",
         ],
         "rows": rows,
     }
@@ -159,7 +159,7 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
             "from the median, %",
             "fastest search ms",
             "slowest search ms",
-            "GTEPS, harmonic mean",
+            f"{EDGE_RATE}, harmonic mean",
             "preparation ms",
         ],
         "rows": rows,

@@ -105,12 +105,17 @@ def _compression(
 def _weak_slope(
     published: Published, claim: Claim, measured: Sequence[Experiment]
 ) -> list[tuple[str, float]]:
-    """Fit log(rate) over log(ranks) by least squares; needs graphs that grow with the ranks."""
+    """Fit log(rate) over log(ranks) by least squares; needs graphs that grow with the ranks.
+
+    Rates count the edges of the generator's lists, as the paper's do, where all these lists are known.
+    """
     points: dict[int, list[float]] = {}
     sizes: dict[int, set[int]] = {}
-    for one in measured:
-        ranks, rate = one.facts.get("ranks"), one.value("edges")
-        if ranks is None or rate is None or not one.fits(claim.match):
+    fitting = [one for one in measured if one.facts.get("ranks") is not None and one.fits(claim.match)]
+    convention = "generated" if all(one.generated is not None for one in fitting) else "edges"
+    for one in fitting:
+        ranks, rate = one.facts["ranks"], one.value(convention)
+        if rate is None:
             continue
         points.setdefault(int(ranks), []).append(rate)
         sizes.setdefault(int(ranks), set()).add(one.one.graph["vertices"])
@@ -125,7 +130,8 @@ def _weak_slope(
     slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum(
         (a - mean_x) ** 2 for a in x
     )
-    return [(f"{min(points)} to {max(points)} ranks", slope)]
+    counted = "generated" if convention == "generated" else "distinct"
+    return [(f"{min(points)} to {max(points)} ranks, {counted} edges", slope)]
 
 
 def _name(one: Experiment) -> str:
