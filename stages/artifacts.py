@@ -183,6 +183,7 @@ class Traversal(Artifact):
     smallest vertex of v's component. A traversal over the ranks of a `DistributedGraph` may keep no labels
     but what its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, or `checks[0]` for
     components, records of `name`, `rule`, `faults`, `vertices` and `arcs` (`gravel.kernels.verify.Check`).
+    Components that are not `converged` are parts of components, each labelled with its smallest vertex.
     """
 
     algorithm: str  # "bfs" or "components"
@@ -193,6 +194,7 @@ class Traversal(Artifact):
     vertex_count: int
     max_depth: int | None = None
     checks: Json = None
+    converged: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,7 +77,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         from gravel.stages.sections.published import published_sections
 
         sections += published_sections(
-            read_published(parameters.published), list(zip(labels, inputs, strict=True))
+            read_published(parameters.published), list(zip(labels, inputs, strict=True)), parameters.not_run
         )
     if parameters.predict:
         from gravel.stages.sections.ranks.thousand import thousand_sections

@@ -34,6 +34,7 @@ ANSWERING = (
 RESULTS = (
     "Graph500 output",
     "Graph500 rules",
+    "Printed in ",
     "Experiments",
     "Times of strong scaling",
     "Times of weak scaling",

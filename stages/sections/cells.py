@@ -132,7 +132,7 @@ def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
                 one=one,
                 ordering=ordering,
                 rows=rows,
-                checked=_checked(label, kinds),
+                checked=verification_of(label, kinds),
                 label=label,
             )
         )
@@ -169,7 +169,7 @@ def _names(measured: Sequence[tuple[str, Measurement]]) -> dict[str, str]:
     return dict(zip(groups, graph_names(list(groups.values())), strict=True))
 
 
-def _checked(label: str, kinds: Mapping[str, Any]) -> Verification | None:
+def verification_of(label: str, kinds: Mapping[str, Any]) -> Verification | None:
     """Return the verification with a measurement's coordinates; of several entries the one in its place."""
     entry, at = label.partition("[")[0], coordinates(label)
     like = [(each, one) for each, one in kinds.get("Verification", []) if coordinates(each) == at]

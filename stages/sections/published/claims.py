@@ -67,7 +67,7 @@ def _mean_ratio(
             wanted = claim.match or table.match
             found = [one.value(table.convention) for one in measured if one.fits(wanted, row.match)]
             known = [value for value in found if value is not None]
-            ratios += [max(known) / row.value] if known else []
+            ratios += [max(known) / row.value] if known and row.value else []
     return [(f"{len(ratios)} graphs", harmonic_mean(ratios))] if ratios else []
 
 
