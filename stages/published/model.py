@@ -104,6 +104,15 @@ class Table(Parameters):
         return self
 
 
+class OwnTable(Parameters):
+    """What a paper's own table gives where a sentence of it claims something else."""
+
+    value: float
+    """The number that follows from the printed rows."""
+    rows: Annotated[str, Field(min_length=1)]
+    """Which rows of which table it follows from."""
+
+
 class Claim(Parameters):
     """A number that a paper states in a sentence, and how the same follows from measurements."""
 
@@ -113,6 +122,8 @@ class Claim(Parameters):
     """What is claimed, with its unit."""
     value: float
     """The number that the paper states."""
+    own_table: OwnTable | None = None
+    """The same by the paper's own table, where the two differ; a report shows both."""
     compute: Literal["mean_ratio", "change", "compression", "weak_slope"]
     """How the number follows from measurements."""
     tables: tuple[str, ...] = ()

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from gravel.stages.sections.batches import batches_table
 from gravel.stages.sections.comparison import comparison_table
 from gravel.stages.sections.culling import culling_sections
-from gravel.stages.sections.frontiers import expansion_panels, frontier_figure, frontier_panels
+from gravel.stages.sections.frontiers import (
+    expansion_panels,
+    frontier_figure,
+    frontier_panels,
+    long_frontiers,
+)
 from gravel.stages.sections.launches import launch_sections
 from gravel.stages.sections.preparation import preparation_table
 from gravel.stages.sections.preset import preset_table
@@ -76,7 +81,8 @@ def measurement_sections(
     sections += (
         [] if suite else [frontier_figure(label, one) for label, one in _unlike(searched)[:MAX_FRONTIERS]]
     )
-    return sections
+    long = long_frontiers(_unlike(searched)[:MAX_FRONTIERS])
+    return sections if long is None else [*sections, long]
 
 
 def _unlike(members: Sequence[tuple[str, Measurement]]) -> list[tuple[str, Measurement]]:

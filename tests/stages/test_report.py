@@ -92,6 +92,7 @@ def test_a_suite_is_compared_by_graph():
         "Fastest, median and slowest search",
         "Frontiers of each graph",
         "Arcs gathered in each level",
+        "Frontiers of long searches",
     ]
     assert parts["data"] == [
         "Median ms over search and graph",

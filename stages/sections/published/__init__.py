@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.cells import verification_of
+from gravel.stages.sections.cells import Checks
 from gravel.stages.sections.published.claims import claims_table
 from gravel.stages.sections.published.experiments import experiments
 from gravel.stages.sections.published.printed import printed_tables
@@ -30,7 +30,8 @@ def published_sections(
         kinds.setdefault(type(one).__name__, []).append((label, one))
     middle = typical(kinds.get("Measurement", []))
     kinds["Measurement"] = middle
-    found = {label: verification_of(label, kinds) for label, _ in middle}
+    checks = Checks(kinds)
+    found = {label: checks.of(label) for label, _ in middle}
     verified = {label: _verdict(one) for label, one in found.items() if one is not None}
     made = printed_tables(published, experiments(middle), not_run or {}, verified)
     claims = claims_table(published, measured)

@@ -24,23 +24,52 @@ def claims_table(published: Published, measured: Sequence[Experiment]) -> dict[s
         "compression": _compression,
         "weak_slope": _weak_slope,
     }
-    rows = []
-    for claim in published.claims:
-        values = computing[claim.compute](published, claim, measured)
-        if values:
-            rows.append([published.papers[claim.paper], claim.claim, claim.value, *_summary(values)])
-    if not rows:
+    found = [
+        (claim, values)
+        for claim in published.claims
+        if (values := computing[claim.compute](published, claim, measured))
+    ]
+    if not found:
         return None
+    apart = any(claim.own_table is not None for claim, _ in found)
+    rows = [
+        [
+            published.papers[claim.paper],
+            claim.claim,
+            claim.value,
+            *([_by_own_table(claim)] if apart else []),
+            *_summary(values),
+        ]
+        for claim, values in found
+    ]
     return {
         "kind": "table",
         "title": "Claims of the papers, computed from this run",
         "about": (
             "Each number here is computed as the paper computes its own, over the graphs measured here. "
             "The range is that over graphs; a mean over several graphs has none."
+            + (
+                " Where a paper's own table does not give the number of its sentence, both are shown."
+                if apart
+                else ""
+            )
         ),
-        "columns": ["paper", "claim", "paper's number", "here", "range here", "computed over"],
+        "columns": [
+            "paper",
+            "claim",
+            "paper's number",
+            *(["by its own table"] if apart else []),
+            "here",
+            "range here",
+            "computed over",
+        ],
         "rows": rows,
     }
+
+
+def _by_own_table(claim: Claim) -> str | None:
+    own = claim.own_table
+    return None if own is None else f"{own.value:.2f} ({own.rows})"
 
 
 def _summary(values: Sequence[tuple[str, float]]) -> list[Any]:
