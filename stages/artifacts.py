@@ -183,6 +183,7 @@ class Traversal(Artifact):
     smallest vertex of v's component. A traversal over the ranks of a `DistributedGraph` may keep no labels
     but what its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, or `checks[0]` for
     components, records of `name`, `rule`, `faults`, `vertices` and `arcs` (`gravel.kernels.verify.Check`).
+    Components that are not `converged` are parts of components, each labelled with its smallest vertex.
     """
 
     algorithm: str  # "bfs" or "components"
@@ -193,6 +194,7 @@ class Traversal(Artifact):
     vertex_count: int
     max_depth: int | None = None
     checks: Json = None
+    converged: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,6 +223,12 @@ class Measurement(Artifact):
     where rows were streamed, the `placement` that was used. `ran` is what was executed: `function`
     (`module:name`), `backend` and `options`, all constants in force with those that were left to a default.
     Measurements of equal `ran` on one graph ran the same code.
+
+    Of a Graph500 run there is `benchmark`: `name`, `scale`, `edge_factor`, `seed`, `input_edges` (the length
+    of the list), `key_seed`, `keys_asked`, `processes`, `generation_milliseconds`,
+    `construction_milliseconds` with the function `construction`, and `prepared_within_searches`, how many
+    searches had their preparation in their time. Its searches have `setup_milliseconds`, which is part of
+    `milliseconds`, `input_edges` (those of the list in the component) and `validate_milliseconds`.
     """
 
     algorithm: str
@@ -236,6 +244,7 @@ class Measurement(Artifact):
     order_milliseconds: float | None = None  # of the graph's order, found and applied in memory; statistics
     order_find_milliseconds: float | None = None  # finding it alone
     ran: Json = field(default_factory=dict)
+    benchmark: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

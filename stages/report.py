@@ -77,7 +77,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         from gravel.stages.sections.published import published_sections
 
         sections += published_sections(
-            read_published(parameters.published), list(zip(labels, inputs, strict=True))
+            read_published(parameters.published), list(zip(labels, inputs, strict=True)), parameters.not_run
         )
     if parameters.predict:
         from gravel.stages.sections.ranks.thousand import thousand_sections
@@ -117,7 +117,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=13,
+    version=14,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

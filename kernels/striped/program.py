@@ -45,8 +45,6 @@ class RankLabels:
     predecessor: NDArray[Any] | None  # int64, -1 none
     milliseconds: float
     levels: tuple[LevelRecord, ...] = field(default=())
-    unlogged: int = 0
-    """Levels, the deepest, that were added to the last of `levels`."""
 
 
 class _Clock:

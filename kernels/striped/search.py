@@ -28,7 +28,7 @@ def put_together(
             distance[rank::ranks] = own.distance
         if predecessor is not None:
             predecessor[rank::ranks] = own.predecessor
-    depth = len(labels[0].levels) + labels[0].unlogged
+    depth = len(labels[0].levels)
     return BFSResult(source, distance, predecessor, milliseconds, ("push",) * depth)
 
 

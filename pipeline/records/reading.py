@@ -15,6 +15,8 @@ from gravel.pipeline.store.obstacles import open_regular
 from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from gravel.stages.artifacts import Json
 
 
@@ -118,13 +120,15 @@ def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
     raise RequestError(f"run {record['run']} has no stage run {stage!r}", hint=hint)
 
 
-def last_report(root: Path, workflow_path: str) -> str | None:
-    """Return the newest report of a workflow file that is still there."""
+def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str | None:
+    """Return the newest report of a workflow file's run of the same recipes that is still there."""
     for folder in run_folders(root):
         page = folder / "report.html"
         if not page.exists() or not is_own(root, folder) or not is_own(root, page):
             continue
         record = read_run(folder)
-        if record is not None and record["workflow"].get("path") == workflow_path:
+        if record is None or record["workflow"].get("path") != workflow_path:
+            continue
+        if set(record["recipes"]) == set(recipes):
             return str(page)
     return None

@@ -149,11 +149,12 @@ def _summary(record: RunRecord) -> dict[str, Json]:
 
 
 def _report(record: RunRecord, work: Work, cache: Cache, messages: RunMessages) -> str | None:
-    """Write the run's report, or say where the last one is if nothing was computed.
+    """Write the run's report, or say where the last one of the same recipes is if nothing was computed.
 
     A run that was killed before its report leaves it to the next one.
     """
-    last = last_report(cache.root, str(record.workflow["path"]))
+    recipes = {stage.recipe for stage in record.stages.values() if stage.recipe}
+    last = last_report(cache.root, str(record.workflow["path"]), recipes)
     if last is not None and not work.computed and not messages.failures:
         return last
     if record.state == "interrupted" or not record.kept:

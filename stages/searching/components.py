@@ -76,7 +76,11 @@ def find_components(
         **({"exchange": exchange} if exchange else {}),
     }
     traversal = Traversal(
-        algorithm="components", component=sink.close(), vertex_count=graph.vertex_count, max_depth=None
+        algorithm="components",
+        component=sink.close(),
+        vertex_count=graph.vertex_count,
+        max_depth=None,
+        converged=found.converged,
     )
     measurement = Measurement(
         algorithm="components",

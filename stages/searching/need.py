@@ -54,6 +54,9 @@ an H200)."""
 HUB_ARCS = 7 * 32
 """Arcs that a row has at least which all warps share (gravel.kernels.components.rows.cuda)."""
 
+UNIT_BYTES = 256
+"""Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
+
 STATISTICS_BYTES = 24
 """Per vertex of `gravel.stages.searching.counts`: distances, their order and its workspace, latest levels."""
 
@@ -187,6 +190,8 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
     if parameters.algorithm == "components":
         # Roots of an eighth of the vertices, long rows to share, and which are longer than what is kept.
         beside += width * (n // 8 + m // HUB_ARCS) + n // 8
+        if whole.encoded:
+            beside += width * whole.columns // UNIT_BYTES
         split = {"heads": (COMPONENT_HEADS,), "kept": 0}
         if parameters.strategy in SPLIT_COMPONENTS:
             split["pinned_heads"] = COMPONENT_HEADS
@@ -245,8 +250,9 @@ def _parts(
     # host a sink holds one search's labels while it packs them.
     search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
     if encoded and not bfs:
-        # First two neighbours, bits of who has arcs, and roots of an eighth of the vertices.
-        search += (2 * width + 1) * n
+        # First two neighbours, bits of who has arcs, and roots of an eighth of the vertices; passes over all
+        # arcs have checkpoints of varint rows.
+        search += (2 * width + 1) * n + width * graph.bytes // UNIT_BYTES
     # An edge queue of vertices and predecessors, or the graph in another order.
     gathered = 2 * width * m + 8 * n
     columns, decoding = width * m, graph.bytes if graph.kind == "CompressedGraph" else 0

@@ -14,6 +14,7 @@ from typing import Any
 
 from gravel.stages.sections.components import component_sections
 from gravel.stages.sections.dealt import dealt_sections
+from gravel.stages.sections.graph500 import graph500_sections
 from gravel.stages.sections.graphs import (
     edge_list_sections,
     graph_sections,
@@ -32,12 +33,13 @@ Section = dict[str, Any]
 
 SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], list[Section]]], ...] = (
     (("Ordering", "CompressedGraph", "Measurement", "Verification"), study_sections),
+    (("Measurement",), graph500_sections),
     (("EdgeList",), edge_list_sections),
     (("Graph",), graph_sections),
     (("Ordering",), ordering_sections),
     (("Graph", "Ordering"), matrix_sections),
     (("Partition", "DistributedGraph"), partition_sections),
-    (("Partition", "Measurement", "Links"), rank_sections),
+    (("EdgeList", "Partition", "Measurement", "Links"), rank_sections),
     (("Measurement",), striped_sections),
     (("CompressedGraph",), compressed_sections),
     (("Measurement",), measurement_with_repetitions),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.sections.frontiers import MAX_PANELS
 from gravel.stages.sections.plot import PALETTE, draw_panels, thinned
 from gravel.stages.sections.studies import studies
 
@@ -100,6 +101,7 @@ def level_factors(one: Measurement) -> list[float]:
 
 def _figure(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[str, Any]:
     several = len({strategy for _, strategy in found}) > 1
+    found = dict(list(found.items())[:MAX_PANELS])
     data = {
         f"{graph}, {strategy}" if several else graph: {
             way: level_factors(by_way[way]) for way in WAYS.values() if way in by_way

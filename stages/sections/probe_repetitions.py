@@ -19,7 +19,11 @@ def probe_with_repetitions(members: Sequence[tuple[str, Probe]]) -> list[dict[st
     for label, one in members:
         groups.setdefault(first_label(label)[0], []).append(one)
     sections = probe_sections([(label, _middle(group)) for label, group in groups.items()])
-    repeated = {label: group for label, group in groups.items() if len(group) > 1 and group[0].parts}
+    repeated = {
+        label: group
+        for label, group in groups.items()
+        if len(group) > 1 and group[0].parts and group[0].searches
+    }
     return [*sections, _table(repeated)] if repeated else sections
 
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.sections.plot import INK, PALETTE, draw, legend_above
-from gravel.stages.sections.rates import geometric_mean, harmonic_mean, quartile, rates
+from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
 from gravel.stages.sections.studies import short_labels
 
 MAX_ROWS = 40
@@ -91,7 +91,7 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
             if len(data) == 1:
                 axes.axvline(harmonic_mean(x), color=PALETTE[1], lw=1, label="harmonic mean")
                 axes.axvline(geometric_mean(x), color=PALETTE[2], lw=1, ls="--", label="geometric mean")
-        axes.set_xlabel("GTEPS (distinct undirected edges)")
+        axes.set_xlabel(EDGE_RATE)
         axes.set_ylabel("share of searches")
         axes.set_ylim(0, 1.02)
         if any(data.values()) and len(data) <= len(PALETTE):

@@ -29,7 +29,10 @@ def study_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
         if found is None
         else [experiments_table(found, rules if "standing" in found.columns else ""), *axis_figures(found)]
     )
-    sections += [*order_sections(joined), *compression_sections(joined), *advised_sections(joined)]
+    # Searches in a paper's way stand in its own tables, as `published` prints them: see `published.printed`.
+    if not any(cell.one.asked.get("paper") for cell in joined):
+        sections += order_sections(joined)
+    sections += [*compression_sections(joined), *advised_sections(joined)]
     return [*sections, *scaling_sections(measured)]
 
 

@@ -14,6 +14,7 @@ from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, whole_graph
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import zoo
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -91,3 +92,23 @@ def test_launch_sizes_follow_the_frontier_and_fixed_ones_do_not() -> None:
     levels = len(baseline.run(0).directions)
     assert len(baseline.launches) == levels > len(combined.launches)
     assert baseline.run(0).launches == baseline.launches
+
+
+@pytest.mark.parametrize("strategy", ["two_phase", "flex", "host_rows"])
+def test_a_log_that_is_full_grows(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level keeps its arcs and its direction, however many levels there are."""
+    graph = {each.name: each for each in zoo()}["path_33"]
+    csr = graph.csr()
+    statistics = {} if strategy == "host_rows" else {"statistics": True}
+    constants = {**block_of(strategy), **statistics}
+    placed = [grid_kernels.on_device(array) for array in csr]
+    roomy = prepare(*placed, strategy=strategy, symmetric=True, output="distance", **constants)
+    for module in ("cooperative", "flex", "host_rows"):
+        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 4)
+    made = prepare(*placed, strategy=strategy, symmetric=True, output="distance", **constants)
+    for source in (16, 0, 32):
+        found, wanted = made.run(source), roomy.run(source)
+        assert found.directions == wanted.directions
+        assert found.expanded == wanted.expanded
+        if statistics:
+            assert len(found.expanded) == len(found.directions) > 4

@@ -135,21 +135,6 @@ def test_outputs_and_depth() -> None:
     assert prepare(whole, output="predecessor").run(source).distance is None
 
 
-def test_levels_beyond_the_log_are_added_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 5)
-    graph = BY_NAME["path_33"].csr()
-    whole = stripe(*graph, ranks=2)
-    search, on_cpu = prepare(whole), prepare_on_cpu(whole)
-    for source in (0, 31):
-        found, wanted = search.run(source), on_cpu.run(source)
-        assert found.directions == wanted.directions
-        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
-            assert len(mine.levels) == 5
-            for name in ("frontier", "arcs", "fresh", "sent_bytes"):
-                every = [getattr(record, name) for record in theirs.levels]
-                assert [getattr(record, name) for record in mine.levels] == [*every[:4], sum(every[4:])]
-
-
 def test_what_cannot_be_is_refused() -> None:
     whole = stripe(*BY_NAME["path_33"].csr(), ranks=2)
     with pytest.raises(ValueError, match="at most 1024 entries"):

@@ -183,3 +183,54 @@ def test_heads_are_shared_and_checked():
     for tuning, message in (({"rounds": 0}, "1 to 4"), ({"giant": "last"}, "sampled or first")):
         with pytest.raises(ValueError, match=message):
             prepare(on("cuda", encode("csr", *csr)), symmetric=True, **tuning)
+
+
+WAYS = [
+    (name, prune, giant)
+    for name in ("single", "multi")
+    for prune in (True, False)
+    for giant in ("first", "sampled")
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("layout", "decoder"), [*((layout, "warp") for layout in LAYOUTS), ("varint", "one_lane")]
+)
+def test_passes_over_all_arcs(layout, decoder, backend):
+    """One pass has all components or says that it has parts of them; passes go on until they have all."""
+    if backend == "cpu" and decoder == "one_lane":
+        pytest.skip("one lane decodes on GPUs alone")
+    tuning = {"decoder": decoder} if backend == "cuda" else {}
+    for csr in [graph.csr(symmetric=True, index=numpy.uint32) for graph in zoo()] + [large_graph(5)]:
+        expected = scipy_components(*csr)
+        for name, prune, giant in WAYS:
+            search = prepare(
+                on(backend, encode(layout, *csr)),
+                symmetric=True,
+                strategy=f"afforest_{name}_pass",
+                prune=prune,
+                giant=giant,
+                **tuning,
+            )
+            found = search.run()
+            labels = fetch(found.component)
+            assert (found.passes == 1) if name == "single" else found.converged
+            assert (expected[labels] == expected).all()
+            if found.converged:
+                numpy.testing.assert_array_equal(labels, expected)
+
+
+def test_a_pass_over_rows_that_links_nothing_has_not_converged(monkeypatch):
+    monkeypatch.setattr("gravel.kernels.components.rows.passes_cpu._pass_rows", lambda *given: True)
+    found = prepare(encode("varint", *large_graph(3)), symmetric=True, strategy="afforest_single_pass").run()
+    assert not found.converged
+
+
+def test_passes_refuse_what_cannot_be():
+    rows = encode("varint", *large_graph(3))
+    with pytest.raises(ValueError, match="sampled or first"):
+        prepare(rows, symmetric=True, strategy="afforest_multi_pass", giant="last").run()
+    rows.arrays["stream"][rows.arrays["byte_offsets"][-1] - 1] |= 128
+    with pytest.raises(ValueError, match="row"):
+        prepare(rows, symmetric=True, strategy="afforest_multi_pass")

@@ -16,7 +16,8 @@ PACKAGES = ("kernels", "stages", "pipeline")
 def link_packages(folder: Path) -> None:
     """Give packages below a folder the one name that they are imported by."""
     (folder / "gravel").mkdir()
-    shutil.copy(ROOT / "gravel" / "__init__.py", folder / "gravel")
+    for file in (ROOT / "gravel").glob("*.py"):
+        shutil.copy(file, folder / "gravel")
     for package in PACKAGES:
         if (folder / package).is_dir():
             (folder / "gravel" / package).symlink_to(f"../{package}")

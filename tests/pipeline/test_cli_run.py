@@ -63,6 +63,18 @@ def test_a_workflow_runs_and_is_cached_the_second_time(file: Path) -> None:
     assert len(list((file.parent / "cache" / "runs").glob("*/report.html"))) == 1
 
 
+def named_report(result: Result) -> str:
+    return next(line for line in result.stderr.splitlines() if "report.html" in line).split("report: ")[1]
+
+
+def test_a_cached_run_names_the_report_of_its_own_parameters(file: Path) -> None:
+    one, two = named_report(run(file)), named_report(run(file, "--set", "value=5"))
+    assert one != two
+    assert named_report(run(file)) == one
+    assert named_report(run(file, "--set", "value=5")) == two
+    assert named_report(run(file)) == one  # of a plan that is cached, too
+
+
 def test_one_choice_of_the_matrix_and_one_forced_stage(file: Path) -> None:
     marks = file.parent / "marks"
     assert run(file, "--where", "by=2", "--only", "sum").return_value == 0

@@ -130,11 +130,13 @@ def test_figures_of_measurements_and_verifications(tmp_path: Path):
     times = publish(cache, measurement((1.0, 10**6, 2 * 10**6), (2.0, 10**6, 2 * 10**6), (8.0, 0, 0)), "m")
     told = dict(figures(cache.describe(times.id)))
     assert told["median ms"] == 2.0
-    assert told["median GTEPS"] == 0.75, "of 1 and 0.5; a search that reached nothing has no rate"
-    assert told["median G arcs/s"] == 1.5
+    assert told["median GTEPS (distinct edges)"] == 0.75, (
+        "of 1 and 0.5; a search that reached nothing has no rate"
+    )
+    assert told["median G stored arcs/s"] == 1.5
     assert (told["searches"], told["prepare ms"]) == (3, 1.5)
     empty = publish(cache, measurement(), "n")
-    assert dict(figures(cache.describe(empty.id)))["median GTEPS"] is None
+    assert dict(figures(cache.describe(empty.id)))["median GTEPS (distinct edges)"] is None
     checks = [{"check": "levels", "passed": True}, {"check": "tree", "passed": False}]
     verified = publish(cache, Verification(algorithm="bfs", checks=checks, skipped=["sources"]), "v")
     assert dict(figures(cache.describe(verified.id))) == {
@@ -158,7 +160,7 @@ def test_rates_are_compared_in_per_cent(tmp_path: Path):
             {"run": f"r{position}", "state": "done", "seconds": 1.0, "stages": [one], "workflow": workflow}
         )
     lines = list(_lines(compare_runs(cache, *records)))
-    assert "  median GTEPS     1 -> 0.5  (-50.0%)" in lines
+    assert "  median GTEPS (distinct edges)  1 -> 0.5  (-50.0%)" in lines
     assert lines[-2:] == ["times of 1 of 1 stage runs differ", "  bfs  0.50 s -> 1.00 s  (+100.0%)"]
 
 

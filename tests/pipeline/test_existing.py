@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.workers.security import Tls, security, tls_of
 from gravel.pipeline.workers.software import refuse_other_versions
+from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.certificates import make_certificates
 from tests.pipeline.dask_processes import DaskProcesses
 from tests.pipeline.test_executor import states
@@ -208,9 +208,7 @@ def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    other = tmp_path / "other"
-    for package in ("kernels", "pipeline", "stages"):
-        shutil.copytree(CHECKOUT / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
+    other = TreeCopy(tmp_path / "other").folder
     with (other / "stages" / "symmetrize.py").open("a") as file:
         file.write("CHANGED = True\n")
     without = tmp_path / "without"
@@ -219,8 +217,8 @@ def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
         "import sys\n"
         "class Hidden:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'pipeline':\n"
-        "            raise ModuleNotFoundError(\"No module named 'pipeline'\", name=name)\n"
+        "        if name == 'gravel':\n"
+        "            raise ModuleNotFoundError(\"No module named 'gravel'\", name=name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
     )
     elsewhere = tmp_path / "elsewhere"
@@ -230,7 +228,7 @@ def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
             run(one(), tmp_path / "cache", dask.address)
         refused = [
             ("other", r"tcp://.* has other code of gravel", {"PYTHONPATH": str(other)}, tmp_path / "cache"),
-            ("without", r"has no gravel, or not all .* 'pipeline'", {"PYTHONPATH": str(without)}, tmp_path),
+            ("without", r"has no gravel, or not all .* 'gravel'", {"PYTHONPATH": str(without)}, tmp_path),
             # Each process has its own folder behind this path, as machines without a shared disk have.
             ("elsewhere", r"does not see the cache /proc/self/cwd/cache", {}, Path("/proc/self/cwd/cache")),
         ]

@@ -96,10 +96,13 @@ def test_keys_make_distinct_file_names() -> None:
     assert new_run_id("../a b").split("-", 2)[2].startswith("a-b-")
 
 
-def test_the_last_report_is_that_of_the_same_workflow(tmp_path: Path) -> None:
+def test_the_last_report_is_that_of_the_same_workflow_and_recipes(tmp_path: Path) -> None:
     record = record_of(tmp_path)
-    assert last_report(tmp_path, "tiny.yaml") is None
+    record.stages["a"].recipe = "r1"
+    record.write()
+    assert last_report(tmp_path, "tiny.yaml", ["r1"]) is None
     (record.folder / "report.html").write_text("page")
     record_of(tmp_path)
-    assert last_report(tmp_path, "tiny.yaml") == str(record.folder / "report.html")
-    assert last_report(tmp_path, "other.yaml") is None
+    assert last_report(tmp_path, "tiny.yaml", ["r1"]) == str(record.folder / "report.html")
+    assert last_report(tmp_path, "tiny.yaml", ["r1", "r2"]) is None
+    assert last_report(tmp_path, "other.yaml", ["r1"]) is None

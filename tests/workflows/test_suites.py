@@ -22,7 +22,7 @@ SMALL = {
     "strategies": {"scale": 6, "sources": 2},
     "batches": {"scale": 6, "sources": 5},
     "preparation": {"scale": 6, "sources": 2},
-    "merrill_culling": {"side": 12, "cube": 5, "scale": 6, "vertices": 100, "sources": 2},
+    "merrill_culling": {"side": 12, "road": "[40, 3]", "cube": 5, "scale": 6, "vertices": 100, "sources": 2},
 }
 
 CHOSEN = {
@@ -31,7 +31,7 @@ CHOSEN = {
     "strategies": {"strategy": ["serial", "hybrid"]},
     "batches": {},
     "preparation": {"order": ["original", "degree"], "strategy": ["auto"]},
-    "merrill_culling": {"graph": ["grid7", "rmat"]},
+    "merrill_culling": {"graph": ["grid7", "road", "rmat"]},
 }
 
 
@@ -100,9 +100,9 @@ def test_the_four_strategies(cache: Path) -> None:
 
 def test_culling(cache: Path) -> None:
     sections = report("merrill_culling", cache)
-    assert len(sections["Not run on this machine"]["rows"]) == 8
+    assert len(sections["Not run on this machine"]["rows"]) == 12
     assert "Redundant expansion by culling" not in sections
-    assert [one for (one,) in rows(sections["Traversal times and rates"], "strategy")] == ["top_down"] * 2
+    assert [one for (one,) in rows(sections["Traversal times and rates"], "strategy")] == ["top_down"] * 3
 
 
 def test_batches(cache: Path) -> None:

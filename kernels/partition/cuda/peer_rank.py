@@ -140,6 +140,8 @@ class PeerRank:
             self._launch.reset()
             self._gang.all_gather(None)
             raise RuntimeError(GIVEN_UP)
+        if self._launch.grow():
+            return self.run(source, on_device=on_device)
         taken = self._launch.milliseconds(start, end)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
@@ -151,19 +153,14 @@ class PeerRank:
         return RankLabels(distance, predecessor, taken, 0, self._records(), link_bytes=link)
 
     def _records(self) -> tuple[LevelRecord, ...]:
-        """Describe the levels: labels and masks count as reduction, waiting as exchange.
-
-        Levels that are too deep for the log have directions alone.
-        """
-        turned = self._launch.turned()
-        levels = self._launch.levels()
+        """Describe the levels: labels and masks count as reduction, waiting as exchange."""
         masks = self._gang.size - 1
         if self._staging is not None:
             masks = self._staging.masks_read(self._gang.rank)
         read = 4 * self._words * masks
         # Where nn is visited backward every other rank's frontier is read.
         fronts = 4 * (self._memory.numbers["sent_words"] * (self._gang.size - 1))
-        told = [
+        return tuple(
             LevelRecord(
                 level.normal,
                 level.delegates,
@@ -175,10 +172,8 @@ class PeerRank:
                 fronts if "nn" in level.backward[0] else 4 * level.arrived,
                 level.relay / 1e3,
             )
-            for level in levels
-        ]
-        deeper = turned[len(told) :].tolist()
-        return (*told, *(LevelRecord(0, 0, ("",) if way else (), 0, 0, 0, read, 0) for way in deeper))
+            for level in self._launch.levels()
+        )
 
     def join(self, gang: Gathering) -> None:
         """Go on with another gang of the same ranks in the same processes."""

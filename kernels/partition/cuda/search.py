@@ -201,8 +201,10 @@ class CudaPartitionSearch:
             raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
         milliseconds = self._search(source)
         self.levels = tuple(self._on_each(Launch.levels))
-        turned = numpy.logical_or.reduce(self._on_each(Launch.turned))
-        directions = tuple("pull" if any_rank else "push" for any_rank in turned.tolist())
+        directions = tuple(
+            "pull" if any(level.pulled for level in each) else "push"
+            for each in zip(*self.levels, strict=True)
+        )
         distance, predecessor = self._on(0, self._collect)
         read = [count for count in self._on_each(Launch.link_bytes) if count is not None]
         link = sum(read) if read else None
@@ -220,6 +222,8 @@ class CudaPartitionSearch:
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(Launch.reset)
             raise RuntimeError(GIVEN_UP)
+        if any(self._on_each(Launch.grow)):
+            return self._search(source)
         times = zip(self._launches, events, strict=True)
         return max(float(launch.milliseconds(*each)) for launch, each in times)
 

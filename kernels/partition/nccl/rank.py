@@ -116,7 +116,7 @@ class NcclRank:
             message_bytes=options.message_bytes,
         )
         self._arrivals = self._exchange.described()
-        self._clock = Clock()
+        self._clock = Clock(blocking=options.reduction == "blocking")
         cupy.cuda.Device().synchronize()
 
     def wake(self) -> None:
@@ -142,10 +142,10 @@ class NcclRank:
         taken = self._clock.whole()
         distance, keys = self._arrays["distance"], self._arrays["keys"]
         predecessor = (keys if on_device else keys.get()).view(numpy.int64) if self._tree else None
-        blocking = self._options.reduction == "blocking"
         levels = []
-        for level, (counts, masks, vertices, within) in enumerate(records):
-            visit, reduce, exchange, local = self._clock.split(level, blocking=blocking)
+        splits = self._clock.splits(len(records))
+        for (counts, masks, vertices, within), split in zip(records, splits, strict=True):
+            visit, reduce, exchange, local = split
             local = local if self._options.local_all_to_all else 0.0
             parts = visit, reduce, exchange
             levels.append(LevelRecord(*counts, *parts, masks, vertices, local, within))

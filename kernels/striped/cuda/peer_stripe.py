@@ -90,12 +90,14 @@ class PeerStripe:
             self._launch.point.reset()
             self._gang.all_gather(None)
             raise RuntimeError(GIVEN_UP)
+        if self._launch.grow():
+            return self.run(source)
         taken = float(cupy.cuda.get_elapsed_time(start, end))
         (levels,) = self._launch.levels()
         labels = self._memory.labels
         predecessor = numpy.ascontiguousarray(labels.predecessor.get()) if labels.tree else None
         distance = numpy.ascontiguousarray(labels.distance.get())
-        return RankLabels(distance, predecessor, taken, levels, self._launch.unlogged)
+        return RankLabels(distance, predecessor, taken, levels)
 
     def join(self, gang: Gathering) -> None:
         """Go on with another gang of the same ranks in the same processes."""

@@ -127,23 +127,17 @@ class CudaStripedSearch:
         if not 0 <= source < self.vertices:
             raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
         milliseconds = self._search(source)
-        told = [
-            (levels, unlogged)
-            for every, unlogged in self._on_each(lambda launch: (launch.levels(), launch.unlogged))
-            for levels in every
-        ]
+        told = [levels for every in self._on_each(Launch.levels) for levels in every]
         own = [memory.labels for memory in self._memory]
         self.labels = tuple(
-            RankLabels(
-                labels.distance, labels.predecessor if labels.tree else None, milliseconds, levels, unlogged
-            )
-            for labels, (levels, unlogged) in zip(own, told, strict=True)
+            RankLabels(labels.distance, labels.predecessor if labels.tree else None, milliseconds, levels)
+            for labels, levels in zip(own, told, strict=True)
         )
         for rank, labels in enumerate(self.labels):
             self._collect(rank, self._distance, labels.distance)
             self._collect(rank, self._predecessor, labels.predecessor)
-        depth = len(self.labels[0].levels) + self.labels[0].unlogged
-        return BFSResult(source, self._distance, self._predecessor, milliseconds, ("push",) * depth)
+        ways = ("push",) * len(self.labels[0].levels)
+        return BFSResult(source, self._distance, self._predecessor, milliseconds, ways)
 
     def _search(self, source: int) -> float:
         import cupy
@@ -154,6 +148,8 @@ class CudaStripedSearch:
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(lambda launch: launch.point.reset())
             raise RuntimeError(GIVEN_UP)
+        if any(self._on_each(Launch.grow)):
+            return self._search(source)
         return max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
 
     def _collect(self, rank: int, whole: Any, own: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from gravel.stages.sections.answer.beside import beside_papers, beside_runs
 from gravel.stages.sections.answer.checks import UNCHECKED, verdict_of
 from gravel.stages.sections.answer.sentences import asked, count, sentence
+from gravel.stages.sections.graph500 import graph500_facts
 from gravel.stages.sections.ranks.times import in_turns
 from gravel.stages.sections.repetitions import repeated_times, typical
 
@@ -37,6 +38,7 @@ def answer_section(
     if measured:
         facts.append(["asked", asked(measured, repeated_times(every))])
         facts.append(["checked", checks])
+    facts += graph500_facts(measured)
     machines = sorted(
         {one.hardware for kind in ("Measurement", "Probe", "Links") for _, one in by_kind.get(kind, [])}
     )

@@ -25,6 +25,9 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+NO_START = "as no vertex has an edge from which a search could start"
+
+
 def sentence(
     by_kind: Mapping[str, Sequence[tuple[str, Any]]],
     measured: Measured,
@@ -45,7 +48,10 @@ def sentence(
 
 def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
     if "Probe" in by_kind:
-        parts = sum(len(one.parts) for _, one in by_kind["Probe"])
+        probes = [one for _, one in by_kind["Probe"]]
+        if not any(one.searches for one in probes):
+            return f"No part of a search was measured, {NO_START}"
+        parts = sum(len(one.parts) for one in probes)
         if not parts:
             return "Frontiers of searches counted; nothing was timed"
         return f"{count(parts, 'part')} of searches timed alone; whole searches were not measured"
@@ -82,7 +88,8 @@ def _rate(one: Measurement) -> str:
 
 def _one(one: Measurement, by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
     if not one.searches:
-        return f"{_title(one)}: no search was made"
+        why = f", {NO_START}" if one.graph and not one.graph["arcs"] else ""
+        return f"{_title(one)}: no search was made{why}"
     time = median(search["milliseconds"] for search in one.searches)
     size = _vertices(one.graph["vertices"]) if one.graph else "a graph of unknown size"
     if one.algorithm == "bfs":

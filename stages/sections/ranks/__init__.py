@@ -31,7 +31,8 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     sections = [thresholds_figure(graphs), memory_figure(graphs)] if graphs else []
     sections += suggested_sections(graphs)
     sections += times_sections(runs)
-    sections += paper_mean_sections(runs)
+    lists = [(label, one) for label, one in members if type(one).__name__ == "EdgeList"]
+    sections += paper_mean_sections(runs, lists)
     sections += volume_sections(runs)
     sections += transport_sections(runs)
     sections += host_column_sections(measured)
