@@ -184,12 +184,12 @@ class StageConformance:
             (stage, [stage.parameters.model_validate(dict(each)) for each in self.parameters])
         )
         own = {name: source for name, source in SOURCES.items() if name == stage.run.__module__}
-        told = _python(
+        printed = _python(
             "import pickle, sys\nfrom gravel.pipeline.plugins.files import add_sources\n"
             f"add_sources(pickle.loads({pickle.dumps(own)!r}))\n"
             f"print(pickle.loads({sent!r})[0].name)"
         )
-        assert told.strip() == stage.name
+        assert printed.strip() == stage.name
 
     def test_a_workflow_runs_it_once(self, tmp_path: Path) -> None:
         """Run in a workflow it is computed; asked again, it comes from the cache."""
@@ -263,11 +263,11 @@ def _read_only(value: Any) -> Any:
     roles = fields_of(type(value).__name__)
     changed: dict[str, Any] = {}
     for field in fields(value):
-        held = getattr(value, field.name)
-        if held is not None and roles[field.name] == ARRAY:
-            changed[field.name] = locked(held)
-        elif held is not None and roles[field.name] == GROUP:
-            changed[field.name] = {name: locked(each) for name, each in held.items()}
+        content = getattr(value, field.name)
+        if content is not None and roles[field.name] == ARRAY:
+            changed[field.name] = locked(content)
+        elif content is not None and roles[field.name] == GROUP:
+            changed[field.name] = {name: locked(each) for name, each in content.items()}
     return replace(value, **changed)
 
 

@@ -88,8 +88,8 @@ def run(
     done = Run(outcome.run, outcome.folder, report, outcome.record)
     if outcome.exit_code:
         failures = [f"{each['key']}: {each['error']}" for each in outcome.record["stages"] if each["error"]]
-        told = "; ".join(failures) or f"run {outcome.run} was {outcome.state}"
-        raise RunFailed(told, done)
+        message = "; ".join(failures) or f"run {outcome.run} was {outcome.state}"
+        raise RunFailed(message, done)
     return done
 
 

@@ -61,11 +61,32 @@ def test_a_failure_is_raised_with_what_failed(tmp_path):
     [
         ("import numpy\nfrom stages.stage import Stage\n", 2, "stages.stage"),
         ("from kernels import csr\n", 1, "kernels.csr"),
-        ("def f():\n    import pipeline.errors\n", 2, "pipeline.errors"),
+        ("def f():\n    import pipeline.core.errors\n", 2, "pipeline.core.errors"),
     ],
 )
 def test_old_names_are_found(text, line, module):
     assert old_import(text.encode()) == (line, f"{module} is gravel.{module} now: import that")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        (
+            "from stages.gang import GangBroken\n",
+            1,
+            "stages.gang is gravel.stages.rank_group, and GangBroken is",
+        ),
+        ("\nfrom gravel.stages import gang\n", 2, "gravel.stages.gang is gravel.stages.rank_group"),
+        ("def run(context):\n    return context.gang(f, [1])\n", 2, "context.gang is context.rank_group now"),
+        ("import pipeline.plugins.conformance\n", 1, "is gravel.conformance now: import that"),
+        ("import pipeline.errors\n", 1, "is gravel.pipeline.core.errors now: import that"),
+    ],
+)
+def test_renamed_names_are_found_with_what_replaces_them(text, line, sentence):
+    found = old_import(text.encode())
+    assert found is not None
+    assert found[0] == line
+    assert sentence in found[1]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,6 @@ NAMES = {
     "dealt": "assigned round-robin",
     "flood": "push without a queue",
     "crew": "block group",
-    "most": "max",
 }
 """Parts of names that are retired, and what to say instead."""
 
@@ -133,6 +132,8 @@ def retired_in(file: str, name: tuple[str, ...]) -> str | None:
             retired |= words
     if name in LENT or name[-1:] in LENT:
         return None
+    if name[-1].lstrip("_").startswith("MOST_"):
+        return "MAX_"
     return next((retired[word] for word in words_of(name[-1]) if word in retired), None)
 
 

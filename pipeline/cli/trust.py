@@ -66,7 +66,7 @@ def add_key(key: tuple[str, ...], name: str | None) -> None:
         click.echo(f"{found.fingerprint} is your own key, which is always trusted")
         return
     added = trusted.add(found)
-    click.echo(f"{'trusted from now on' if added else 'trusted already'}: {_told(found)}")
+    click.echo(f"{'trusted from now on' if added else 'trusted already'}: {_describe(found)}")
 
 
 def _read(path: str) -> str:
@@ -97,10 +97,10 @@ def list_keys(as_json: bool) -> None:
         click.echo(json.dumps(body, indent=1))
         return
     click.echo(
-        f"your own key: {_told(own)}" if own else "your own key: none yet; `gravel trust key` makes it"
+        f"your own key: {_describe(own)}" if own else "your own key: none yet; `gravel trust key` makes it"
     )
     for key in keys:
-        click.echo(f"trusted: {_told(key)}\n  {key.text}")
+        click.echo(f"trusted: {_describe(key)}\n  {key.text}")
     if not keys:
         click.echo("no keys of others are trusted")
 
@@ -112,10 +112,10 @@ def remove_key(key: tuple[str, ...]) -> None:
     from gravel.pipeline.trust import trusted
 
     gone = trusted.remove(" ".join(key))
-    click.echo(f"not trusted any more: {_told(gone)}; what it signed is computed again")
+    click.echo(f"not trusted any more: {_describe(gone)}; what it signed is computed again")
 
 
-def _told(key: PublicKey) -> str:
+def _describe(key: PublicKey) -> str:
     return f"{key.fingerprint} ({key.name})" if key.name else key.fingerprint
 
 

@@ -14,6 +14,7 @@ OLD = ("pipeline", "stages", "kernels")
 
 MOVED = {
     "stages.gang": "gravel.stages.rank_group, and GangBroken is RankGroupBroken",
+    "pipeline.errors": "gravel.pipeline.core.errors",
     "pipeline.plugins.conformance": "gravel.conformance",
 }
 """Modules with another name than before, below `gravel`."""

@@ -132,8 +132,8 @@ class Service:
 
     def _decide(self, job: Job, now: float) -> None:
         with self.store.lock(job.name):
-            held = self.store.find(job.name)
-            if held is None or held.id != job.id:
+            known = self.store.find(job.name)
+            if known is None or known.id != job.id:
                 return
             before = self.store.state(job)
             state, events = decide(job, before, now, self.store.running(job.name))

@@ -31,7 +31,7 @@ from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.sharing import write_as_in
 
 FAILURES = ("failed", "timed out", "lost")
-"""The outcomes that the failure hook is told."""
+"""The outcomes that call the failure hook."""
 
 
 def say_line(message: str) -> None:
@@ -76,7 +76,7 @@ class Supervisor:
         if state.open is None:
             return
         claim = self.store.find_claim(self.job.name, state.open)
-        if claim is None:  # It was damaged, which is told nowhere else.
+        if claim is None:  # It was damaged, which is reported nowhere else.
             self.say(f"{self.job.name}: the record of run {state.open} cannot be read")
             with self.store.lock(self.job.name):
                 self.store.write_state(self.job, replace(self.store.state(self.job), open=None))

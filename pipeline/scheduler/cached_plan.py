@@ -1,4 +1,4 @@
-"""`gravel plan` of a frozen plan."""
+"""`gravel plan` from the plan cache."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cached_listing(
         environment = decide(RunOptions(cache_root=root, **machine))
         answer = load_entry(root, _request(asked, environment))
     except (GravelError, OSError):
-        return None  # planned in full, it is told in its turn
+        return None  # planned in full, it is reported in its turn
     return None if answer is None else answer_plan(answer, root)
 
 
@@ -60,7 +60,7 @@ def save_plan(
     trace: DependencyTrace,
     listing: dict[str, Json],
 ) -> bool:
-    """Freeze what was told of a plan of which everything is cached; say whether it was frozen."""
+    """Save the listing of a plan of which everything is cached; say whether it was frozen."""
     from gravel.pipeline.scheduler.cached_run import is_own
 
     quiet = all(each["state"] in ("cached", "not needed", "not run") for each in listing["stages"])

@@ -1,4 +1,4 @@
-"""`gravel run` of a frozen plan: the same events, record and report as of a run that was planned."""
+"""`gravel run` from the plan cache: the same events, record and report as of a run that was planned."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def run_to_end(
 
 
 def _tell_trust(cache: Cache, record: RunRecord, messages: RunMessages) -> None:
-    """Say which recipes of others did not count, or did because the run was told to trust them."""
+    """Say which recipes of others did not count, or did because the run was asked to trust them."""
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
         messages.emit("note", message=message)
@@ -169,6 +169,6 @@ def _report(record: RunRecord, work: Work, cache: Cache, messages: RunMessages) 
         messages.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
         return None
     except (GravelError, OSError) as error:
-        told = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
-        messages.emit("note", message=f"the report could not be written: {told}")
+        message = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
+        messages.emit("note", message=f"the report could not be written: {message}")
         return None

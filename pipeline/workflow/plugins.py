@@ -157,7 +157,7 @@ def _stages_in(
         hint = _line(error, source)
         if isinstance(error, ModuleNotFoundError) and error.name and _beside(source, error.name):
             hint = f"a plugin is one file: put what {error.name}.py holds into it, or make a package of both"
-        faults.add(f"the plugin {name} cannot be imported: {_told(error)}", hint, place)
+        faults.add(f"the plugin {name} cannot be imported: {_reason(error)}", hint, place)
         return []
     unique = {id(value): value for value in vars(module).values() if isinstance(value, Stage)}
     own = [value for value in unique.values() if value.run.__module__ == module.__name__]
@@ -174,7 +174,7 @@ def _beside(source: PluginSource, module: str) -> bool:
     return (Path(source.path).parent / f"{module.partition('.')[0]}.py").is_file()
 
 
-def _told(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 

@@ -37,19 +37,21 @@ def main() -> int:
     parser.add_argument("--components", action="store_true", help="find and check components, too")
     parser.add_argument("--no-do", action="store_true", help="without direction optimization")
     asked = parser.parse_args()
-    from gravel.pipeline.workers.rank_group import Hub
+    from gravel.pipeline.workers.rank_group import Rendezvous
 
-    hub = Hub("127.0.0.1", asked.gpus)
+    rendezvous = Rendezvous("127.0.0.1", asked.gpus)
     spawn = multiprocessing.get_context("spawn")
-    ranks = [spawn.Process(target=work, args=(hub.invitation(rank), asked)) for rank in range(asked.gpus)]
+    ranks = [
+        spawn.Process(target=work, args=(rendezvous.invitation(rank), asked)) for rank in range(asked.gpus)
+    ]
     for rank in ranks:
         rank.start()
     for rank in ranks:
         rank.join()
-    hub.close()
+    rendezvous.close()
     failed = [place for place, rank in enumerate(ranks) if rank.exitcode]
-    if failed or hub.problem:
-        print(f"failed: ranks {failed}; {hub.problem}", flush=True)
+    if failed or rendezvous.problem:
+        print(f"failed: ranks {failed}; {rendezvous.problem}", flush=True)
     return int(bool(failed))
 
 

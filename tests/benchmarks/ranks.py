@@ -40,7 +40,7 @@ def say(*words: Any) -> None:
 
 
 def end_by(limit: float) -> None:
-    """End the process when the time is over, wherever it is; its children end with the hub."""
+    """End the process when the time is over, wherever it is; its children end with the rendezvous."""
 
     def end() -> None:
         print(f"not done within {limit:g} s", flush=True)

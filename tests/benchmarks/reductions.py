@@ -31,7 +31,7 @@ from pydantic import ByteSize, TypeAdapter
 from gravel.kernels.exchange import Endpoint, drive
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm, masks_sent, reduction_rounds
 from gravel.kernels.probes.reductions import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
-from gravel.pipeline.workers.rank_group import Hub, run_rank
+from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
 
 # Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.
 os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
@@ -114,12 +114,14 @@ def by_workers(ranks: int, sizes: Sequence[int], groups: int, limit: float) -> I
             if (1 + REPEATS) * sent / WIRE_RATE <= limit:
                 points.append((size // 8, algorithm, groups))
     context = multiprocessing.get_context("spawn")
-    hub = Hub("127.0.0.1", ranks, time_limit=LIMIT)
+    rendezvous = Rendezvous("127.0.0.1", ranks, time_limit=LIMIT)
     ends, processes = [], []
     try:
         for rank in range(ranks):
             here, there = context.Pipe()
-            processes.append(context.Process(target=_process, args=(hub.invitation(rank), points, there)))
+            processes.append(
+                context.Process(target=_process, args=(rendezvous.invitation(rank), points, there))
+            )
             processes[-1].start()
             there.close()
             ends.append(here)
@@ -131,7 +133,7 @@ def by_workers(ranks: int, sizes: Sequence[int], groups: int, limit: float) -> I
             process.join(5)
             if process.is_alive():
                 process.kill()
-        hub.close()
+        rendezvous.close()
     for done, value in answers:
         if not done:
             raise value

@@ -24,14 +24,14 @@ def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster:
     nodes: Any = SimpleNamespace(in_state=lambda *states: [])
     made = Placement(environment, nodes)
     device = {"device": "GPU", "device_bytes": 8 * GIB} if backend == "cuda" else {}
-    made.set_places(WorkerSlot(name=str(number), cores=8, **device) for number in range(workers))
+    made.set_worker_slots(WorkerSlot(name=str(number), cores=8, **device) for number in range(workers))
     return made
 
 
 def node(*, timed: bool = True) -> Any:
     stage = SimpleNamespace(ranks=None, is_timed=lambda parameters: parameters.timed)
     run = SimpleNamespace(stage=stage, upstream=(), parameters=SimpleNamespace(timed=timed))
-    return SimpleNamespace(run=run, parameters=None, places=frozenset())
+    return SimpleNamespace(run=run, parameters=None, worker_slots=frozenset())
 
 
 def flexible(**more: Any) -> Need:
@@ -55,7 +55,7 @@ def test_as_many_workers_as_are_of_use(workers: int, need: Need, members: int) -
     made = placer(workers)
     choice = made.choose(node(), need, 0)
     assert choice is not None
-    assert len(choice.gang) == members
+    assert len(choice.rank_group) == members
     assert choice.threads == 8 // max(1, members)
     assert made.host_bytes(node(), need) == need.host_bytes + need.each_host_bytes * max(0, members - 1)
     assert made.problem(node(), need) is None
@@ -65,7 +65,7 @@ def test_gpus_that_cannot_hold_the_graph_do_not_count() -> None:
     made = placer(4, backend="cuda")
     choice = made.choose(node(), flexible(device=4 * GIB), 0)
     assert choice is not None
-    assert len(choice.gang) == 4
+    assert len(choice.rank_group) == 4
     told = made.problem(node(), flexible(device=9 * GIB))
     assert told is not None
     assert "9 GiB" in told
@@ -74,7 +74,7 @@ def test_gpus_that_cannot_hold_the_graph_do_not_count() -> None:
 def test_one_process_has_no_gang() -> None:
     choice = placer(1, cluster="inline").choose(node(), flexible(each_host_bytes=10 * GIB), 0)
     assert choice is not None
-    assert choice.gang == ()
+    assert choice.rank_group == ()
 
 
 @pytest.mark.parametrize(

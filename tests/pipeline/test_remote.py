@@ -218,7 +218,7 @@ def test_two_machines_that_push_the_same_leave_it_once(places, line):
     put_graph(one)
     put_graph(two)
     line.mend()
-    threads = [threading.Thread(target=place.cache.settle) for place in (one, two)]
+    threads = [threading.Thread(target=place.cache.finish_pushes) for place in (one, two)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -353,7 +353,7 @@ def test_what_lies_here_is_used_without_the_libraries_of_stores(places, tmp_path
     script = (
         "import sys; from pathlib import Path; from gravel.pipeline.store.cache import Cache\n"
         "for root in sys.argv[2:]:\n"
-        "    cache = Cache(Path(root)); found = cache.recall(sys.argv[1])\n"
+        "    cache = Cache(Path(root)); found = cache.look_up(sys.argv[1])\n"
         "    assert [cache.check(output) for output in found.outputs] == [None]\n"
         "    print(*sorted({'obstore', 'boto3', 'numpy', 'zarr', 'fsspec', 'gravel.pipeline.store.remote',\n"
         "        'gravel.pipeline.store.objects', 'concurrent.futures'} & set(sys.modules)))"

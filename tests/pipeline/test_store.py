@@ -283,7 +283,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
 from gravel.stages.stage import FileInput
 cache = Cache(find_cache({str(tmp_path)!r}))
-assert cache.recall({recipe().digest!r}).outputs == ({record.id!r},)
+assert cache.look_up({recipe().digest!r}).outputs == ({record.id!r},)
 assert cache.check({record.id!r}) is None
 described = cache.describe({record.id!r})
 assert described.attributes["vertex_count"] == 40 and described.extent.vertices == 40

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import gravel.pipeline.store.s3
 from gravel.pipeline.cli import main
 from gravel.pipeline.store.objects import Folder
 from gravel.pipeline.store.records import seal, unseal
@@ -51,7 +50,7 @@ def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "tiers"))
-    monkeypatch.setattr(gravel.pipeline.store.s3, "RETRIES", 1)
+    monkeypatch.setattr("gravel.pipeline.store.s3.RETRIES", 1)
     yield line
     line.close()
 

@@ -23,7 +23,7 @@ __all__ = ["load_entry", "save_entry", "why_stale"]
 
 FORMAT = 2
 MAX_KEPT = 64
-"""Frozen plans of one cache; a person asks the same few things again and again. The oldest go first."""
+"""Cached plans of one cache; a person asks the same few things again and again. The oldest go first."""
 
 
 def name_of(request: dict[str, Json]) -> str:
