@@ -46,7 +46,7 @@ def _old_verbs(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Attribute) and node.attr == "gang":
             owner = node.value
             if isinstance(owner, ast.Name) and owner.id == "context":
-                yield node.lineno, "context.rank_group is context.rank_group now: call that"
+                yield node.lineno, "context.gang is context.rank_group now: call that"
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
