@@ -129,9 +129,10 @@ def borrowed_in(tree: ast.AST) -> set[str]:
     """Return the names that come from packages which are not checked."""
     found = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gravel."):
-            if node.module.split(".")[1] not in ROOTS:
-                found |= {alias.asname or alias.name for alias in node.names}
+        module = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else []
+        if module[:1] == ["gravel"] and module[1:2] != ["pipeline"]:
+            assert isinstance(node, ast.ImportFrom)
+            found |= {alias.asname or alias.name for alias in node.names}
     return found
 
 
