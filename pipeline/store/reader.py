@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import MISSING, fields
 from typing import Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
@@ -18,10 +19,13 @@ from gravel.stages.artifacts import Artifact
 
 def open_artifact(record: ArtifactRecord) -> Artifact:
     """Return the artifact of a record that has checksums; raises `DamagedArtifact`."""
-    if record.kind not in Artifact.kinds:
+    kind = Artifact.kinds.get(record.kind)
+    if kind is None:
         raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
     values: dict[str, Any] = {}
     attributes = record.attributes
+    # A field that was added later has a default, which is what the artifacts of before are.
+    has_default = {each.name for each in fields(kind) if each.default is not MISSING}
     if record.roots:  # a record of an older version has none
         try:
             check_id(record, attributes, record.roots)
@@ -37,12 +41,13 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
                 if path.startswith(f"{name}/")
             }
         elif role == ATTRIBUTE:
-            if name not in attributes:
+            if name in attributes:
+                values[name] = attributes[name]
+            elif name not in has_default:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
-            values[name] = attributes[name]
         else:
             values[name] = open_array(record, name)
-    return Artifact.kinds[record.kind](**values)
+    return kind(**values)
 
 
 def open_array(record: ArtifactRecord, name: str) -> StoredArray:
