@@ -51,6 +51,9 @@ class Artifact:
     """Base of everything a stage reads or writes."""
 
     kinds: ClassVar[dict[str, type[Artifact]]] = {}
+    added: ClassVar[dict[str, Any]] = {}
+    """Fields that came later, with their defaults: they are not stored while they have those, so that equal
+    content keeps its id. Artifacts from before have the defaults."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -195,6 +198,8 @@ class Traversal(Artifact):
     max_depth: int | None = None
     checks: Json = None
     converged: bool = True
+
+    added: ClassVar[dict[str, Any]] = {"converged": True}
 
 
 @dataclass(frozen=True, kw_only=True)

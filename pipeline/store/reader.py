@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import MISSING, fields
 from typing import Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
@@ -24,8 +23,6 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
         raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
     values: dict[str, Any] = {}
     attributes = record.attributes
-    # A field that was added later has a default, which is what the artifacts of before are.
-    has_default = {each.name for each in fields(kind) if each.default is not MISSING}
     if record.roots:  # a record of an older version has none
         try:
             check_id(record, attributes, record.roots)
@@ -43,7 +40,7 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
         elif role == ATTRIBUTE:
             if name in attributes:
                 values[name] = attributes[name]
-            elif name not in has_default:
+            elif name not in kind.added:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
         else:
             values[name] = open_array(record, name)

@@ -212,6 +212,8 @@ def _split(artifact: Artifact) -> tuple[dict[str, Array], dict[str, Any]]:
     kind = type(artifact).__name__
     for name, role in fields_of(kind).items():
         value = getattr(artifact, name)
+        if role == ATTRIBUTE and name in artifact.added and value == artifact.added[name]:
+            continue
         if role == ATTRIBUTE:
             attributes[name] = plain(value, f"{kind}.{name}")
         elif value is None:
