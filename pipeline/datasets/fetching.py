@@ -34,7 +34,6 @@ PAUSE = 0.5
 """Seconds before the second attempt that brought nothing; twice as long before each further one."""
 
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
-_FOR_GOOD = {401, 403, 404, 405, 410, 451}
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
 

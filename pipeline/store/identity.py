@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.record_types import StoredFile
     from gravel.pipeline.store.records import ArtifactRecord
 
-MAX_METADATA_BYTES = 256 << 20
-
 
 class WrongContent(ValueError):
     """Files that are whole, and not those of the artifact whose record names them."""

@@ -14,7 +14,7 @@ from gravel.stages.stage import all_stages
 from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
 from tests.pipeline.test_cluster import children
-from tests.pipeline.test_gpu_gangs import gravel, outputs
+from tests.pipeline.test_gpu_rank_groups import gravel, outputs
 from tests.pipeline.test_gpu_transports import FLAG, traverse_losing_a_rank
 
 pytestmark = pytest.mark.gpu

@@ -16,7 +16,7 @@ from gravel.stages.stage import all_stages
 from gravel.stages.traverse import STAGE, traverse
 from tests.directions import same_levels
 from tests.pipeline.test_cluster import children
-from tests.pipeline.test_gpu_gangs import gravel, outputs
+from tests.pipeline.test_gpu_rank_groups import gravel, outputs
 
 pytestmark = pytest.mark.gpu
 

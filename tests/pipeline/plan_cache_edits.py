@@ -8,13 +8,13 @@ from collections.abc import Callable
 from gravel.pipeline.core.hashing import Recipe
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import seal, unseal
-from tests.pipeline.frozen_bench import FrozenBench, stand_in
+from tests.pipeline.plan_cache_bench import PlanCacheBench, stand_in
 
-Edit = Callable[[FrozenBench], None]
+Edit = Callable[[PlanCacheBench], None]
 
 
 def rewrite(name: str, old: str, new: str) -> Edit:
-    def edit(bench: FrozenBench) -> None:
+    def edit(bench: PlanCacheBench) -> None:
         path = bench.folder / name
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new))
@@ -22,15 +22,15 @@ def rewrite(name: str, old: str, new: str) -> Edit:
     return edit
 
 
-def touch(bench: FrozenBench) -> None:
+def touch(bench: PlanCacheBench) -> None:
     bench.age(bench.folder / "edges.txt", 5)
 
 
-def other_edges(bench: FrozenBench) -> None:
+def other_edges(bench: PlanCacheBench) -> None:
     bench.write_edges("1 2\n2 14\n")
 
 
-def edges_elsewhere(bench: FrozenBench) -> None:
+def edges_elsewhere(bench: PlanCacheBench) -> None:
     """The same path leads to another file of the same size and age."""
     other = bench.folder / "other.txt"
     (bench.folder / "edges.txt").rename(other)
@@ -38,7 +38,7 @@ def edges_elsewhere(bench: FrozenBench) -> None:
 
 
 def gone(pattern: str) -> Edit:
-    def edit(bench: FrozenBench) -> None:
+    def edit(bench: PlanCacheBench) -> None:
         path = sorted(bench.root.glob(pattern))[0]
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -46,7 +46,7 @@ def gone(pattern: str) -> Edit:
 
 
 def damaged(pattern: str) -> Edit:
-    def edit(bench: FrozenBench) -> None:
+    def edit(bench: PlanCacheBench) -> None:
         path = sorted(bench.root.glob(pattern))[0]
         text = path.read_bytes()
         path.write_bytes(text[:20] + bytes([text[20] ^ 1]) + text[21:])
@@ -54,12 +54,12 @@ def damaged(pattern: str) -> Edit:
     return edit
 
 
-def shorter(bench: FrozenBench) -> None:
+def shorter(bench: PlanCacheBench) -> None:
     path = sorted(bench.root.glob("data/*/zarr.json"))[0]
     path.write_bytes(path.read_bytes()[:-1])
 
 
-def other_answer(bench: FrozenBench) -> None:
+def other_answer(bench: PlanCacheBench) -> None:
     """Another run computed a measurement again, and its times are others."""
     cache = Cache(bench.root)
     name = sorted(bench.root.glob("recipes/*.json"))[0].stem
@@ -72,7 +72,7 @@ def other_answer(bench: FrozenBench) -> None:
     cache.remember(Recipe(name, record.parts), ids, record.provenance)
 
 
-def newer(bench: FrozenBench) -> None:
+def newer(bench: PlanCacheBench) -> None:
     """A record that a newer gravel wrote is an error, and no reason to compute."""
     path = sorted(bench.root.glob("recipes/*.json"))[0]
     body = unseal(path.read_bytes())

@@ -21,26 +21,26 @@ from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.stage import all_stages
-from tests.pipeline.frozen_bench import FrozenBench
-from tests.pipeline.frozen_edits import EDITS, Edit, damaged, gone, rewrite, touch
+from tests.pipeline.plan_cache_bench import PlanCacheBench
+from tests.pipeline.plan_cache_edits import EDITS, Edit, damaged, gone, rewrite, touch
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        bench = FrozenBench(tmp_path_factory.mktemp("filled"), patch)
+        bench = PlanCacheBench(tmp_path_factory.mktemp("filled"), patch)
         bench.fill()
     shutil.rmtree(bench.root / "digests")  # of this folder's input
     return bench.root
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filled: Path) -> FrozenBench:
-    return FrozenBench(tmp_path, monkeypatch, filled)
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filled: Path) -> PlanCacheBench:
+    return PlanCacheBench(tmp_path, monkeypatch, filled)
 
 
 @pytest.fixture
-def frozen(bench: FrozenBench) -> FrozenBench:
+def frozen(bench: PlanCacheBench) -> PlanCacheBench:
     bench.plan()
     # Only now was no file digested that might have changed while it was read.
     assert not (bench.root / "frozen").exists()
@@ -49,7 +49,7 @@ def frozen(bench: FrozenBench) -> FrozenBench:
     return bench
 
 
-def test_a_plan_is_told_from_what_was_frozen_word_for_word(frozen: FrozenBench) -> None:
+def test_a_plan_is_told_from_what_was_frozen_word_for_word(frozen: PlanCacheBench) -> None:
     code, out, err = frozen.plan()
     assert (code, err) == (0, "")
     assert frozen.was_frozen()
@@ -68,7 +68,7 @@ def without_times(lines: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_run_is_told_and_recorded_as_one_in_full(bench: FrozenBench) -> None:
+def test_a_run_is_told_and_recorded_as_one_in_full(bench: PlanCacheBench) -> None:
     for _ in range(2):
         assert bench.gravel("run", "--json")[0] == 0
     before = bench.planned
@@ -95,7 +95,7 @@ def test_a_run_is_told_and_recorded_as_one_in_full(bench: FrozenBench) -> None:
     assert not list((bench.root / "leases").iterdir())
 
 
-def test_plain_and_quiet_output_of_a_run(bench: FrozenBench) -> None:
+def test_plain_and_quiet_output_of_a_run(bench: PlanCacheBench) -> None:
     for _ in range(2):
         bench.gravel("run")
     before = bench.planned
@@ -112,14 +112,14 @@ def test_plain_and_quiet_output_of_a_run(bench: FrozenBench) -> None:
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
-def test_an_edit_is_noticed(frozen: FrozenBench, edit: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_is_noticed(frozen: PlanCacheBench, edit: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(frozen)
     if not frozen.root.exists():
         frozen.root.mkdir()
     assert not frozen.was_frozen()
 
 
-def test_what_was_touched_is_frozen_again_when_it_was_digested(frozen: FrozenBench) -> None:
+def test_what_was_touched_is_frozen_again_when_it_was_digested(frozen: PlanCacheBench) -> None:
     touch(frozen)
     frozen.plan()
     frozen.plan()
@@ -140,18 +140,18 @@ def test_what_was_touched_is_frozen_again_when_it_was_digested(frozen: FrozenBen
         ("--set", "cuont=3"),
     ],
 )
-def test_other_words_are_another_request(frozen: FrozenBench, words: tuple[str, ...]) -> None:
+def test_other_words_are_another_request(frozen: PlanCacheBench, words: tuple[str, ...]) -> None:
     assert not frozen.was_frozen(*words)
 
 
 @pytest.mark.parametrize("words", [("--force", "all"), ("--from", "drawn")])
-def test_what_is_forced_is_never_frozen(frozen: FrozenBench, words: tuple[str, ...]) -> None:
+def test_what_is_forced_is_never_frozen(frozen: PlanCacheBench, words: tuple[str, ...]) -> None:
     for _ in range(3):
         assert not frozen.was_frozen(*words)
         frozen.plan(*words)
 
 
-def test_each_request_has_its_own_answer(frozen: FrozenBench) -> None:
+def test_each_request_has_its_own_answer(frozen: PlanCacheBench) -> None:
     frozen.fill(overrides={"count": "3"})
     frozen.fill(where={"method": ["degree"]})
     for words in (("--set", "count=3"), ("--where", "method=degree"), ("--only", "made")):
@@ -161,7 +161,7 @@ def test_each_request_has_its_own_answer(frozen: FrozenBench) -> None:
     assert frozen.was_frozen()
 
 
-def test_another_cache_knows_nothing(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_cache_knows_nothing(frozen: PlanCacheBench, monkeypatch: pytest.MonkeyPatch) -> None:
     before = frozen.planned
     other = str(frozen.folder / "other")
     assert (
@@ -172,7 +172,9 @@ def test_another_cache_knows_nothing(frozen: FrozenBench, monkeypatch: pytest.Mo
     assert frozen.planned >= before + 2
 
 
-def test_surroundings_are_part_of_the_request(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_surroundings_are_part_of_the_request(
+    frozen: PlanCacheBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
         patch.setenv("GRAVEL_ANYTHING", "1")
         assert not frozen.was_frozen()
@@ -189,7 +191,7 @@ def test_surroundings_are_part_of_the_request(frozen: FrozenBench, monkeypatch: 
 
 
 def test_another_current_folder_is_another_request(
-    frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch
+    frozen: PlanCacheBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (frozen.folder / "below").mkdir()
     for name in ("outer.yaml", "inner.yaml"):
@@ -202,7 +204,7 @@ def test_another_current_folder_is_another_request(
 
 
 def test_a_file_that_appears_where_one_was_looked_for_first(
-    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+    bench: PlanCacheBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A relative path means the file beside the workflow if there is one, else that in the current folder."""
     elsewhere = bench.folder / "project"
@@ -232,7 +234,7 @@ def test_a_file_that_appears_where_one_was_looked_for_first(
 
 
 def test_code_and_packages_are_part_of_the_answer(
-    bench: FrozenBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: PlanCacheBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = tmp_path / "lib" / "frozen_test_module.py"
     declared = tmp_path / "lib" / "made-1.0.dist-info" / "METADATA"
@@ -261,7 +263,7 @@ def test_code_and_packages_are_part_of_the_answer(
         del sys.modules[frozen_test_module.__name__]
 
 
-def test_code_that_just_changed_is_not_frozen(bench: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_just_changed_is_not_frozen(bench: PlanCacheBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process may have loaded what was there before."""
     path = Path(process_state.__file__)
     changed = path.stat().st_ctime
@@ -290,7 +292,7 @@ def test_a_process_answers_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ingest, file: edges.txt", "ingest, file: 'http://127.0.0.1:9/none.txt'"),
     ],
 )
-def test_what_is_not_noted_is_not_frozen(bench: FrozenBench, old: str, new: str) -> None:
+def test_what_is_not_noted_is_not_frozen(bench: PlanCacheBench, old: str, new: str) -> None:
     rewrite("outer.yaml", old, new)(bench)
     (bench.folder / "own.py").write_text(
         "from gravel.stages.stage import Need, Parameters, Stage\n\n\n"
@@ -305,7 +307,7 @@ def test_what_is_not_noted_is_not_frozen(bench: FrozenBench, old: str, new: str)
 
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_a_stage_of_somebody_else_is_not_frozen(
-    bench: FrozenBench, verb: str, monkeypatch: pytest.MonkeyPatch
+    bench: PlanCacheBench, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its code may hang on anything."""
     own = all_stages()
@@ -316,7 +318,7 @@ def test_a_stage_of_somebody_else_is_not_frozen(
     assert not (bench.root / "frozen").exists()
 
 
-def test_a_workflow_from_a_pipe_is_neither_frozen_nor_read_twice(frozen: FrozenBench) -> None:
+def test_a_workflow_from_a_pipe_is_neither_frozen_nor_read_twice(frozen: PlanCacheBench) -> None:
     """A pipe may stand where a file stood, and what is read of it is gone."""
     text = frozen.file.read_text()
     frozen.file.unlink()
@@ -330,7 +332,7 @@ def test_a_workflow_from_a_pipe_is_neither_frozen_nor_read_twice(frozen: FrozenB
         writer.join(10)
 
 
-def test_a_damaged_or_foreign_copy_is_ignored(frozen: FrozenBench) -> None:
+def test_a_damaged_or_foreign_copy_is_ignored(frozen: PlanCacheBench) -> None:
     [path] = (frozen.root / "frozen").iterdir()
     whole = path.read_bytes()
     for text in (b"", b"{}", whole[:-40], whole.replace(b'"cached"', b'"queued"', 1), os.urandom(200)):
@@ -350,14 +352,14 @@ def test_a_damaged_or_foreign_copy_is_ignored(frozen: FrozenBench) -> None:
 
 
 def test_a_cache_that_cannot_be_written_is_planned_as_ever(
-    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+    bench: PlanCacheBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (bench.root / "frozen").write_text("no folder")
     for _ in range(2):
         assert not bench.was_frozen()
 
 
-def test_few_are_kept(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_are_kept(frozen: PlanCacheBench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.pipeline.plan.cache.entries.MAX_KEPT", 2)
     for words in (("--only", "made"), ("--only", "edges"), ("--only", "graph")):
         frozen.plan(*words)
@@ -365,12 +367,12 @@ def test_few_are_kept(frozen: FrozenBench, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(list((frozen.root / "frozen").iterdir())) == 2
 
 
-def options(bench: FrozenBench) -> RunOptions:
+def options(bench: PlanCacheBench) -> RunOptions:
     return RunOptions(cache_root=bench.root, cluster="inline", backend="cpu")
 
 
 def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
-    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+    bench: PlanCacheBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when gc removes it between two looks: the run is planned in full, as if it began only now."""
     for _ in range(3):
@@ -398,7 +400,7 @@ def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
 
 
 def test_results_are_found_under_the_lease_of_the_run(
-    bench: FrozenBench, monkeypatch: pytest.MonkeyPatch
+    bench: PlanCacheBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):
         bench.gravel("run")
@@ -413,7 +415,7 @@ def test_results_are_found_under_the_lease_of_the_run(
     assert held == [1]
 
 
-def test_a_look_leaves_damage_for_the_planner(frozen: FrozenBench) -> None:
+def test_a_look_leaves_damage_for_the_planner(frozen: PlanCacheBench) -> None:
     damaged("recipes/*.json")(frozen)
     before = sorted(path.name for path in frozen.root.rglob("*"))
     name = sorted(frozen.root.glob("recipes/*.json"))[0].stem
@@ -422,7 +424,7 @@ def test_a_look_leaves_damage_for_the_planner(frozen: FrozenBench) -> None:
     assert "is damaged" in frozen.plan()[2]
 
 
-def test_what_was_computed_is_not_yet_frozen(bench: FrozenBench) -> None:
+def test_what_was_computed_is_not_yet_frozen(bench: PlanCacheBench) -> None:
     assert decide(options(bench)).backend == "cpu"
     gone("recipes/*.json")(bench)
     bench.gravel("run")
@@ -431,7 +433,7 @@ def test_what_was_computed_is_not_yet_frozen(bench: FrozenBench) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_any_sequence_of_edits_is_answered_as_in_full(
-    bench: FrozenBench, seed: int, monkeypatch: pytest.MonkeyPatch
+    bench: PlanCacheBench, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = {name: (bench.folder / name).read_text() for name in ("outer.yaml", "inner.yaml")}
     chance = random.Random(seed)

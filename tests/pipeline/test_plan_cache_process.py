@@ -13,12 +13,12 @@ from gravel.pipeline.cli.forecast import forecast
 from gravel.pipeline.cli.options import load_plan
 from gravel.pipeline.core.trace import traced
 from gravel.pipeline.plan.cache import process_state as process_state
-from tests.pipeline.frozen_bench import FrozenBench
+from tests.pipeline.plan_cache_bench import PlanCacheBench
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FrozenBench:
-    bench = FrozenBench(tmp_path, monkeypatch)
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlanCacheBench:
+    bench = PlanCacheBench(tmp_path, monkeypatch)
     bench.fill()
     return bench
 
@@ -43,7 +43,7 @@ def is_edited(root: Path, since: float) -> bool:
     return any(path.stat().st_ctime > latest for path in paths if "__pycache__" not in path.parts)
 
 
-def test_a_process_that_thaws_imports_no_planner(bench: FrozenBench) -> None:
+def test_a_process_that_thaws_imports_no_planner(bench: PlanCacheBench) -> None:
     began, answers = time.time(), []
     for verb in ("plan", "run"):
         for _ in range(4):
@@ -63,7 +63,7 @@ def test_a_process_that_thaws_imports_no_planner(bench: FrozenBench) -> None:
     assert all(told == plans[0] for told in plans)
 
 
-def test_planning_opens_nothing_that_is_not_noted(bench: FrozenBench) -> None:
+def test_planning_opens_nothing_that_is_not_noted(bench: PlanCacheBench) -> None:
     bench.plan()  # whatever is imported, is
     opened: list[str] = []
     listening = True

@@ -47,7 +47,7 @@ stages:
 ASKED = ("--backend", "cpu", "--cluster", "inline")
 
 
-class FrozenBench:
+class PlanCacheBench:
     """The workflow in a folder, beside a cache; `planned` counts how often a verb planned in full."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, filled: Path | None = None) -> None:
