@@ -1,7 +1,7 @@
 """A cache that gravel filled when its packages were `pipeline`, `stages` and `kernels` is used as it is.
 
-`cache_before.tar.gz` holds a workflow, its file, and the cache after three runs. The first computed all of it,
-the others were answered from the plan cache. Then a schedule was added.
+`cache_before.tar.gz` holds a workflow, its file, and the cache after three runs. The first computed
+everything, the others were answered from the plan cache. Then a schedule was added.
 """
 
 from __future__ import annotations
