@@ -19,6 +19,9 @@ MAX_ROWS = 30
 MAX_PANELS = 12
 """Graphs of one comparison; more are in the table alone."""
 
+MAX_DOTS = 200
+"""Rows of all graphs together in one picture; of many strategies fewer graphs are drawn."""
+
 MAX_TICKS = 4
 """Values named on the axis of a panel: more would run into each other."""
 
@@ -159,9 +162,9 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
         )
     if len(shown) < len(names):
         about.append(f"The first {len(shown)} of {len(names)}; the table has all.")
-    if len(several) > MAX_PANELS:
-        about.append(f"The first {MAX_PANELS} of {len(several)} graphs; the table has all.")
-    drawn = several[:MAX_PANELS]
+    drawn = several[: max(1, min(MAX_PANELS, MAX_DOTS // max(1, len(shown))))]
+    if len(several) > len(drawn):
+        about.append(f"The first {len(drawn)} of {len(several)} graphs; the table has all.")
     return {
         "kind": "figure",
         "title": "Strategies side by side",

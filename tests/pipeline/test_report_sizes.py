@@ -19,8 +19,8 @@ from tests.stages.measured import searched
 
 LEVELS = 100_000
 
-SECONDS = 6.0
-"""Of one processor, for a report that takes 1 to 3; it took 10 to 570."""
+SECONDS = {"one": 2.5, "twenty": 5.0, "a thousand": 5.0}
+"""Of one processor, by the number of graphs. Reports take 0.9, 3 and 2, and took 4.3, 6.4 and minutes."""
 
 PASSED = Verification(
     algorithm="bfs", checks=[{"check": "tree", "passed": True, "searches": 2, "detail": ""}]
@@ -71,7 +71,7 @@ def test_a_search_of_a_hundred_thousand_levels_stays_a_page(tmp_path: Path) -> N
     }
     started = time.process_time()
     page = page_of(tmp_path, inputs)
-    assert time.process_time() - started < 3 * SECONDS
+    assert time.process_time() - started < 12
     assert page.stat().st_size < SIZE_LIMIT
     table = sections(inputs)["Levels of long searches over ranks"]
     rows = {row[1]: row[2:] for row in table["rows"]}
@@ -114,7 +114,7 @@ def test_a_thousand_experiments_are_a_page_in_seconds(graphs: str, tmp_path: Pat
             inputs[f"check[one=a{a},two=b{b}]"] = PASSED
     started = time.process_time()
     made = sections(inputs)
-    assert time.process_time() - started < SECONDS
+    assert time.process_time() - started < SECONDS[graphs]
     experiments = made["Experiments"]
     assert len(experiments["rows"]) == 1000
     place = experiments["columns"].index("verified")
