@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gravel.stages.sections.components import component_sections
+from gravel.stages.sections.counters import counter_sections
 from gravel.stages.sections.dealt import dealt_sections
 from gravel.stages.sections.graph500 import graph500_sections
 from gravel.stages.sections.graphs import (
@@ -45,6 +46,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Measurement",), measurement_with_repetitions),
     (("Measurement",), dealt_sections),
     (("Probe",), probe_with_repetitions),
+    (("Counters",), counter_sections),
     (("Traversal",), component_sections),
     (("Verification",), verification_sections),
 )

@@ -15,6 +15,9 @@ from gravel.stages.sections.graph500 import graph500_facts
 from gravel.stages.sections.ranks.times import in_turns
 from gravel.stages.sections.repetitions import repeated_times, typical
 
+TIMED = ("Measurement", "Probe", "Links", "Counters")
+"""Kinds of artifact that name the machine they were measured on."""
+
 MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""
 
@@ -39,9 +42,7 @@ def answer_section(
         facts.append(["asked", asked(measured, repeated_times(every))])
         facts.append(["checked", checks])
     facts += graph500_facts(measured)
-    machines = sorted(
-        {one.hardware for kind in ("Measurement", "Probe", "Links") for _, one in by_kind.get(kind, [])}
-    )
+    machines = sorted({one.hardware for kind in TIMED for _, one in by_kind.get(kind, [])})
     if machines:
         facts.append(["machine", "; ".join(machines)])
     told = [*beside_runs(measured, repeated_times(every), sections), *beside_papers(sections)]

@@ -1,0 +1,93 @@
+"""Parquet, CSV and npz files, written batch by batch beside their name and put in place when whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.file_modes import as_given
+from gravel.pipeline.export.columns import Columns
+
+
+def _write_parquet(columns: Columns, path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    schema = _schema(columns)
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in columns.batches():
+            writer.write_batch(pyarrow.record_batch(list(batch.values()), schema=schema))
+
+
+def _write_csv(columns: Columns, path: Path) -> None:
+    import pyarrow
+    import pyarrow.csv
+
+    schema = _schema(columns)
+    options = pyarrow.csv.WriteOptions(quoting_style="none")
+    with pyarrow.csv.CSVWriter(path, schema, write_options=options) as writer:
+        for batch in columns.batches():
+            writer.write_batch(pyarrow.record_batch(list(batch.values()), schema=schema))
+
+
+def _write_npz(columns: Columns, path: Path) -> None:
+    import numpy
+
+    # One pass over the batches per column keeps memory bounded: a zip member is written from end to end.
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, dtype in columns.dtypes.items():
+            header = {"descr": numpy.dtype(dtype).str, "fortran_order": False, "shape": (columns.rows,)}
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                numpy.lib.format.write_array_header_1_0(member, header)
+                for batch in columns.batches():
+                    member.write(numpy.ascontiguousarray(batch[name], dtype).tobytes())
+
+
+def _schema(columns: Columns) -> Any:
+    import pyarrow
+
+    fields = [(name, pyarrow.from_numpy_dtype(dtype)) for name, dtype in columns.dtypes.items()]
+    return pyarrow.schema(fields)
+
+
+FORMATS: dict[str, Callable[[Columns, Path], None]] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".npz": _write_npz,
+}
+
+
+def check_target(path: Path) -> None:
+    """Raise RequestError when the name has no known ending or its folder does not exist."""
+    if path.suffix not in FORMATS:
+        raise RequestError(
+            f"cannot tell the format of {str(path)!r}", hint=f"end the name in {', '.join(FORMATS)}"
+        )
+    if not path.parent.is_dir():
+        raise RequestError(f"the folder {str(path.parent)!r} does not exist", hint="create it first")
+    if path.is_dir():
+        raise RequestError(f"{str(path)!r} is a folder", hint="name a file in it")
+
+
+def write_file(columns: Columns, path: Path) -> None:
+    """Write a table in the format that the file's name ends in.
+
+    The name appears only when the file is whole; raises RequestError for an unknown ending or folder and
+    GravelError when the disk refuses.
+    """
+    check_target(path)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        FORMATS[path.suffix](columns, unfinished)
+        as_given(unfinished)
+        unfinished.replace(path)
+    except OSError as error:
+        reason = "the disk is full" if error.errno == errno.ENOSPC else (error.strerror or str(error))
+        raise GravelError(f"could not write {str(path)!r}: {reason}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
