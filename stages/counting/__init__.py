@@ -176,10 +176,10 @@ def _device() -> int:
 
 def _called(tool: Path, folder: Path, seconds: float) -> tuple[Said, list[str]]:
     """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
-    import stages
+    import gravel
 
     program = [sys.executable, "-m", PROGRAM, str(folder)]
-    paths = str(Path(stages.__file__).resolve().parents[1])
+    paths = str(Path(gravel.__file__).resolve().parents[1])
     until = time.monotonic() + seconds
     asked = list(METRICS)
     while True:
