@@ -163,8 +163,14 @@ def test_a_gpu_counts_the_same(measure: str) -> None:
     graph = renumbered(as_graph(*GRAPHS["skewed_random"].csr()))
     assert isinstance(graph, Ordering)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 30, device_memory=1 << 30)
-    parameters = ProbeParameters(measure=measure, repeats=2, sources={"random": 3}, strategy="two_phase")
-    here, there = (probe(PlainContext(each), parameters, input=graph) for each in (MACHINE, machine))
+    here, there = (
+        probe(
+            PlainContext(each),
+            ProbeParameters(measure=measure, repeats=2, sources={"random": 3}, strategy=strategy),
+            input=graph,
+        )
+        for each, strategy in ((MACHINE, "top_down"), (machine, "two_phase"))
+    )
     assert there.backend == "cuda"
     assert there.counted == here.counted
     for one, other in zip(here.searches, there.searches, strict=True):

@@ -115,7 +115,7 @@ class Passes:
 def find(name: str, passes: Passes, most: int | None) -> ComponentsResult:
     """Find components by at most so many passes; whether they were enough is found out off the clock."""
     if passes.vertices == 0:
-        return ComponentsResult(passes.component, 0.0, name, passes=0)
+        return ComponentsResult(passes.component, 0.0, name, passes=1)
     done: list[tuple[int, bool]] = []
     taken = event_milliseconds(lambda: done.append(passes.run(most)))
     count, converged = done[0]

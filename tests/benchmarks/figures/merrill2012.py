@@ -30,14 +30,14 @@ RUNS = (
         "suite",
         (*sets(side=12, cube=5, scale=6, degree=32, sources=2), *WHERE),
         (*sets(side=1000, cube=100, scale=20, degree=32, sources=4), *WHERE),
-        40,
+        120,
     ),
     Run(
         "outputs",
         "strategies",
         (*_strategies(6, 2), *OUTPUTS_WHERE),
         (*_strategies(20, 8), *OUTPUTS_WHERE),
-        15,
+        40,
     ),
 )
 

@@ -23,7 +23,7 @@ STRIPES_RUNS = (
             sources=4,
             backend="cuda",
         ),
-        20,
+        40,
     ),
 )
 

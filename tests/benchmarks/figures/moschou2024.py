@@ -18,8 +18,8 @@ RUNS = (
         "moschou",
         "moschou_tables",
         (*sets(vertices=600, sources=1), *WHERE),
-        (*sets(vertices=2000000, placements="[pinned]", sources=2), *WHERE),
-        30,
+        (*sets(vertices=500000, placements="[pinned]", sources=2), *WHERE),
+        45,
     ),
 )
 

@@ -32,13 +32,13 @@ THRESHOLD_RUNS = (
         "delegates_thresholds",
         sets(graphs=_kron(7, 8), thresholds="[8, 64]", ranks=RANKS, sources=1),
         sets(
-            graphs=_kron(18, 20, 22),
+            graphs=_kron(18, 20, 21),
             thresholds="[16, 32, 64, 128]",
             ranks=RANKS,
             sources=8,
             backend="cuda",
         ),
-        30,
+        80,
     ),
     Run(
         "friends",
@@ -47,7 +47,7 @@ THRESHOLD_RUNS = (
         sets(
             graphs=_friends(1000000), thresholds="[16, 32, 64, 128]", ranks=RANKS, sources=8, backend="cuda"
         ),
-        15,
+        30,
     ),
 )
 
@@ -154,7 +154,7 @@ THRESHOLDS = (
         ),
     ),
     Figure(
-        15,
+        30,
         "figure 5",
         "Shares of vertices and arcs over thresholds, RMAT",
         "thresholds",
