@@ -66,13 +66,14 @@ def test_every_row_of_the_page_has_a_number_or_says_that_it_was_not_run() -> Non
         assert ours == ["not run"] or len(ours) == len(claims), number
         assert all(each == "not run" or float(each.split(" ")[0].replace(",", "")) < 1e9 for each in ours)
         assert verdict
-        assert (set(ours) == {"not run"}) == ("agrees" not in verdict and "differs" not in verdict)
+        judged = any(word in verdict for word in ("agrees", "differs", "needs several GPUs"))
+        assert (set(ours) == {"not run"}) != judged
 
 
-def test_every_run_is_of_a_figure_and_the_limits_fit_in_five_minutes() -> None:
+def test_every_run_is_of_a_figure_and_the_limits_fit_in_twelve_minutes() -> None:
     used = {name for figure in FIGURES for name in (figure.run, *(claim.run for claim in figure.claims))}
     assert {run.name for run in RUNS} == used - {""}
-    assert sum(run.seconds for run in RUNS) <= 300
+    assert sum(run.seconds for run in RUNS) <= 720
 
 
 def claim(rule: Any, ours: Any, **more: str) -> Claim:

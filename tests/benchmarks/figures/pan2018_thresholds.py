@@ -47,7 +47,7 @@ THRESHOLD_RUNS = (
         sets(
             graphs=_friends(1000000), thresholds="[16, 32, 64, 128]", ranks=RANKS, sources=8, backend="cuda"
         ),
-        30,
+        60,
     ),
 )
 
@@ -154,7 +154,7 @@ THRESHOLDS = (
         ),
     ),
     Figure(
-        30,
+        15,
         "figure 5",
         "Shares of vertices and arcs over thresholds, RMAT",
         "thresholds",
