@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import INK, PALETTE, draw, legend_above
+from gravel.stages.sections.plot import INK, PALETTE, draw, label_logarithmic, legend_above
 from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
 from gravel.stages.sections.studies import short_labels
 
-MAX_ROWS = 40
+MAX_ROWS = 20
 """Runs in one comparison; of more, the fastest and the slowest are drawn."""
 
 WIDE = 10
@@ -43,6 +43,9 @@ def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, A
         axes.set_xlabel("ms a search: median, quartiles")
         if wide:
             axes.set_xscale("log")
+            label_logarithmic(
+                axes.xaxis, min(low for low, _ in quartiles), max(high for _, high in quartiles)
+            )
         else:
             axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")

@@ -392,3 +392,20 @@ def test_the_second_process_is_part_of_what_a_gpu_run_takes() -> None:
     assert both.host_bytes > 2 * alone.host_bytes - 1
     assert both.device_bytes > alone.device_bytes
     assert both.outputs == (Extent(kind="Counters", bytes=0),)
+
+
+def test_the_answer_has_the_bytes_of_each_arc() -> None:
+    """The sentence at the top has a figure where there is one."""
+    from types import SimpleNamespace
+
+    from gravel.stages.counting.metrics import DRAM_READ, DRAM_WRITTEN
+    from gravel.stages.sections.answer.sentences import _counters
+
+    def one(read: float) -> SimpleNamespace:
+        totals = {DRAM_READ: read, DRAM_WRITTEN: 100.0}
+        return SimpleNamespace(
+            tool={"name": "ncu", "version": "2025.3"}, totals=totals, searches=[{"arcs": 100}]
+        )
+
+    told = _counters([one(400.0), one(150.0)])
+    assert told.endswith("of searching, read by ncu 2025.3: 2.5 to 5 bytes of DRAM an arc")

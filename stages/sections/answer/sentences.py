@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.counters import COUNTED, bytes_are
+from gravel.stages.sections.counters import COUNTED, bytes_are, dram_bytes_an_arc
 from gravel.stages.sections.rates import harmonic_mean, rates
 from gravel.stages.sections.studies import coordinates, is_batched
 
@@ -73,7 +73,9 @@ def _counters(several: Sequence[Any]) -> str:
         return f"Bytes of {count(counted, 'way')} of searching counted; hardware counters were not read"
     tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
     rest = f"; bytes of {counted} more counted" if counted else ""
-    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{rest}"
+    found = sorted(each for each in map(dram_bytes_an_arc, read) if each is not None)
+    figures = f": {_span(found)} bytes of DRAM an arc" if found else ""
+    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{figures}{rest}"
 
 
 def _graph_text(vertices: int, arcs: int) -> str:
