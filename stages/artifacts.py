@@ -264,6 +264,32 @@ class Probe(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Counters(Artifact):
+    """What hardware counters say of searches, beside what is counted from their rows.
+
+    `searches`, `graph`, `ran` and `asked` are as in a `Measurement`, with statistics; the time is that of
+    searches without a tool. `tool` has `name`, `version`, `options`, the `metrics` that were asked for,
+    those that are `unknown` to it, `passes` (the most that a kernel took) and `seconds`; it is empty where
+    counters were not read, and `why` is then half a sentence that says why. `totals` has each metric by its
+    name in the tool, over all kernels of all searches: sums are summed, rates weighted by what they are rates
+    of; None where the tool has no value. `kernels` has `name`, `launches` and `values` of each kernel.
+    """
+
+    strategy: str
+    backend: str
+    hardware: str
+    searches: Json
+    tool: Json = field(default_factory=dict)
+    why: str = ""
+    totals: Json = field(default_factory=dict)
+    kernels: Json = field(default_factory=list)
+    graph: Json = field(default_factory=dict)
+    ran: Json = field(default_factory=dict)
+    asked: Json = field(default_factory=dict)
+    notes: Json = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Links(Artifact):
     """What messages between the ranks of a gang take, by their size (Pan, Pearce, Owens 2018, section VI-A).
 

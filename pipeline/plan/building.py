@@ -18,7 +18,7 @@ from stages.stage import Parameters
 
 __all__ = ["build_plan"]
 
-MEASURED = ("Measurement", "Probe", "Links")
+MEASURED = ("Measurement", "Probe", "Links", "Counters")
 """Kinds of artifact that say something new when a measurement is repeated; the rest is the same each time."""
 
 

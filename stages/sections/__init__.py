@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stages.sections.components import component_sections
+from stages.sections.counters import counter_sections
 from stages.sections.dealt import dealt_sections
 from stages.sections.graphs import edge_list_sections, graph_sections, matrix_sections, ordering_sections
 from stages.sections.layouts import compressed_sections, partition_sections
@@ -38,6 +39,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Measurement",), measurement_with_repetitions),
     (("Measurement",), dealt_sections),
     (("Probe",), probe_with_repetitions),
+    (("Counters",), counter_sections),
     (("Traversal",), component_sections),
     (("Verification",), verification_sections),
 )

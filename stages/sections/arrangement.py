@@ -52,6 +52,7 @@ RESULTS = (
     "Connected components",
     "Repeated measurements",
     "Links between ranks",
+    "Hardware counters of searches",
     "Parts of a search alone",
     "Repeated probes",
     "Fused or apart",

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+from typing import Any, Protocol
 
 PLAIN = "csr"
 
 
-def counted_bytes(one: Measurement, search: Mapping[str, Any]) -> float | None:
+class Searched(Protocol):
+    """What is needed of a measurement, or of counters."""
+
+    @property
+    def searches(self) -> Any:
+        """A record for each search."""
+        ...
+
+    @property
+    def graph(self) -> Any:
+        """What was searched."""
+        ...
+
+    @property
+    def asked(self) -> Any:
+        """How it was searched."""
+        ...
+
+
+def counted_bytes(one: Searched, search: Mapping[str, Any]) -> float | None:
     """Count the bytes of a search; see `counting_rule`.
 
     None where they are not known: a search that visited levels bottom-up without counting the arcs it read,
@@ -29,28 +45,28 @@ def counted_bytes(one: Measurement, search: Mapping[str, Any]) -> float | None:
     return float(arcs * each + search["reached"] * (16 + labels))
 
 
-def mean_bytes(one: Measurement) -> float | None:
+def mean_bytes(one: Searched) -> float | None:
     """Count the bytes of a search in the mean over all; None where they are not known of any."""
     several = [counted_bytes(one, search) for search in one.searches]
     known = [each for each in several if each is not None]
     return sum(known) / len(known) if several and len(known) == len(several) else None
 
 
-def is_encoded(one: Measurement) -> bool:
+def is_encoded(one: Searched) -> bool:
     """Tell whether the search decoded rows while it read them."""
     rows = one.graph.get("rows") or {}
     codec = rows.get("codec", PLAIN)
     return bool(codec != PLAIN and one.asked.get("layout") == codec)
 
 
-def _bytes_per_arc(one: Measurement) -> float | None:
+def _bytes_per_arc(one: Searched) -> float | None:
     if is_encoded(one):
         bits = one.graph["rows"].get("bits_per_arc")
         return None if bits is None else float(bits) / 8
     return 4 if one.graph["vertices"] < 1 << 32 else 8
 
 
-def counting_rule(several: Sequence[Measurement]) -> str:
+def counting_rule(several: Sequence[Searched]) -> str:
     """Say how the bytes of these measurements were counted, and of which they were not; empty if of none."""
     known = [mean_bytes(one) is not None for one in several]
     if not any(known):

@@ -14,6 +14,9 @@ from stages.sections.answer.sentences import asked, count, sentence
 from stages.sections.ranks.times import in_turns
 from stages.sections.repetitions import repeated_times, typical
 
+TIMED = ("Measurement", "Probe", "Links", "Counters")
+"""Kinds of artifact that name the machine they were measured on."""
+
 MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""
 
@@ -37,9 +40,7 @@ def answer_section(
     if measured:
         facts.append(["asked", asked(measured, repeated_times(every))])
         facts.append(["checked", checks])
-    machines = sorted(
-        {one.hardware for kind in ("Measurement", "Probe", "Links") for _, one in by_kind.get(kind, [])}
-    )
+    machines = sorted({one.hardware for kind in TIMED for _, one in by_kind.get(kind, [])})
     if machines:
         facts.append(["machine", "; ".join(machines)])
     told = [*beside_runs(measured, repeated_times(every), sections), *beside_papers(sections)]

@@ -52,9 +52,21 @@ def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
     if "Links" in by_kind:
         links = by_kind["Links"]
         return f"Messages between {links[0][1].ranks} ranks timed by size; searches were not measured"
+    if "Counters" in by_kind:
+        return _counters([one for _, one in by_kind["Counters"]])
     graphs = [one for kind in ("Graph", "Ordering", "DistributedGraph") for _, one in by_kind.get(kind, [])]
     what = f", of {_graph_text(graphs[0].vertex_count, graphs[0].arc_count)}" if graphs else ""
     return f"Nothing was measured{what}"
+
+
+def _counters(several: Sequence[Any]) -> str:
+    read = [one for one in several if one.tool]
+    if not read:
+        return f"Bytes of {count(len(several), 'way')} of searching counted; hardware counters were not read"
+    tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
+    counted = len(several) - len(read)
+    rest = f", of {counted} more bytes are counted" if counted else ""
+    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{rest}"
 
 
 def _graph_text(vertices: int, arcs: int) -> str:

@@ -1,0 +1,184 @@
+"""The work of `counters`: searches that count their bytes, then the same searches under ncu."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stages.counting.metrics import METRICS, added, by_kernel
+from stages.counting.stored import ASKED, FOUND, GRAPH, write_stored
+from stages.counting.table import UnreadableTable, read_table
+from stages.counting.tool import (
+    NAME,
+    OPTIONS,
+    NoCounters,
+    Said,
+    call,
+    fault_of,
+    find_tool,
+    unknown_metrics,
+    version_of,
+)
+from stages.errors import StageError
+
+if TYPE_CHECKING:
+    from stages.artifacts import CompressedGraph, Counters, Graph, Measurement
+    from stages.context import Context
+    from stages.counters import CountersParameters
+
+ON_CPU = "the searches ran on the CPU, whose counters are not read"
+NOT_ASKED = "no tool was asked for (`tool: none`)"
+
+PROGRAM = "stages.counting.under_tool"
+
+
+def count_searches(
+    context: Context, parameters: CountersParameters, stored: Graph | CompressedGraph
+) -> Counters:
+    """Make the artifact; see `stages.counters.counters`."""
+    from stages.artifacts import Counters
+
+    measurement, starts = _searched(context, parameters, stored)
+    found: dict[str, Any] = {}
+    try:
+        if parameters.tool == "none":
+            raise NoCounters(NOT_ASKED)
+        if measurement.backend != "cuda":
+            raise NoCounters(ON_CPU)
+        if not starts:
+            raise NoCounters("no vertex of the graph has an arc, so nothing was searched")
+        found = _read(context, parameters, stored, starts)
+    except NoCounters as reason:
+        if parameters.tool == "ncu":
+            raise StageError(
+                f"counters were not read: {reason}", hint="`tool: auto` shows counted bytes where it cannot"
+            ) from None
+        found = {"why": str(reason)}
+        context.log(f"bytes are counted, not measured: {reason}")
+    return Counters(
+        strategy=measurement.strategy,
+        backend=measurement.backend,
+        hardware=measurement.hardware,
+        searches=measurement.searches,
+        graph=measurement.graph,
+        ran=measurement.ran,
+        asked=measurement.asked,
+        notes=measurement.notes,
+        **found,
+    )
+
+
+def _searched(
+    context: Context, parameters: CountersParameters, stored: Graph | CompressedGraph
+) -> tuple[Measurement, list[int]]:
+    """Search without the tool, and once more to count; returns the starts in the searched numbering too.
+
+    Nothing of the graph is on the device after it.
+    """
+    from dataclasses import replace
+
+    from stages.context import PlainContext
+    from stages.searching.bfs import prepare_search, search_all
+    from stages.searching.counts import add_statistics
+    from stages.searching.prepared import prepared
+    from stages.searching.reading import read_searched, sources_of
+
+    plain = PlainContext(context.machine, context.scratch)  # its labels are not kept
+    asked = parameters.searched()
+    graph = read_searched(asked, stored, context.machine)
+    sources = sources_of(asked, graph)
+    measurement = search_all(plain, graph, sources, asked)[1]
+    starts = (sources if graph.permutation is None else graph.permutation[sources]).tolist()
+    notes = list(measurement.notes)
+    if starts:
+        counting, _ = prepare_search(plain, graph, asked, statistics=True)
+        notes += add_statistics(graph, counting, starts, measurement.searches, None)
+        del counting
+    context.progress(1, 2, "searches")
+    measurement = replace(measurement, notes=notes, graph={**measurement.graph, **prepared(stored)})
+    backend = graph.backend
+    del graph
+    if backend == "cuda":
+        import cupy
+
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
+        cupy.get_default_pinned_memory_pool().free_all_blocks()
+    return measurement, starts
+
+
+def _read(
+    context: Context,
+    parameters: CountersParameters,
+    stored: Graph | CompressedGraph,
+    starts: Sequence[int],
+) -> dict[str, Any]:
+    """Search under the tool; returns fields of the artifact. Raises `NoCounters` where it has none."""
+    import cupy
+
+    tool = find_tool()
+    version = version_of(tool)
+    folder = context.scratch / "counting"
+    folder.mkdir()
+    write_stored(folder / GRAPH, stored)
+    (folder / ASKED).write_text(
+        json.dumps(
+            {
+                "parameters": parameters.model_dump_json(exclude_unset=True),
+                "machine": asdict(context.machine),
+                "starts": list(starts),
+                "device": int(cupy.cuda.Device().id),
+                "seconds": parameters.seconds,
+            }
+        )
+    )
+    began = time.monotonic()
+    said, asked = _called(tool, folder, parameters.seconds)
+    took = time.monotonic() - began
+    context.progress(2, 2, "searches")
+    if fault := fault_of(said):
+        raise NoCounters(fault)
+    try:
+        table = read_table(said.table, METRICS)
+    except UnreadableTable as error:
+        raise NoCounters(f"what ncu {version} wrote could not be read: {error}") from None
+    if not table.launches:
+        raise NoCounters("ncu saw no kernels of the searches")
+    if not json.loads((folder / FOUND).read_text())["same"]:
+        raise NoCounters("the searches under ncu did not find what they found before")
+    return {
+        "tool": {
+            "name": NAME,
+            "version": version,
+            "options": list(OPTIONS),
+            "metrics": asked,
+            "unknown": [name for name in METRICS if name not in asked],
+            "passes": table.passes,
+            "seconds": took,
+        },
+        "totals": added([values for _, values in table.launches]),
+        "kernels": by_kernel(table.launches),
+    }
+
+
+def _called(tool: Path, folder: Path, seconds: float) -> tuple[Said, list[str]]:
+    """Call the tool, and once more without the metrics that it does not know; `seconds` are for both."""
+    import stages
+
+    program = [sys.executable, "-m", PROGRAM, str(folder)]
+    paths = str(Path(stages.__file__).resolve().parents[1])
+    began = time.monotonic()
+    asked = list(METRICS)
+    said = call(tool, asked, program, folder, seconds, paths)
+    unknown = unknown_metrics(said, asked) if fault_of(said) else []
+    if unknown and len(unknown) < len(asked):
+        asked = [name for name in asked if name not in unknown]
+        left = max(1.0, seconds - (time.monotonic() - began))
+        said = call(tool, asked, program, folder, left, paths)
+    return said, asked

@@ -1,0 +1,190 @@
+"""Hardware counters of searches beside counted bytes, each by the arcs that a search reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from stages.counting.metrics import (
+    DRAM_READ,
+    DRAM_WRITTEN,
+    DURATION,
+    HOST_SECTORS,
+    INSTRUCTIONS,
+    L2_HIT_RATE,
+    NVLINK_RECEIVED,
+    NVLINK_SENT,
+    PCIE_READ,
+    PCIE_WRITTEN,
+    SECTOR_BYTES,
+)
+from stages.sections.counted import counted_bytes, counting_rule
+from stages.sections.repetitions import first_label
+
+if TYPE_CHECKING:
+    from stages.artifacts import Counters
+
+COUNTED = "counted"
+"""What stands in the place of a tool where no counters were read."""
+
+Members = Sequence[tuple[str, "Counters"]]
+
+
+def counter_sections(members: Members) -> list[dict[str, Any]]:
+    """Make the table of searches, then that of kernels, if any were measured."""
+    return [_searches(members), *_kernels(members)]
+
+
+def _searches(members: Members) -> dict[str, Any]:
+    rows = []
+    for label, one in members:
+        arcs = sum(search["arcs"] for search in one.searches)
+        link = [search["link_bytes"] for search in one.searches if "link_bytes" in search]
+        read, written = one.totals.get(DRAM_READ), one.totals.get(DRAM_WRITTEN)
+        counted = _counted(one)
+        rows.append(
+            [
+                label,
+                one.strategy,
+                one.asked.get("placement", "host"),
+                one.tool["name"] if one.tool else COUNTED,
+                _by(counted, arcs),
+                _by(read, arcs),
+                _by(written, arcs),
+                (read + written) / counted if counted and None not in (read, written) else None,
+                _by(one.totals.get(INSTRUCTIONS), arcs),
+                one.totals.get(L2_HIT_RATE),
+                _by(sum(link), arcs) if link else None,
+                *_links(one, arcs),
+                fmean(search["milliseconds"] for search in one.searches) if one.searches else None,
+                one.tool.get("passes"),
+            ]
+        )
+    return {
+        "kind": "table",
+        "title": "Hardware counters of searches",
+        "about": _about(members),
+        "columns": [
+            "run",
+            "strategy",
+            "placement",
+            "bytes are",
+            "counted, B/arc",
+            "DRAM read, B/arc",
+            "DRAM written, B/arc",
+            "DRAM over counted",
+            "warp instructions/arc",
+            "L2 hits, %",
+            "counted over the link, B/arc",
+            "host memory by L2, B/arc",
+            "PCIe, B/arc",
+            "NVLink, B/arc",
+            "ms without the tool",
+            "passes",
+        ],
+        "rows": rows,
+    }
+
+
+def _counted(one: Counters) -> float | None:
+    several = [counted_bytes(one, search) for search in one.searches]
+    known = [each for each in several if each is not None]
+    return sum(known) if several and len(known) == len(several) else None
+
+
+def _by(value: float | None, arcs: int) -> float | None:
+    return value / arcs if value is not None and arcs else None
+
+
+def _links(one: Counters, arcs: int) -> list[float | None]:
+    """Give the bytes that L2 asked of host memory, and those of both directions of either link."""
+    sectors = one.totals.get(HOST_SECTORS)
+    pairs = [(PCIE_READ, PCIE_WRITTEN), (NVLINK_RECEIVED, NVLINK_SENT)]
+    found = [None if sectors is None else sectors * SECTOR_BYTES]
+    for names in pairs:
+        known = [value for value in map(one.totals.get, names) if value is not None]
+        found.append(sum(known) if len(known) == len(names) else None)
+    return [_by(value, arcs) for value in found]
+
+
+def _about(members: Members) -> str:
+    told = [
+        "Over all searches of a run, for each stored arc of the vertices that they reached. Bytes are of the "
+        f"tool that read them, or `{COUNTED}` from the rows where no counters were read."
+    ]
+    reasons: dict[str, list[str]] = {}
+    for label, one in members:
+        if not one.tool:
+            reasons.setdefault(one.why, []).append(label)
+    for why, labels in reasons.items():
+        whose = "" if len(labels) == len(members) else f" of {_named(labels)}"
+        told.append(f"Not measured but {COUNTED}{whose}: {why}.")
+    tools = {
+        f"{one.tool['name']} {one.tool['version']} ({', '.join(one.tool['metrics'])})"
+        for _, one in members
+        if one.tool
+    }
+    if tools:
+        told.append(f"Read by {'; '.join(sorted(tools))}.")
+        told.append(
+            "The tool runs each kernel once for each of its passes, with caches as they are left to it "
+            "and its memory restored; copies and fills that are no kernels are not in it. Rates of several "
+            "kernels are weighted by sectors."
+        )
+    unknown = sorted({name for _, one in members for name in one.tool.get("unknown", ())})
+    if unknown:
+        told.append(f"This GPU or tool has no {', '.join(unknown)}.")
+    told.append(counting_rule([one for _, one in members]))
+    told += [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
+    notes = {note.removesuffix(".") for _, one in members for note in one.notes}
+    told += [f"{note[:1].upper()}{note[1:]}." for note in sorted(notes)]
+    return " ".join(filter(None, told))
+
+
+def _named(labels: Sequence[str]) -> str:
+    names = list(dict.fromkeys(first_label(label)[0] for label in labels))
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} runs"
+
+
+def _kernels(members: Members) -> list[dict[str, Any]]:
+    rows = []
+    for label, one in members:
+        for kernel in one.kernels:
+            values = kernel["values"]
+            time = values[DURATION]
+            rows.append(
+                [
+                    label,
+                    kernel["name"],
+                    kernel["launches"],
+                    None if time is None else time / 1e6,
+                    *(_mega(values[name]) for name in (DRAM_READ, DRAM_WRITTEN, INSTRUCTIONS)),
+                    values[L2_HIT_RATE],
+                ]
+            )
+    if not rows:
+        return []
+    return [
+        {
+            "kind": "table",
+            "title": "Hardware counters of kernels",
+            "about": "All launches of a kernel together, over all searches of a run. Times are those of the "
+            "tool's replays; a search without it is timed in the table above.",
+            "columns": [
+                "run",
+                "kernel",
+                "launches",
+                "ms under the tool",
+                "DRAM read, MB",
+                "DRAM written, MB",
+                "warp instructions, millions",
+                "L2 hits, %",
+            ],
+            "rows": rows,
+        }
+    ]
+
+
+def _mega(value: float | None) -> float | None:
+    return None if value is None else value / 1e6
