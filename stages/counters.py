@@ -54,8 +54,11 @@ class CountersParameters(Parameters):
 
     def searched(self) -> TraverseParameters:
         """Return the same search as parameters of `traverse`."""
-        shared = {"strategy", "tuning", "sources", "output", "placement", "device_memory"}
-        return TraverseParameters(**{name: getattr(self, name) for name in shared & self.model_fields_set})
+        shared = {
+            name: getattr(self, name) for name in ("strategy", "tuning", "sources", "output", "placement")
+        }
+        limit = {} if self.device_memory is None else {"device_memory": self.device_memory}
+        return TraverseParameters(**shared, **limit)
 
 
 def counters(

@@ -53,7 +53,7 @@ def count_searches(
             raise NoCounters(ON_CPU)
         if not starts:
             raise NoCounters("no vertex of the graph has an arc, so nothing was searched")
-        found = _read(context, parameters, stored, starts)
+        found = read_counters(context, parameters, stored, starts, _device())
     except NoCounters as reason:
         if parameters.tool == "ncu":
             raise StageError(
@@ -113,15 +113,14 @@ def _searched(
     return measurement, starts
 
 
-def _read(
+def read_counters(
     context: Context,
     parameters: CountersParameters,
     stored: Graph | CompressedGraph,
     starts: Sequence[int],
+    device: int,
 ) -> dict[str, Any]:
     """Search under the tool; returns fields of the artifact. Raises `NoCounters` where it has none."""
-    import cupy
-
     tool = find_tool()
     version = version_of(tool)
     folder = context.scratch / "counting"
@@ -133,7 +132,7 @@ def _read(
                 "parameters": parameters.model_dump_json(exclude_unset=True),
                 "machine": asdict(context.machine),
                 "starts": list(starts),
-                "device": int(cupy.cuda.Device().id),
+                "device": device,
                 "seconds": parameters.seconds,
             }
         )
@@ -165,6 +164,12 @@ def _read(
         "totals": added([values for _, values in table.launches]),
         "kernels": by_kernel(table.launches),
     }
+
+
+def _device() -> int:
+    import cupy
+
+    return int(cupy.cuda.Device().id)
 
 
 def _called(tool: Path, folder: Path, seconds: float) -> tuple[Said, list[str]]:

@@ -100,8 +100,9 @@ def call(
     log, streams = folder / "counters.csv", folder / "streams.txt"
     log.unlink(missing_ok=True)
     command = [str(tool), *OPTIONS, "--log-file", str(log), "--metrics", ",".join(metrics), *program]
+    found = [paths, *filter(None, [os.environ.get("PYTHONPATH")])]
     # Its lock file is in the folder for temporary files, where another user's may be in the way.
-    environment = {**os.environ, "PYTHONPATH": paths, "TMPDIR": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found), "TMPDIR": str(folder)}
     with streams.open("wb") as written:
         process = subprocess.Popen(
             command,

@@ -28,6 +28,31 @@ if TYPE_CHECKING:
 COUNTED = "counted"
 """What stands in the place of a tool where no counters were read."""
 
+UNKNOWN = "not known"
+"""The same where bytes cannot be counted either."""
+
+COLUMNS = (
+    "run",
+    "strategy",
+    "placement",
+    "bytes are",
+    "counted, B/arc",
+    "DRAM read, B/arc",
+    "DRAM written, B/arc",
+    "DRAM over counted",
+    "warp instructions/arc",
+    "L2 hits, %",
+    "counted over the link, B/arc",
+    "host memory by L2, B/arc",
+    "PCIe, B/arc",
+    "NVLink, B/arc",
+    "ms without the tool",
+    "passes",
+)
+
+ALWAYS = 5
+"""Columns that are shown also where they have no value."""
+
 Members = Sequence[tuple[str, "Counters"]]
 
 
@@ -36,55 +61,50 @@ def counter_sections(members: Members) -> list[dict[str, Any]]:
     return [_searches(members), *_kernels(members)]
 
 
+def bytes_are(one: Counters) -> str:
+    """Say where the bytes of searches come from: a tool's name, or one of `COUNTED` and `UNKNOWN`."""
+    if one.tool:
+        return str(one.tool["name"])
+    return UNKNOWN if _counted(one) is None else COUNTED
+
+
 def _searches(members: Members) -> dict[str, Any]:
-    rows = []
-    for label, one in members:
-        arcs = sum(search["arcs"] for search in one.searches)
-        link = [search["link_bytes"] for search in one.searches if "link_bytes" in search]
-        read, written = one.totals.get(DRAM_READ), one.totals.get(DRAM_WRITTEN)
-        counted = _counted(one)
-        rows.append(
-            [
-                label,
-                one.strategy,
-                one.asked.get("placement", "host"),
-                one.tool["name"] if one.tool else COUNTED,
-                _by(counted, arcs),
-                _by(read, arcs),
-                _by(written, arcs),
-                (read + written) / counted if counted and None not in (read, written) else None,
-                _by(one.totals.get(INSTRUCTIONS), arcs),
-                one.totals.get(L2_HIT_RATE),
-                _by(sum(link), arcs) if link else None,
-                *_links(one, arcs),
-                fmean(search["milliseconds"] for search in one.searches) if one.searches else None,
-                one.tool.get("passes"),
-            ]
-        )
+    rows = [_row(label, one) for label, one in members]
+    shown = [
+        place
+        for place in range(len(COLUMNS))
+        if place < ALWAYS or any(row[place] is not None for row in rows)
+    ]
     return {
         "kind": "table",
         "title": "Hardware counters of searches",
         "about": _about(members),
-        "columns": [
-            "run",
-            "strategy",
-            "placement",
-            "bytes are",
-            "counted, B/arc",
-            "DRAM read, B/arc",
-            "DRAM written, B/arc",
-            "DRAM over counted",
-            "warp instructions/arc",
-            "L2 hits, %",
-            "counted over the link, B/arc",
-            "host memory by L2, B/arc",
-            "PCIe, B/arc",
-            "NVLink, B/arc",
-            "ms without the tool",
-            "passes",
-        ],
-        "rows": rows,
+        "columns": [COLUMNS[place] for place in shown],
+        "rows": [[row[place] for place in shown] for row in rows],
     }
+
+
+def _row(label: str, one: Counters) -> list[Any]:
+    arcs = sum(search["arcs"] for search in one.searches)
+    link = [search["link_bytes"] for search in one.searches if "link_bytes" in search]
+    read, written = one.totals.get(DRAM_READ), one.totals.get(DRAM_WRITTEN)
+    counted = _counted(one)
+    return [
+        label,
+        one.strategy,
+        one.asked.get("placement", "host"),
+        bytes_are(one),
+        _by(counted, arcs),
+        _by(read, arcs),
+        _by(written, arcs),
+        (read + written) / counted if counted and None not in (read, written) else None,
+        _by(one.totals.get(INSTRUCTIONS), arcs),
+        one.totals.get(L2_HIT_RATE),
+        _by(sum(link), arcs) if link else None,
+        *_links(one, arcs),
+        fmean(search["milliseconds"] for search in one.searches) if one.searches else None,
+        one.tool.get("passes"),
+    ]
 
 
 def _counted(one: Counters) -> float | None:
@@ -110,16 +130,19 @@ def _links(one: Counters, arcs: int) -> list[float | None]:
 
 def _about(members: Members) -> str:
     told = [
-        "Over all searches of a run, for each stored arc of the vertices that they reached. Bytes are of the "
-        f"tool that read them, or `{COUNTED}` from the rows where no counters were read."
+        "Over all searches of a run, for each stored arc of the vertices they reached. `bytes are` names "
+        f"tool that read them, or says `{COUNTED}` where they follow from the rows alone."
     ]
     reasons: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     for label, one in members:
         if not one.tool:
             reasons.setdefault(one.why, []).append(label)
+        for note in one.notes:
+            notes.setdefault(note.removesuffix("."), []).append(label)
     for why, labels in reasons.items():
         whose = "" if len(labels) == len(members) else f" of {_named(labels)}"
-        told.append(f"Not measured but {COUNTED}{whose}: {why}.")
+        told.append(f"Counters{whose} were not read: {why}.")
     tools = {
         f"{one.tool['name']} {one.tool['version']} ({', '.join(one.tool['metrics'])})"
         for _, one in members
@@ -137,8 +160,7 @@ def _about(members: Members) -> str:
         told.append(f"This GPU or tool has no {', '.join(unknown)}.")
     told.append(counting_rule([one for _, one in members]))
     told += [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
-    notes = {note.removesuffix(".") for _, one in members for note in one.notes}
-    told += [f"{note[:1].upper()}{note[1:]}." for note in sorted(notes)]
+    told += [f"{_named(labels)}: {note}." for note, labels in notes.items()]
     return " ".join(filter(None, told))
 
 

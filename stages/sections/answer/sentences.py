@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from stages.sections.counters import COUNTED, bytes_are
 from stages.sections.rates import harmonic_mean, rates
 from stages.sections.studies import coordinates, is_batched
 
@@ -61,11 +62,11 @@ def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
 
 def _counters(several: Sequence[Any]) -> str:
     read = [one for one in several if one.tool]
+    counted = sum(bytes_are(one) == COUNTED for one in several)
     if not read:
-        return f"Bytes of {count(len(several), 'way')} of searching counted; hardware counters were not read"
+        return f"Bytes of {count(counted, 'way')} of searching counted; hardware counters were not read"
     tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
-    counted = len(several) - len(read)
-    rest = f", of {counted} more bytes are counted" if counted else ""
+    rest = f"; bytes of {counted} more counted" if counted else ""
     return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{rest}"
 
 

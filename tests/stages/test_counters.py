@@ -1,0 +1,363 @@
+"""Counters of searches: what ncu writes, where it is refused or missing, and what the report says of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import stat
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from pydantic import ValidationError
+
+from stages.artifacts import Counters, Graph, Ordering
+from stages.context import PlainContext
+from stages.counters import STAGE, CountersParameters, counters
+from stages.counting import read_counters, tool
+from stages.counting.metrics import (
+    DRAM_READ,
+    INSTRUCTIONS,
+    L2_HIT_RATE,
+    L2_SECTORS,
+    METRICS,
+    NVLINK_SENT,
+    added,
+)
+from stages.counting.stored import read_stored, write_stored
+from stages.counting.table import UnreadableTable, read_table
+from stages.counting.tool import NoCounters, Said, fault_of, find_tool, unknown_metrics
+from stages.errors import StageError
+from stages.report import ReportParameters, report
+from stages.stage import Extent, Machine
+from tests.stages.traverse_case import GRAPHS, plain
+
+SAMPLE = (Path(__file__).parent / "ncu" / "plain.csv").read_text()
+
+REFUSED = (
+    "==PROF== Connected to process 77 (/usr/bin/python3.12)\n"
+    "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance "
+    "Counters on the target device 0. For instructions on enabling permissions and to get more information "
+    "see "
+    "https://developer.nvidia.com/ERR_NVGPUCTRPERM\n"
+)
+
+
+def run(graph: Graph, **parameters: Any) -> Counters:
+    return counters(PlainContext(), CountersParameters(**parameters), input=graph)
+
+
+def table_of(*members: tuple[str, Counters]) -> dict[str, Any]:
+    labels, inputs = zip(*members, strict=True)
+    made = report(PlainContext(), ReportParameters(labels=labels), inputs=inputs)
+    return {section["title"]: section for section in made.sections}
+
+
+# What the tool writes
+
+
+def test_sums_are_summed_and_rates_weigh_by_what_they_are_rates_of() -> None:
+    table = read_table(SAMPLE, METRICS)
+    assert [name for name, _ in table.launches] == ["expand", "expand", "commit"]
+    assert table.passes == 2
+    total = added([values for _, values in table.launches])
+    assert total[DRAM_READ] == 4000
+    assert total[INSTRUCTIONS] == 10010
+    assert total[L2_SECTORS] == 400
+    # (50 * 100 + 90 * 300) / 400, and the launch without sectors weighs nothing.
+    assert total[L2_HIT_RATE] == pytest.approx(80)
+    assert total[NVLINK_SENT] is None
+
+
+def test_a_sum_over_kernels_of_which_one_has_no_value_is_none() -> None:
+    whole = dict.fromkeys(METRICS, 2.0)
+    assert added([whole, {**whole, DRAM_READ: None}])[DRAM_READ] is None
+    assert added([whole, {**whole, L2_HIT_RATE: None}])[L2_HIT_RATE] is None
+    assert added([whole, {**whole, L2_SECTORS: None}])[L2_HIT_RATE] is None
+    assert added([]) == dict.fromkeys(METRICS)
+
+
+def test_units_are_those_that_the_second_row_names() -> None:
+    scaled = SAMPLE.replace('"byte","byte","ns"', '"Kbyte","Mbyte","us"', 1)
+    values = read_table(scaled, METRICS).launches[0][1]
+    assert values[DRAM_READ] == 1e6
+    assert values["dram__bytes_write.sum"] == 2e8
+    assert values["gpu__time_duration.sum"] == 3e6
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "no table"),
+        ("==WARNING== No kernels were profiled.\n", "no table"),
+        ('"ID","Kernel Name","dram__bytes_read.sum"\n', "no units"),
+        (SAMPLE.replace('"4,000"', '"many"'), "'many', and a number was expected"),
+        (SAMPLE.replace('"ns"', '"fortnight"'), "in 'fortnight', and known are"),
+        (SAMPLE.rpartition('"1","4242"')[0] + '"1","4242"\n', "cells, and its header"),
+    ],
+)
+def test_what_is_no_such_table_is_refused(text: str, fault: str) -> None:
+    with pytest.raises(UnreadableTable, match=fault):
+        read_table(text, METRICS)
+
+
+def test_a_metric_that_the_table_lacks_has_no_value() -> None:
+    without = SAMPLE.replace(DRAM_READ, "something__else.sum")
+    assert read_table(without, METRICS).launches[0][1][DRAM_READ] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (Said(1, REFUSED, ""), "ERR_NVGPUCTRPERM"),
+        (Said(9, "", "==ERROR== Failed to initialize the profiler: LibraryNotLoaded\n"), "LibraryNotLoaded"),
+        (Said(0, "==WARNING== No kernels were profiled.\n", ""), "no kernels"),
+        (Said(1, "", "Traceback\ncupy.OutOfMemoryError: 3 bytes\n"), "status 1: cupy.OutOfMemoryError"),
+        (Said(0, SAMPLE, ""), ""),
+    ],
+)
+def test_why_there_are_no_counters_is_what_the_tool_says(said: Said, why: str) -> None:
+    assert why in fault_of(said)
+    assert bool(fault_of(said)) == bool(why)
+
+
+def test_metrics_that_the_tool_does_not_know_are_found_in_its_message() -> None:
+    said = Said(1, "", f"==ERROR== Failed to find metric {NVLINK_SENT}\n")
+    assert unknown_metrics(said, METRICS) == [NVLINK_SENT]
+    assert unknown_metrics(Said(1, REFUSED, ""), METRICS) == []
+
+
+# The tool itself, played by a program that writes what it would
+
+FAKE = """
+    import os, subprocess, sys, time
+    arguments = sys.argv[1:]
+    if arguments == ["--version"]:
+        print("NVIDIA (R) Nsight Compute Command Line Profiler\\nVersion 2025.3.1.0 (build 1)")
+        sys.exit(0)
+    log = arguments[arguments.index("--log-file") + 1]
+    metrics = arguments[arguments.index("--metrics") + 1].split(",")
+    program = arguments[arguments.index("--metrics") + 2 :]
+    def write(text):
+        with open(log, "w") as file:
+            file.write(text)
+    def sample():
+        return open({sample!r}).read()
+    def search():
+        subprocess.run(program, check=True)
+"""
+
+FAKE_CUPY = """
+    from types import SimpleNamespace
+    class Device:
+        def __init__(self, number=0): assert number == 0
+        def use(self): pass
+        def synchronize(self): pass
+    class ndarray: pass
+    runtime = SimpleNamespace(profilerStart=lambda: print("start"), profilerStop=lambda: print("stop"))
+    cuda = SimpleNamespace(Device=Device, runtime=runtime)
+"""
+
+
+@pytest.fixture
+def ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Put a program called ncu on the PATH that does `body`, and a stand-in for CuPy before it."""
+    programs, packages = tmp_path / "bin", tmp_path / "packages"
+    programs.mkdir()
+    packages.mkdir()
+    (packages / "cupy.py").write_text(textwrap.dedent(FAKE_CUPY))
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+
+    def make(body: str) -> None:
+        path = programs / "ncu"
+        head = FAKE.replace("{sample!r}", repr(str(Path(__file__).parent / "ncu" / "plain.csv")))
+        path.write_text(f"#!{sys.executable}\n{textwrap.dedent(head)}\n{textwrap.dedent(body)}")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    return make
+
+
+def read(graph: Graph, starts: tuple[int, ...] = (0,), **parameters: Any) -> dict[str, Any]:
+    context = PlainContext(Machine(backend="cpu", threads=1, host_memory=1 << 32))
+    return read_counters(context, CountersParameters(**parameters), graph, starts, 0)
+
+
+def test_a_search_under_the_tool_is_checked_and_its_counters_are_added_up(ncu: Any) -> None:
+    ncu("search(); write(sample())")
+    found = read(plain(GRAPHS["grid_13x17"]), (0, 5))
+    assert found["totals"][DRAM_READ] == 4000
+    assert [(each["name"], each["launches"]) for each in found["kernels"]] == [("expand", 2), ("commit", 1)]
+    assert found["tool"]["version"] == "2025.3.1.0"
+    assert found["tool"]["metrics"] == list(METRICS)
+    assert found["tool"]["unknown"] == []
+    assert found["tool"]["passes"] == 2
+
+
+def test_a_metric_that_this_version_does_not_know_is_left_out(ncu: Any) -> None:
+    ncu(
+        f"""
+        if {NVLINK_SENT!r} in metrics:
+            write("==ERROR== Failed to find metric {NVLINK_SENT}\\n")
+            sys.exit(1)
+        search()
+        write(sample())
+        """
+    )
+    found = read(plain(GRAPHS["path_33"]))
+    assert found["tool"]["unknown"] == [NVLINK_SENT]
+    assert NVLINK_SENT not in found["tool"]["metrics"]
+    assert found["totals"][NVLINK_SENT] is None
+    assert found["totals"][INSTRUCTIONS] == 10010
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (f"write({REFUSED!r}); sys.exit(1)", "may not read the GPU's counters"),
+        ("search(); write('==WARNING== No kernels were profiled.')", "no kernels"),
+        ("search(); write(sample().replace('4,000', 'many'))", "2025.3.1.0 wrote could not be read"),
+        ("print('segmentation fault'); sys.exit(139)", "status 139: segmentation fault"),
+        ("time.sleep(60)", "more than 1 s"),
+        (
+            "write(sample()); open(os.path.join(program[-1], 'found.json'), 'w').write('{\"same\": false}')",
+            "did not find what they found before",
+        ),
+    ],
+)
+def test_where_the_tool_reads_nothing_it_is_said_why(ncu: Any, body: str, why: str) -> None:
+    ncu(body)
+    with pytest.raises(NoCounters, match=why):
+        read(plain(GRAPHS["path_33"]), seconds=1.0 if "sleep" in body else 60.0)
+
+
+def test_what_a_tool_started_ends_with_its_time(ncu: Any, tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    ncu(f"subprocess.Popen(['sh', '-c', 'sleep 3; touch {left}']); time.sleep(60)")
+    with pytest.raises(NoCounters, match="more than 1 s"):
+        read(plain(GRAPHS["path_33"]), seconds=1.0)
+    import time
+
+    time.sleep(2.5)
+    assert not left.exists()
+
+
+def test_a_tool_that_is_missing_or_cannot_start(
+    monkeypatch: pytest.MonkeyPatch, ncu: Any, tmp_path: Path
+) -> None:
+    ncu("")
+    (tmp_path / "bin" / "ncu").write_text("#!/nowhere\n")
+    with pytest.raises(NoCounters, match="could not be started"):
+        read(plain(GRAPHS["path_33"]))
+    monkeypatch.setattr(tool, "PLACES", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoCounters, match="not installed"):
+        find_tool()
+    monkeypatch.setattr(tool, "PLACES", (str(tmp_path / "b*" / "ncu"),))
+    assert find_tool() == tmp_path / "bin" / "ncu"
+
+
+def test_a_graph_is_the_same_in_the_other_process(tmp_path: Path) -> None:
+    graph = plain(GRAPHS["skewed_random"])
+    order = numpy.random.default_rng(1).permutation(graph.vertex_count).astype(numpy.uint32)
+    fields = {field.name: getattr(graph, field.name) for field in dataclasses.fields(graph)}
+    ordered = Ordering(**fields, permutation=order, method="random")
+    write_stored(tmp_path / "graph", ordered)
+    found = read_stored(tmp_path / "graph")
+    assert type(found) is Ordering
+    assert (found.permutation == order).all()
+    assert (found.column_indices == graph.column_indices).all()
+    assert (found.method, found.arc_count) == ("random", graph.arc_count)
+    nothing = plain(GRAPHS["all_isolated"])
+    write_stored(tmp_path / "nothing", nothing)
+    assert read_stored(tmp_path / "nothing").column_indices.shape == (0,)
+
+
+# The stage and its report
+
+
+def test_on_the_cpu_bytes_are_counted_and_the_report_says_so() -> None:
+    found = run(plain(GRAPHS["grid_13x17"]), strategy="top_down")
+    assert found.tool == {}
+    assert found.why == "the searches ran on the CPU, whose counters are not read"
+    sections = table_of(("grid", found))
+    table = sections["Hardware counters of searches"]
+    row = dict(zip(table["columns"], table["rows"][0], strict=True))
+    assert row["bytes are"] == "counted"
+    assert row["counted, B/arc"] > 4
+    assert "passes" not in row
+    assert "Counters were not read: the searches ran on the CPU" in table["about"]
+    (answer,) = (each for each in sections.values() if each["kind"] == "answer")
+    assert answer["title"] == "Bytes of 1 way of searching counted; hardware counters were not read."
+
+
+def test_where_nothing_is_counted_either_the_report_does_not_say_counted() -> None:
+    found = run(plain(GRAPHS["skewed_random"]), strategy="direction_optimizing")
+    found = replace(found, searches=[{**found.searches[0], "levels": {"pulled": [1]}}])
+    table = table_of(("pulled", found))["Hardware counters of searches"]
+    assert table["rows"][0][3:5] == ["not known", None]
+
+
+def test_measured_bytes_stand_beside_counted_ones(ncu: Any) -> None:
+    ncu("search(); write(sample())")
+    graph = plain(GRAPHS["grid_13x17"])
+    found = replace(run(graph, strategy="top_down"), why="", **read(graph))
+    sections = table_of(("grid", found), ("plain", run(graph, strategy="top_down")))
+    table = sections["Hardware counters of searches"]
+    measured, counted = (dict(zip(table["columns"], row, strict=True)) for row in table["rows"])
+    (search,) = found.searches
+    arcs = search["arcs"]
+    assert (measured["bytes are"], counted["bytes are"]) == ("ncu", "counted")
+    assert measured["DRAM read, B/arc"] == pytest.approx(4000 / arcs)
+    assert measured["warp instructions/arc"] == pytest.approx(10010 / arcs)
+    assert measured["L2 hits, %"] == pytest.approx(80)
+    assert measured["host memory by L2, B/arc"] == pytest.approx(8 * 32 / arcs)
+    assert measured["PCIe, B/arc"] == pytest.approx(96 / arcs)
+    assert measured["DRAM over counted"] == pytest.approx(4800 / (measured["counted, B/arc"] * arcs))
+    assert measured["passes"] == 2
+    assert counted["DRAM read, B/arc"] is None
+    assert "NVLink, B/arc" not in measured
+    assert "Counters of plain were not read" in table["about"]
+    assert "ncu 2025.3.1.0" in table["about"]
+    assert INSTRUCTIONS in table["about"]
+    assert [row[1] for row in sections["Hardware counters of kernels"]["rows"]] == ["expand", "commit"]
+    (answer,) = (each for each in sections.values() if each["kind"] == "answer")
+    assert answer["title"].startswith("Hardware counters of 1 way of searching, read by ncu 2025.3.1.0")
+
+
+def test_a_graph_without_arcs_and_a_tool_that_is_asked_for() -> None:
+    nothing = run(plain(GRAPHS["all_isolated"]))
+    assert nothing.searches == []
+    assert table_of(("nothing", nothing))["Hardware counters of searches"]["rows"][0][3] == "not known"
+    with pytest.raises(StageError, match="counters were not read: the searches ran on the CPU"):
+        run(plain(GRAPHS["path_33"]), tool="ncu")
+    assert "no tool was asked for" in run(plain(GRAPHS["path_33"]), tool="none").why
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "two_fase"}, "did you mean 'two_phase'"),
+        ({"strategy": "multi_source"}, "many sources at once"),
+        ({"strategy": "two_phase", "placement": "split"}, "searched by host_rows alone"),
+        ({"seconds": 0}, "greater than 0"),
+        ({"placement": "streamed"}, "'device', 'split' or 'pinned'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        CountersParameters(**parameters)
+
+
+def test_the_second_process_is_part_of_what_a_gpu_run_takes() -> None:
+    graph = {"input": (Extent(kind="Graph", vertices=1000, arcs=10000, bytes=48008),)}
+    machine = Machine(backend="cuda", threads=1, host_memory=1 << 34, device_memory=1 << 34)
+    alone = STAGE.estimate(CountersParameters(tool="none"), graph, machine)
+    both = STAGE.estimate(CountersParameters(), graph, machine)
+    assert both.host_bytes > 2 * alone.host_bytes - 1
+    assert both.device_bytes > alone.device_bytes
+    assert both.outputs == (Extent(kind="Counters", bytes=0),)
