@@ -131,7 +131,7 @@ def _links(one: Counters, arcs: int) -> list[float | None]:
 def _about(members: Members) -> str:
     told = [
         "Over all searches of a run, for each stored arc of the vertices they reached. `bytes are` names "
-        f"tool that read them, or says `{COUNTED}` where they follow from the rows alone."
+        f"the tool that read them, or says `{COUNTED}` where they follow from the rows alone."
     ]
     reasons: dict[str, list[str]] = {}
     notes: dict[str, list[str]] = {}

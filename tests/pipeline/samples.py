@@ -11,6 +11,7 @@ from pipeline.store import ArtifactRecord, Cache
 from stages.artifacts import (
     Artifact,
     CompressedGraph,
+    Counters,
     DistributedGraph,
     EdgeList,
     Graph,
@@ -129,6 +130,14 @@ def each_kind() -> list[Artifact]:
             hardware="cpu",
             total=1024,
             curves=[{"transport": "wire", "pattern": "meet", "points": [{"bytes": 0, "seconds": 1e-6}]}],
+        ),
+        Counters(
+            strategy="top_down",
+            backend="cpu",
+            hardware="cpu",
+            searches=[{"source": 3, "milliseconds": 0.5}],
+            why="the searches ran on the CPU",
+            totals={"dram__bytes_read.sum": None},
         ),
         Verification(algorithm="bfs", checks=[{"check": "levels", "passed": True}]),
         Report(title="A report", sections=[{"kind": "figure", "svg": "<svg/>"}]),
