@@ -84,8 +84,8 @@ def _searched(
     from dataclasses import replace
 
     from stages.context import PlainContext
+    from stages.counting.gathered import add_gathered
     from stages.searching.bfs import prepare_search, search_all
-    from stages.searching.counts import add_statistics
     from stages.searching.prepared import prepared
     from stages.searching.reading import read_searched, sources_of
 
@@ -98,7 +98,7 @@ def _searched(
     notes = list(measurement.notes)
     if starts:
         counting, _ = prepare_search(plain, graph, asked, statistics=True)
-        notes += add_statistics(graph, counting, starts, measurement.searches, None)
+        notes += add_gathered(graph, counting, starts, measurement.searches)
         del counting
     context.progress(1, 2, "searches")
     measurement = replace(measurement, notes=notes, graph={**measurement.graph, **prepared(stored)})

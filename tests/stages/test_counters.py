@@ -35,6 +35,7 @@ from stages.errors import StageError
 from stages.report import ReportParameters, report
 from stages.stage import Extent, Machine
 from tests.stages.traverse_case import GRAPHS, plain
+from tests.zoo import scipy_distances
 
 SAMPLE = (Path(__file__).parent / "ncu" / "plain.csv").read_text()
 
@@ -295,9 +296,34 @@ def test_on_the_cpu_bytes_are_counted_and_the_report_says_so() -> None:
     assert answer["title"] == "Bytes of 1 way of searching counted; hardware counters were not read."
 
 
-def test_where_nothing_is_counted_either_the_report_does_not_say_counted() -> None:
-    found = run(plain(GRAPHS["skewed_random"]), strategy="direction_optimizing")
-    found = replace(found, searches=[{**found.searches[0], "levels": {"pulled": [1]}}])
+@pytest.mark.parametrize("name", ["skewed_random", "star_last_hub", "grid_13x17"])
+def test_arcs_of_bottom_up_levels_are_counted(name: str) -> None:
+    graph = plain(GRAPHS[name])
+    found = run(graph, strategy="direction_optimizing", tuning={"alpha": 10000, "beta": 1000000})
+    (search,) = found.searches
+    levels = search["levels"]
+    offsets, columns = numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices)
+    distance = scipy_distances(offsets, columns, search["source"])
+    for level, read_arcs in enumerate(levels.get("expanded", [])):
+        if level not in levels["pulled"]:
+            assert read_arcs == levels["arcs"][level]
+            continue
+        expected = 0
+        for v in numpy.flatnonzero((distance < 0) | (distance > level)):
+            row = distance[columns[offsets[v] : offsets[v + 1]]] == level
+            expected += int(row.argmax()) + 1 if row.any() else len(row)
+        assert read_arcs == expected
+    assert bool(levels["pulled"]) == ("expanded" in levels)
+    assert ("bottom-up levels" in str(found.notes)) == bool(levels["pulled"])
+    assert name == "grid_13x17" or levels["pulled"]
+    table = table_of((name, found))["Hardware counters of searches"]
+    assert table["rows"][0][3] == "counted"
+
+
+def test_where_nothing_is_counted_the_report_does_not_say_counted() -> None:
+    graph = plain(GRAPHS["skewed_random"])
+    tuning = {"alpha": 10000, "beta": 1000000}
+    found = run(graph, strategy="direction_optimizing", output="predecessor", tuning=tuning)
     table = table_of(("pulled", found))["Hardware counters of searches"]
     assert table["rows"][0][3:5] == ["not known", None]
 
