@@ -17,6 +17,7 @@ from stages.counting.table import UnreadableTable, read_table
 from stages.counting.tool import (
     NAME,
     OPTIONS,
+    TOO_LONG,
     NoCounters,
     Said,
     call,
@@ -54,12 +55,13 @@ def count_searches(
         if not starts:
             raise NoCounters("no vertex of the graph has an arc, so nothing was searched")
         found = read_counters(context, parameters, stored, starts, _device())
-    except NoCounters as reason:
+    except NoCounters as error:
+        reason = f"{error} ({parameters.seconds:g} s)" if str(error) == TOO_LONG else str(error)
         if parameters.tool == "ncu":
             raise StageError(
                 f"counters were not read: {reason}", hint="`tool: auto` shows counted bytes where it cannot"
             ) from None
-        found = {"why": str(reason)}
+        found = {"why": reason}
         context.log(f"bytes are counted, not measured: {reason}")
     return Counters(
         strategy=measurement.strategy,
@@ -173,17 +175,16 @@ def _device() -> int:
 
 
 def _called(tool: Path, folder: Path, seconds: float) -> tuple[Said, list[str]]:
-    """Call the tool, and once more without the metrics that it does not know; `seconds` are for both."""
+    """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
     import stages
 
     program = [sys.executable, "-m", PROGRAM, str(folder)]
     paths = str(Path(stages.__file__).resolve().parents[1])
-    began = time.monotonic()
+    until = time.monotonic() + seconds
     asked = list(METRICS)
-    said = call(tool, asked, program, folder, seconds, paths)
-    unknown = unknown_metrics(said, asked) if fault_of(said) else []
-    if unknown and len(unknown) < len(asked):
+    while True:
+        said = call(tool, asked, program, folder, max(0.0, until - time.monotonic()), paths)
+        unknown = unknown_metrics(said, asked) if fault_of(said) else []
+        if not unknown or len(unknown) == len(asked):
+            return said, asked
         asked = [name for name in asked if name not in unknown]
-        left = max(1.0, seconds - (time.monotonic() - began))
-        said = call(tool, asked, program, folder, left, paths)
-    return said, asked

@@ -43,12 +43,14 @@ OPTIONS = (
 
 VERSION_SECONDS = 20.0
 
+TOO_LONG = "ncu took longer than `seconds` allows"
+
 PERMISSION = (
     "this user may not read the GPU's counters (ERR_NVGPUCTRPERM); an administrator allows it with the "
     "driver's option NVreg_RestrictProfilingToAdminUsers=0"
 )
 
-_UNKNOWN = re.compile(r"^==(?:ERROR|WARNING)==.*\bmetrics?\b.*$", re.IGNORECASE | re.MULTILINE)
+_UNKNOWN = re.compile(r"^==(?:ERROR|WARNING)== .*\bmetric.*$", re.MULTILINE)
 _ERROR = re.compile(r"^==ERROR==\s*(.*\S)", re.MULTILINE)
 
 
@@ -101,8 +103,8 @@ def call(
     log.unlink(missing_ok=True)
     command = [str(tool), *OPTIONS, "--log-file", str(log), "--metrics", ",".join(metrics), *program]
     found = [paths, *filter(None, [os.environ.get("PYTHONPATH")])]
-    # Its lock file is in the folder for temporary files, where another user's may be in the way.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found), "TMPDIR": str(folder)}
+    # It writes numbers as the locale has them.
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONPATH": os.pathsep.join(found)}
     with streams.open("wb") as written:
         process = subprocess.Popen(
             command,
@@ -115,7 +117,7 @@ def call(
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise NoCounters(f"ncu took more than {seconds:g} s (`seconds` sets this limit)") from None
+            raise NoCounters(TOO_LONG) from None
         finally:
             _end(process)
     table = log.read_text(errors="replace") if log.exists() else ""
@@ -131,8 +133,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def unknown_metrics(said: Said, metrics: Sequence[str]) -> list[str]:
     """Return those of the metrics that ncu says it does not know."""
-    lines = _UNKNOWN.findall(f"{said.table}\n{said.streams}")
-    return [name for name in metrics if any(name in line or name.partition(".")[0] in line for line in lines)]
+    lines = "\n".join(_UNKNOWN.findall(f"{said.table}\n{said.streams}"))
+    # It names them as they were asked for, or by a pattern of all their suffixes.
+    bases = {name: re.escape(name.partition(".")[0]) for name in metrics}
+    return [name for name, base in bases.items() if re.search(rf"(?<!\w){base}(?!\w)", lines)]
 
 
 def fault_of(said: Said) -> str:

@@ -43,7 +43,7 @@ COLUMNS = (
     "warp instructions/arc",
     "L2 hits, %",
     "counted over the link, B/arc",
-    "host memory by L2, B/arc",
+    "host memory read by L2, B/arc",
     "PCIe, B/arc",
     "NVLink, B/arc",
     "ms without the tool",
@@ -118,7 +118,7 @@ def _by(value: float | None, arcs: int) -> float | None:
 
 
 def _links(one: Counters, arcs: int) -> list[float | None]:
-    """Give the bytes that L2 asked of host memory, and those of both directions of either link."""
+    """Give the bytes that L2 read of host memory, and those of both directions of either link."""
     sectors = one.totals.get(HOST_SECTORS)
     pairs = [(PCIE_READ, PCIE_WRITTEN), (NVLINK_RECEIVED, NVLINK_SENT)]
     found = [None if sectors is None else sectors * SECTOR_BYTES]
