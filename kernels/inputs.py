@@ -3,8 +3,8 @@
 SciPy and CuPy sparse matrices, NumPy and CuPy arrays, and whatever speaks DLPack, the CUDA array interface or
 NumPy's: PyTorch, JAX, TensorFlow, Numba, RAPIDS. An array on a GPU stays there and needs CuPy here.
 
-    from kernels.bfs import bfs
-    from kernels.inputs import csr
+    from gravel.kernels.bfs import bfs
+    from gravel.kernels.inputs import csr
 
     rows = csr(matrix)
     result = bfs(*rows, 0, symmetric=is_symmetric(rows))
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from kernels.index import index_dtype
-from kernels.strategy import backend_of
+from gravel.kernels.index import index_dtype
+from gravel.kernels.strategy import backend_of
 
 __all__ = ["CSR", "array", "csr", "edges", "is_symmetric", "sides"]
 
@@ -33,7 +33,7 @@ _INDEX = (numpy.dtype(numpy.uint32), numpy.dtype(numpy.uint64))
 
 class CSR(NamedTuple):
     """`row_offsets` int64 (vertices + 1,) and `column_indices` uint32 or uint64 (arcs,), strictly ascending
-    within each row: what `kernels.bfs` and `kernels.components` take, in their order.
+    within each row: what `gravel.kernels.bfs` and `gravel.kernels.components` take, in their order.
     """
 
     row_offsets: Any
@@ -133,7 +133,7 @@ def sides(row_offsets: Any, column_indices: Any) -> CSR:
     offsets, columns = array(row_offsets), array(column_indices)
     rows = _shaped(offsets, columns)
     if not _ascends(rows):
-        raise ValueError("the columns do not ascend within each row; kernels.inputs.csr sorts them")
+        raise ValueError("the columns do not ascend within each row; gravel.kernels.inputs.csr sorts them")
     return rows
 
 
@@ -227,7 +227,7 @@ def _turned(rows: CSR) -> CSR:
 
 
 def _built(source: Any, target: Any, size: int) -> CSR:
-    from kernels.csr import build
+    from gravel.kernels.csr import build
 
     dtype = index_dtype(size)
     source, target = (_unsigned(each, size).astype(dtype, copy=False) for each in (source, target))

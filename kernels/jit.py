@@ -1,6 +1,6 @@
 """How every CPU kernel is compiled: cached on disk, without the GIL, on OpenMP threads.
 
-`kernels.compiled` says under what compiled code is kept, and where.
+`gravel.kernels.compiled` says under what compiled code is kept, and where.
 
 Numba's `workqueue` layer aborts the process when two threads enter it at once, so OpenMP is required.
 """
@@ -16,7 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numba
 from numba.core.dispatcher import Dispatcher
 
-from kernels.compiled.cache import CompiledCache
+from gravel.kernels.compiled.cache import CompiledCache
 
 numba.config.THREADING_LAYER = "omp"
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
+from gravel.kernels.jit import serial
 
 
 @serial

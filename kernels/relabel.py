@@ -1,7 +1,7 @@
 """Labels of a renumbered graph, brought back to the numbering from before.
 
-`permutation[old] = new`, as in `stages.artifacts.Ordering`. Everything here runs on the CPU; the CUDA twin is
-`kernels.relabel_cuda`.
+`permutation[old] = new`, as in `gravel.stages.artifacts.Ordering`. Everything here runs on the CPU; the CUDA
+twin is `gravel.kernels.relabel_cuda`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 
 @serial

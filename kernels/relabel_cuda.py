@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 
 SOURCE = "kernels/relabel.cu"
 MOST_BLOCKS = 1 << 16

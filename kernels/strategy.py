@@ -64,7 +64,7 @@ class Strategy:
 
 @cache
 def strategies_in(package: str) -> dict[str, Strategy]:
-    """All strategies of a package by name, for example `strategies_in("kernels.bfs")`."""
+    """All strategies of a package by name, for example `strategies_in("gravel.kernels.bfs")`."""
     path = importlib.import_module(package).__path__
     found = {}
     for module in pkgutil.iter_modules(path):

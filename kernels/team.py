@@ -23,8 +23,8 @@ import numba
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import atomic_load, atomic_store, fetch_add, pause, rest
-from kernels.jit import serial
+from gravel.kernels.atomics import atomic_load, atomic_store, fetch_add, pause, rest
+from gravel.kernels.jit import serial
 
 LINE = 16
 """Words between counters that different threads write: two cache lines, since processors fetch pairs."""
@@ -44,7 +44,7 @@ LONG_NAP = 200
 
 
 def thread_count() -> int:
-    """How many threads kernels called from this thread may use; `kernels.jit.set_threads` sets it."""
+    """How many threads kernels called from this thread may use; `gravel.kernels.jit.set_threads` sets it."""
     return int(numba.get_num_threads())
 
 

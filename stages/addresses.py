@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 __all__ = [
     "REFERENCE",

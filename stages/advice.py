@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ByteSize, Field
 
-from stages.stage import Parameters
+from gravel.stages.stage import Parameters
 
 if TYPE_CHECKING:
-    from kernels.advice import Advice, Workload
+    from gravel.kernels.advice import Advice, Workload
 
 SAMPLE_BYTES = 256 << 20
 """Measured on Kronecker graphs of scale 16 to 20: 98 MiB for the sample in all orders and layouts, 185 MiB
@@ -41,7 +41,7 @@ class AdviceParameters(Parameters):
 
     def workload(self) -> Workload:
         """Return it as the kernels take it."""
-        from kernels.advice import Workload
+        from gravel.kernels.advice import Workload
 
         memory = None if self.device_memory is None else int(self.device_memory)
         return Workload(self.algorithm, self.searches, memory, self.placement)
@@ -55,7 +55,7 @@ class OrderAdviceParameters(AdviceParameters):
 
     def layouts(self) -> tuple[str, ...]:
         """Return the layouts that may follow."""
-        from kernels.layouts import LAYOUTS
+        from gravel.kernels.layouts import LAYOUTS
 
         return LAYOUTS if self.layout == "auto" else (self.layout,)
 

@@ -51,6 +51,9 @@ class Artifact:
     """Base of everything a stage reads or writes."""
 
     kinds: ClassVar[dict[str, type[Artifact]]] = {}
+    added: ClassVar[dict[str, Any]] = {}
+    """Fields that came later, with their defaults: they are not stored while they have those, so that equal
+    content keeps its id. Artifacts from before have the defaults."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -108,8 +111,9 @@ class Partition(Artifact):
     """A graph split over ranks by degree separation (Pan, Pearce, Owens, IPDPS 2018, section III).
 
     `arrays["rank3/nd/row_offsets"]` and `.../column_indices` hold rank 3's normal-to-delegate rows; the
-    names of the rest are listed in `kernels.partition`. Local ids are 32-bit. With scheme `striped` there
-    are no delegates and only the subgraphs called nn (`kernels.striped`); `threshold` is the largest degree.
+    names of the rest are listed in `gravel.kernels.partition`. Local ids are 32-bit. With scheme `striped`
+    there are no delegates and only the subgraphs called nn (`gravel.kernels.striped`); `threshold` is the
+    largest degree.
     """
 
     arrays: ArrayGroup
@@ -131,8 +135,8 @@ class DistributedGraph(Artifact):
     """A generated graph that only its ranks hold, split as a `Partition`: its recipe, and what was counted.
 
     The ranks are in the memory of the workers that made them; whoever needs them and does not find them there
-    makes them anew from `generator`, a dict of `name` and `arguments` of `kernels.generate`. Arcs go both
-    ways, without loops and duplicates, in the generator's numbering.
+    makes them anew from `generator`, a dict of `name` and `arguments` of `gravel.kernels.generate`. Arcs go
+    both ways, without loops and duplicates, in the generator's numbering.
     """
 
     generator: Json
@@ -148,9 +152,9 @@ class DistributedGraph(Artifact):
 class CompressedGraph(Artifact):
     """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]].
 
-    With codec `varint`, `blocks` and `elias_fano` rows are as `kernels.layouts` describes them; with `csr`
-    they are the columns as little-endian bytes. The stream ends where the last row does.
-    `stages.compress.decompress` turns any of them back into what was compressed.
+    With codec `varint`, `blocks` and `elias_fano` rows are as `gravel.kernels.layouts` describes them; with
+    `csr` they are the columns as little-endian bytes. The stream ends where the last row does.
+    `gravel.stages.compress.decompress` turns any of them back into what was compressed.
 
     Of a `Partition`, the rows of all subgraphs stand one after the other, as `subgraphs` lists them: records
     of `rank`, `name` ("nn", "nd", "dn", "dd"), `rows` and `arcs`, in the order of the rows; `byte_offsets`
@@ -181,7 +185,8 @@ class Traversal(Artifact):
     BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. Components: `component[v]` is the
     smallest vertex of v's component. A traversal over the ranks of a `DistributedGraph` may keep no labels
     but what its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, or `checks[0]` for
-    components, records of `name`, `rule`, `faults`, `vertices` and `arcs` (`kernels.verify.Check`).
+    components, records of `name`, `rule`, `faults`, `vertices` and `arcs` (`gravel.kernels.verify.Check`).
+    Components that are not `converged` are parts of components, each labelled with its smallest vertex.
     """
 
     algorithm: str  # "bfs" or "components"
@@ -192,6 +197,9 @@ class Traversal(Artifact):
     vertex_count: int
     max_depth: int | None = None
     checks: Json = None
+    converged: bool = True
+
+    added: ClassVar[dict[str, Any]] = {"converged": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,8 +218,8 @@ class Measurement(Artifact):
     memory and a GPU searches there is `link_bytes`, what
     came over the link.
 
-    Of a partition each has `ranks`, as `stages.searching.partitioned.told_by_ranks` makes it, or of stripes
-    `stripes`.
+    Of a partition each has `ranks`, as `gravel.stages.searching.partitioned.told_by_ranks` makes it, or of
+    stripes `stripes`.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
     shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and
@@ -220,6 +228,12 @@ class Measurement(Artifact):
     where rows were streamed, the `placement` that was used. `ran` is what was executed: `function`
     (`module:name`), `backend` and `options`, all constants in force with those that were left to a default.
     Measurements of equal `ran` on one graph ran the same code.
+
+    Of a Graph500 run there is `benchmark`: `name`, `scale`, `edge_factor`, `seed`, `input_edges` (the length
+    of the list), `key_seed`, `keys_asked`, `processes`, `generation_milliseconds`,
+    `construction_milliseconds` with the function `construction`, and `prepared_within_searches`, how many
+    searches had their preparation in their time. Its searches have `setup_milliseconds`, which is part of
+    `milliseconds`, `input_edges` (those of the list in the component) and `validate_milliseconds`.
     """
 
     algorithm: str
@@ -235,6 +249,7 @@ class Measurement(Artifact):
     order_milliseconds: float | None = None  # of the graph's order, found and applied in memory; statistics
     order_find_milliseconds: float | None = None  # finding it alone
     ran: Json = field(default_factory=dict)
+    benchmark: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,7 +309,7 @@ class Links(Artifact):
     """What messages between the ranks of a gang take, by their size (Pan, Pearce, Owens 2018, section VI-A).
 
     `curves` has a record for each `transport` ("wire", "peer", "nccl") and `pattern` ("meet", "pair",
-    "exchange", "cut", "reduce", as `kernels.probes.links` says) with its `points`: `bytes` of a message,
+    "exchange", "cut", "reduce"; see `gravel.kernels.probes.links`) with its `points`: `bytes` of a message,
     `carried`, the bytes that a rank receives in a turn, `seconds` of a turn on the slowest rank (the median
     of the repetitions), `fastest`, `turns` that were timed together, and `repeats`, their repetitions.
     """

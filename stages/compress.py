@@ -1,4 +1,4 @@
-"""compress: neighbour lists as bytes in one of the layouts of `kernels.layouts`, and back."""
+"""compress: neighbour lists as bytes in one of the layouts of `gravel.kernels.layouts`, and back."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from stages.advice import SAMPLE_BYTES, AdviceParameters, is_measured, recorded, told
-from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from stages.presets import filled
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from stages.trials import trial_bytes, try_choices
+from gravel.stages.advice import SAMPLE_BYTES, AdviceParameters, is_measured, recorded, told
+from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.presets import filled
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from kernels.advice import Advice
-    from stages.artifacts import Array, Json
-    from stages.context import Context, Sink
+    from gravel.kernels.advice import Advice
+    from gravel.stages.artifacts import Array, Json
+    from gravel.stages.context import Context, Sink
 
 ROWS_AT_ONCE = 1 << 20
 ARCS_AT_ONCE = 1 << 23
@@ -110,7 +110,7 @@ class _Writer:
         if self._codec == "csr":
             little = columns.astype(columns.dtype.newbyteorder("<"), copy=False)
             return offsets * columns.dtype.itemsize, numpy.ascontiguousarray(little).view(numpy.uint8)
-        from kernels.layouts import encode
+        from gravel.kernels.layouts import encode
 
         if self._context.machine.backend == "cuda":
             import cupy
@@ -160,8 +160,8 @@ def compress(
     """
     import numpy
 
-    from kernels.jit import set_threads
-    from stages.errors import StageError
+    from gravel.kernels.jit import set_threads
+    from gravel.stages.errors import StageError
 
     set_threads(context.machine.threads)
     described: dict[str, Any] = {}
@@ -205,8 +205,8 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
         return None
     import numpy
 
-    from kernels.advice import advise_layout
-    from stages.errors import StageError
+    from gravel.kernels.advice import advise_layout
+    from gravel.stages.errors import StageError
 
     if isinstance(stored, Partition):
         raise StageError("auto chooses a codec for a graph, not for a partition", hint="name the codec")
@@ -224,7 +224,7 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
 
 
 def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
-    from kernels.partition.layout import SUBGRAPHS, column_bound
+    from gravel.kernels.partition.layout import SUBGRAPHS, column_bound
 
     subgraphs = []
     n, delegates = stored.vertex_count, len(stored.delegates)
@@ -274,7 +274,7 @@ def decompress(compressed: CompressedGraph, *, backend: str = "cpu") -> Graph | 
     with the compressed graph.
 
     """
-    from stages.errors import StageError
+    from gravel.stages.errors import StageError
 
     try:
         if compressed.subgraphs is not None:
@@ -289,8 +289,8 @@ def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, b
         if len(stream) != arcs * dtype.itemsize or int(byte_offsets[-1]) != len(stream):
             raise ValueError(f"the stream has {len(stream)} bytes; {arcs} columns of {dtype} were expected")
         return byte_offsets // dtype.itemsize, stream.view(dtype)
-    from kernels.layouts import EncodedRows, decode
-    from kernels.layouts.alignment import pad
+    from gravel.kernels.layouts import EncodedRows, decode
+    from gravel.kernels.layouts.alignment import pad
 
     if len(byte_offsets) == 0 or int(byte_offsets[-1]) != len(stream):
         raise ValueError(f"byte_offsets must ascend from 0 to {len(stream)}, the number of bytes")
@@ -301,7 +301,7 @@ def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, b
 def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
     import numpy
 
-    from kernels.index import index_dtype
+    from gravel.kernels.index import index_dtype
 
     n = compressed.vertex_count
     byte_offsets: Any = numpy.asarray(compressed.byte_offsets)
@@ -328,8 +328,8 @@ def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
 def _decompress_partition(compressed: CompressedGraph) -> Partition:
     import numpy
 
-    from kernels.index import index_dtype
-    from kernels.partition.layout import Subgraph, column_bound, make_rank, to_arrays
+    from gravel.kernels.index import index_dtype
+    from gravel.kernels.partition.layout import Subgraph, column_bound, make_rank, to_arrays
 
     if compressed.ranks is None or compressed.threshold is None or compressed.delegates is None:
         raise ValueError("the compressed partition lacks its ranks, its threshold or its delegates")

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from stages.stage import Machine
+from gravel.stages.stage import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from stages.artifacts import Array
+    from gravel.stages.artifacts import Array
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -49,7 +49,7 @@ class Context(Protocol):
         """Apply a module-level function to each item, in parallel, yielding results in order."""
         ...
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
         """Run `function(rank_context, item)` for all items at the same time, one per worker."""
         ...
 
@@ -109,7 +109,7 @@ class MemorySink:
         return whole
 
     def _taken(self, rows: int) -> NDArray[Any]:
-        from kernels.placement.pinned import pinnable
+        from gravel.kernels.placement.pinned import pinnable
 
         # A GPU may come to read it there. Of what is never written, no page is taken.
         return pinnable(rows * math.prod(self._row_shape), self._dtype).reshape(rows, *self._row_shape)
@@ -136,9 +136,9 @@ class PlainContext:
         """Apply the function in this process."""
         return map(function, items)
 
-    def gang(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
         """Run the ranks as threads of this process."""
-        from stages.gang import run_in_threads
+        from gravel.stages.rank_group import run_in_threads
 
         return run_in_threads(function, ranks)
 

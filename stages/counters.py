@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ByteSize, Field, model_validator
 
-from stages.searching.need import estimate
-from stages.searching.spreading import batched
-from stages.searching.strategy import without_cpu_code
-from stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
-from stages.traverse import RandomSources, TraverseParameters
+from gravel.stages.searching.need import estimate
+from gravel.stages.searching.spreading import batched
+from gravel.stages.searching.strategy import without_cpu_code
+from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.traverse import RandomSources, TraverseParameters
 
 if TYPE_CHECKING:
-    from stages.artifacts import CompressedGraph, Counters, Graph
-    from stages.context import Context
+    from gravel.stages.artifacts import CompressedGraph, Counters, Graph
+    from gravel.stages.context import Context
 
 CHILD_HOST = 700 << 20
 """Of the process that searches under the tool: CUDA's context, compiler and the tool's own buffers."""
@@ -74,7 +74,7 @@ def counters(
     CPU, the artifact has what is counted from the rows alone, and says why.
     Raises `StageError` for `tool: ncu` where it cannot read them, and as `traverse` does.
     """
-    from stages.counting import count_searches
+    from gravel.stages.counting import count_searches
 
     return count_searches(context, parameters, input)
 

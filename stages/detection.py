@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stages.errors import StageError
-from stages.parsing.head import Head, shown
-from stages.readers import FORMATS, Reader, all_readers
+from gravel.stages.errors import StageError
+from gravel.stages.parsing.head import Head, shown
+from gravel.stages.readers import FORMATS, Reader, all_readers
 
 ORDER = (
     "matrix_market",

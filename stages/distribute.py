@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from stages.artifacts import DistributedGraph, VertexIds
-from stages.generators import GeneratorSource
-from stages.partitioning.resident import Recipe, find_rank, part_edges, run_gang
-from stages.stage import Extent, Machine, Need, Parameters, Stage
+from gravel.stages.artifacts import DistributedGraph, VertexIds
+from gravel.stages.generators import GeneratorSource
+from gravel.stages.partitioning.resident import Recipe, find_rank, part_edges, run_gang
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
-    from kernels.partition.census import Census
-    from kernels.partition.storage import RankSize
-    from stages.context import Context
-    from stages.gang import RankContext
+    from gravel.kernels.partition.census import Census
+    from gravel.kernels.partition.storage import RankSize
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
 
 COMPILED = 60 << 20
 """What Numba takes to compile the distributor, and to be there at all."""
@@ -75,7 +75,7 @@ def make_as_rank(gang: RankContext, task: MakeTask) -> Made:
     """Make one rank of the graph and keep it in this process, unless all ranks are there already."""
     import time
 
-    from kernels.jit import set_threads
+    from gravel.kernels.jit import set_threads
 
     set_threads(task.threads)
     started = time.perf_counter()
@@ -104,10 +104,10 @@ def distribute(context: Context, parameters: DistributeParameters) -> tuple[Dist
     import json
     from dataclasses import asdict
 
-    from kernels.generate import size
-    from kernels.partition import storage_of
-    from kernels.partition.distribute import check_ranks
-    from stages.errors import StageError
+    from gravel.kernels.generate import size
+    from gravel.kernels.partition import storage_of
+    from gravel.kernels.partition.distribute import check_ranks
+    from gravel.stages.errors import StageError
 
     source, ranks = parameters.source, parameters.ranks
     arguments = source.arguments()
@@ -144,7 +144,7 @@ def distribute(context: Context, parameters: DistributeParameters) -> tuple[Dist
 
 def host_bytes(vertices: int, arcs: int, ranks: int) -> int:
     """State what all ranks take together while they make a graph on the CPU."""
-    from kernels.partition.distributor.program import PART_EDGES
+    from gravel.kernels.partition.distributor.program import PART_EDGES
 
     part = part_edges(arcs // 2, ranks, PART_EDGES)
     width = 4 if vertices < 1 << 32 else 8
@@ -160,7 +160,7 @@ def host_bytes(vertices: int, arcs: int, ranks: int) -> int:
 
 def device_bytes(vertices: int, arcs: int, ranks: int) -> int:
     """State what each rank takes on its GPU while it makes its part."""
-    from kernels.partition.distributor.program import PART_EDGES_CUDA, SORT_ARCS
+    from gravel.kernels.partition.distributor.program import PART_EDGES_CUDA, SORT_ARCS
 
     width = 4 if vertices < 1 << 32 else 8
     shared = 2 * width * arcs + 48 * vertices
@@ -173,7 +173,7 @@ def device_bytes(vertices: int, arcs: int, ranks: int) -> int:
 def _estimate(
     parameters: DistributeParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    from kernels.generate import size
+    from gravel.kernels.generate import size
 
     source, p = parameters.source, parameters.ranks
     found = size(source.name, **source.arguments())

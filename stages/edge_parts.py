@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.artifacts import EdgeList
-    from stages.context import Context
+    from gravel.stages.artifacts import EdgeList
+    from gravel.stages.context import Context
 
 PART_BYTES = 8 << 20
 """Bytes of sources, and of targets, read at once: several chunks of a stored array, decoded on threads."""
@@ -27,7 +27,7 @@ class EdgeParts:
     """
 
     def __init__(self, context: Context, edges: EdgeList, *, direction: str, keep_loops: bool) -> None:
-        from kernels.index import index_dtype
+        from gravel.kernels.index import index_dtype
 
         self._context = context
         self._edges = edges

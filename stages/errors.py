@@ -30,7 +30,7 @@ class StageError(Exception):
     ) -> None:
         super().__init__(message)
         if file is not None and "://" in file:
-            from stages.addresses import shown
+            from gravel.stages.addresses import shown
 
             file = shown(file)  # a URL's secrets are not told
         self.message = message

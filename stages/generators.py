@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, HUB_DEGREE, HUB_SHARE
-from stages.stage import Parameters
+from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, HUB_DEGREE, HUB_SHARE
+from gravel.stages.stage import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stages.context import Context
+    from gravel.stages.context import Context
 
 Natural = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -153,7 +153,7 @@ class GeneratorSource(Parameters):
 
     @model_validator(mode="after")
     def _check(self) -> GeneratorSource:
-        from kernels.generate import size
+        from gravel.kernels.generate import size
 
         chosen = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(chosen) != 1:
@@ -169,7 +169,7 @@ class GeneratorSource(Parameters):
         return next(name for name in type(self).model_fields if getattr(self, name) is not None)
 
     def arguments(self) -> dict[str, Any]:
-        """Return the generator's parameters under the names that `kernels.generate` uses."""
+        """Return the generator's parameters under the names that `gravel.kernels.generate` uses."""
         values: dict[str, Any] = getattr(self, self.name).model_dump()
         if "dimensions" in values:
             values["dims"] = list(values.pop("dimensions"))
@@ -186,7 +186,7 @@ def part_edges(memory: int, threads: int) -> int:
 
 def generated_parts(context: Context, source: GeneratorSource, memory: int) -> Iterator[tuple[Any, Any]]:
     """Yield source and target indices of all edges, in order, in parts made side by side."""
-    from kernels.generate import size
+    from gravel.kernels.generate import size
 
     arguments = source.arguments()
     total = size(source.name, **arguments).edges
@@ -200,7 +200,7 @@ def generated_parts(context: Context, source: GeneratorSource, memory: int) -> I
 
 
 def _make(item: tuple[str, dict[str, Any], int, int]) -> tuple[Any, Any]:
-    from kernels.generate import generate
+    from gravel.kernels.generate import generate
 
     name, arguments, first, count = item
     return generate(name, first=first, count=count, **arguments)

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
-from stages.addresses import shown
-from stages.artifacts import EdgeList, VertexIds
-from stages.errors import StageError
-from stages.generators import GeneratorSource, generated_parts
-from stages.ingest_extent import LEAST_MEMORY, estimate, working_memory
-from stages.readers import FORMATS
-from stages.stage import FileInput, Parameters, Stage
+from gravel.stages.addresses import shown
+from gravel.stages.artifacts import EdgeList, VertexIds
+from gravel.stages.errors import StageError
+from gravel.stages.generators import GeneratorSource, generated_parts
+from gravel.stages.ingest_extent import LEAST_MEMORY, estimate, working_memory
+from gravel.stages.readers import FORMATS
+from gravel.stages.stage import FileInput, Parameters, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stages.context import Context
-    from stages.readers import Chunk, Header
-    from stages.streams import ByteStream
+    from gravel.stages.context import Context
+    from gravel.stages.readers import Chunk, Header
+    from gravel.stages.streams import ByteStream
 
 
 def _format_name(value: Any) -> Any:
-    from stages.readers import all_readers
+    from gravel.stages.readers import all_readers
 
     if not isinstance(value, str):
         raise ValueError(f"a format is a name: auto, {', '.join(FORMATS)}")
@@ -100,14 +100,14 @@ def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
     `options` are the parameters of the stage: format, sha256, weights, allow_short, memory. Raises
     StageError for whatever is wrong with the file, and pydantic's ValidationError for a wrong option.
     """
-    from stages.context import PlainContext
+    from gravel.stages.context import PlainContext
 
     return ingest(PlainContext(), IngestParameters(file=str(path), **options))
 
 
 def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[EdgeList, VertexIds]:
-    from kernels.generate import size
-    from kernels.index import index_dtype
+    from gravel.kernels.generate import size
+    from gravel.kernels.index import index_dtype
 
     vertices = size(source.name, **source.arguments()).vertices
     dtype = index_dtype(vertices)
@@ -120,10 +120,10 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
 
 
 def _read_file(context: Context, parameters: IngestParameters, location: str) -> tuple[EdgeList, VertexIds]:
-    from stages.detection import choose_reader
-    from stages.parsing.head import HEAD_BYTES, Head
-    from stages.readers import Reading
-    from stages.streams import file_size, open_stream
+    from gravel.stages.detection import choose_reader
+    from gravel.stages.parsing.head import HEAD_BYTES, Head
+    from gravel.stages.readers import Reading
+    from gravel.stages.streams import file_size, open_stream
 
     memory = working_memory(parameters, context.machine)
     threads = max(1, context.machine.threads)
@@ -193,9 +193,9 @@ def _numbered(
 ) -> tuple[EdgeList, VertexIds]:
     import numpy
 
-    from stages.numbering.ids import IdSet
-    from stages.numbering.ranks import ranked
-    from stages.numbering.spool import NARROW, Spool
+    from gravel.stages.numbering.ids import IdSet
+    from gravel.stages.numbering.ranks import ranked
+    from gravel.stages.numbering.spool import NARROW, Spool
 
     if header.vertex_count is not None:
         ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
@@ -225,7 +225,7 @@ def _written(
 ) -> EdgeList:
     import numpy
 
-    from kernels.index import index_dtype
+    from gravel.kernels.index import index_dtype
 
     dtype = index_dtype(vertices)
     source, target = context.sink(dtype), context.sink(dtype)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from stages.errors import StageError
-from stages.stage import Extent, Machine, Need
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
-    from stages.ingest import IngestParameters
-    from stages.parsing.head import Head
+    from gravel.stages.ingest import IngestParameters
+    from gravel.stages.parsing.head import Head
 
 BASE = 112 << 20
 """Bytes beside the budget: kernels, their compiler, the store's writer, pyarrow; measured 50-100 MiB."""
@@ -45,8 +45,8 @@ def estimate(
     """State the need; a file that cannot be read is left for the run to complain about."""
     memory = working_memory(parameters, machine)
     if parameters.source is not None:
-        from kernels.generate import size
-        from stages.generators import part_edges
+        from gravel.kernels.generate import size
+        from gravel.stages.generators import part_edges
 
         vertices, edges = size(parameters.source.name, **parameters.source.arguments())
         width = 4 if vertices < 1 << 32 else 8
@@ -71,9 +71,9 @@ def estimate(
 
 def _file_extent(parameters: IngestParameters, location: str) -> tuple[int, int, int]:
     """Return bounds of vertices and edges, and of the decompressed bytes (0 where unknown)."""
-    from stages.detection import BINARY, choose_reader
-    from stages.parsing.head import HEAD_BYTES, Head
-    from stages.streams import file_size, open_stream
+    from gravel.stages.detection import BINARY, choose_reader
+    from gravel.stages.parsing.head import HEAD_BYTES, Head
+    from gravel.stages.streams import file_size, open_stream
 
     stored = file_size(location) or 0
     try:

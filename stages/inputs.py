@@ -1,8 +1,8 @@
 """Graphs that a notebook already holds, as artifacts for stages: no file, no cache.
 
-from stages.context import PlainContext
-from stages.inputs import edge_list
-from stages.symmetrize import STAGE
+from gravel.stages.context import PlainContext
+from gravel.stages.inputs import edge_list
+from gravel.stages.symmetrize import STAGE
 
 graph = STAGE.run(PlainContext(), STAGE.parameters(), input=edge_list(matrix))
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import EdgeList, Graph
+from gravel.stages.artifacts import EdgeList, Graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,14 +24,15 @@ def edge_list(given: Any, *, vertex_count: int | None = None, undirected: bool =
 
     Parameters
     ----------
-    given : see `kernels.inputs.edges`; arrays in host memory are not copied, those on a GPU are brought here.
+    given : see `gravel.kernels.inputs.edges`; arrays in host memory are not copied, those on a GPU are
+        brought here.
     vertex_count : of the whole graph; by default the matrix's size, or one more than the largest vertex.
     undirected : each edge stands for both directions.
 
     Raises ValueError for what is no graph, or has a vertex that is not below `vertex_count`.
 
     """
-    from kernels.inputs import edges
+    from gravel.kernels.inputs import edges
 
     source, target = (_here(each) for each in edges(given))
     largest = max((int(each.max()) for each in (source, target) if len(each)), default=-1)
@@ -48,7 +49,7 @@ def graph(given: Any, *, symmetric: bool | None = None) -> Graph:
 
     Parameters
     ----------
-    given : see `kernels.inputs.csr`; rows in host memory that are sorted already are not copied.
+    given : see `gravel.kernels.inputs.csr`; rows in host memory that are sorted already are not copied.
     symmetric : whether every arc has its reverse; None to find out, which sorts all arcs once.
 
     Raises ValueError for what is no graph.
@@ -56,7 +57,7 @@ def graph(given: Any, *, symmetric: bool | None = None) -> Graph:
     """
     import numpy
 
-    from kernels.inputs import csr, is_symmetric
+    from gravel.kernels.inputs import csr, is_symmetric
 
     rows = csr(given)
     if symmetric is None:
@@ -77,13 +78,13 @@ def graph(given: Any, *, symmetric: bool | None = None) -> Graph:
 
 
 def _here(array: Any) -> NDArray[Any]:
-    from kernels.strategy import backend_of
+    from gravel.kernels.strategy import backend_of
 
     here: NDArray[Any] = array.get() if backend_of(array) == "cuda" else array
     return here
 
 
 def _indices(array: NDArray[Any], vertex_count: int) -> NDArray[Any]:
-    from kernels.index import index_dtype
+    from gravel.kernels.index import index_dtype
 
     return array.astype(index_dtype(vertex_count), copy=False)

@@ -9,14 +9,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError, VerificationFailed
+from gravel.stages.errors import StageError, VerificationFailed
 
 if TYPE_CHECKING:
-    from kernels.probes.links import Link, Measured
-    from stages.artifacts import Links
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.links import LinksParameters
+    from gravel.kernels.probes.links import Link, Measured
+    from gravel.stages.artifacts import Links
+    from gravel.stages.context import Context
+    from gravel.stages.links import LinksParameters
+    from gravel.stages.rank_group import RankContext
 
 ON_GPUS = ("peer", "nccl")
 """Transports that only GPUs have."""
@@ -46,10 +46,10 @@ class LinksAnswer:
 def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
     """Measure every transport at hand as one rank of a gang.
 
-    Raises `GangBroken` when GPUs waited for each other in vain.
+    Raises `RankGroupBroken` when GPUs waited for each other in vain.
     """
-    from kernels.probes.links import TRANSPORTS, measure
-    from stages.gang import GangBroken
+    from gravel.kernels.probes.links import TRANSPORTS, measure
+    from gravel.stages.rank_group import RankGroupBroken
 
     asked = task.parameters
     points: list[Measured] = []
@@ -75,7 +75,7 @@ def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
             link.close()
         except RuntimeError as error:
             if "did not bring" not in str(error):
-                raise GangBroken(f"rank {gang.rank}: {error}") from error
+                raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
             wrong = wrong or str(error)
         spent[name] = (connected - began, time.perf_counter() - connected)
     return LinksAnswer(tuple(points), missing, wrong, socket.gethostname(), os.getpid(), spent)
@@ -88,7 +88,7 @@ def _total(asked: LinksParameters, name: str) -> int:
 
 def _sizes(asked: LinksParameters, name: str) -> tuple[int, ...]:
     """List the messages of a transport, one at least."""
-    from kernels.probes.links import sizes_between
+    from gravel.kernels.probes.links import sizes_between
 
     first, *others = sizes_between(int(asked.smallest), int(asked.largest), asked.step)
     return first, *(size for size in others if name != "wire" or size <= asked.wire_largest)
@@ -96,7 +96,7 @@ def _sizes(asked: LinksParameters, name: str) -> tuple[int, ...]:
 
 def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | None, str]:
     """Connect over a transport, or say why that cannot be; alike on all ranks."""
-    from kernels.probes.links.wire import WireLink
+    from gravel.kernels.probes.links.wire import WireLink
 
     asked = task.parameters
     if name == "wire":
@@ -106,14 +106,14 @@ def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | No
     largest = -(-int(asked.largest) // 8) * 8
     link: Link
     if name == "peer":
-        from kernels.probes.links import peer
+        from gravel.kernels.probes.links import peer
 
         problem = peer.why_no_peers(gang)
         if problem is not None:
             return None, problem
         link = peer.PeerLink(gang, largest=largest)
         return link, ""
-    from kernels.probes.links import nccl
+    from gravel.kernels.probes.links import nccl
 
     problem = nccl.why_not(gang)
     if problem is not None:
@@ -124,11 +124,11 @@ def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | No
 
 def measure_links(context: Context, parameters: LinksParameters) -> Links:
     """Make the artifact from what the ranks of a gang found."""
-    from stages.artifacts import Links
-    from stages.searching.strategy import machine_name
+    from gravel.stages.artifacts import Links
+    from gravel.stages.searching.strategy import machine_name
 
     backend = context.machine.backend
-    answers: list[LinksAnswer] = context.gang(
+    answers: list[LinksAnswer] = context.rank_group(
         measure_as_rank, [LinksTask(parameters, backend)] * parameters.ranks
     )
     first = answers[0]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ByteSize, Field, model_validator
 
-from stages.stage import Extent, Machine, Need, Parameters, Stage
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
-    from stages.artifacts import Links
-    from stages.context import Context
+    from gravel.stages.artifacts import Links
+    from gravel.stages.context import Context
 
 STARTED = 64 << 20
 """Of a worker that has loaded what carries messages; measured at 40 MiB."""
@@ -54,7 +54,7 @@ def links(context: Context, parameters: LinksParameters) -> Links:
     Raises `StageError` for a transport that is not at hand, and `VerificationFailed` where a message did not
     arrive as it was sent.
     """
-    from stages.linking import measure_links
+    from gravel.stages.linking import measure_links
 
     return measure_links(context, parameters)
 

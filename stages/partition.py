@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from stages.artifacts import Graph, Ordering, Partition
-from stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
-from stages.presets import filled
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
+from gravel.stages.presets import filled
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernels.partition import PartitionedGraph, RankSize
-    from stages.artifacts import Array
-    from stages.context import Context
+    from gravel.kernels.partition import PartitionedGraph, RankSize
+    from gravel.stages.artifacts import Array
+    from gravel.stages.context import Context
 
 
 COMPILED = 52 << 20
@@ -70,12 +70,12 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
     """
     from dataclasses import asdict
 
-    from kernels.jit import set_threads
-    from kernels.partition import storage_of
-    from kernels.partition.distribute import check_ranks
-    from kernels.partition.threshold import choose_threshold
-    from stages.errors import StageError
-    from stages.partitioning.counting import find_delegates, take_census
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.partition import storage_of
+    from gravel.kernels.partition.distribute import check_ranks
+    from gravel.kernels.partition.threshold import choose_threshold
+    from gravel.stages.errors import StageError
+    from gravel.stages.partitioning.counting import find_delegates, take_census
 
     set_threads(context.machine.threads)
     ranks, threshold = parameters.ranks, parameters.threshold
@@ -115,8 +115,8 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
 def _stripes(context: Context, ranks: int, graph: Graph) -> Partition:
     import numpy
 
-    from kernels.partition import storage_of
-    from stages.partitioning.striping import write_stripes
+    from gravel.kernels.partition import storage_of
+    from gravel.stages.partitioning.striping import write_stripes
 
     arrays, sizes, largest = write_stripes(context, graph, ranks)
     return Partition(
@@ -145,8 +145,8 @@ def _distribute(
     sizes: list[RankSize],
 ) -> None:
     """Write the subgraphs of some ranks in one pass over the graph."""
-    from stages.partitioning.ranges import SplitTask, ranges, split_range
-    from stages.partitioning.writing import RankWriter
+    from gravel.stages.partitioning.ranges import SplitTask, ranges, split_range
+    from gravel.stages.partitioning.writing import RankWriter
 
     writers = [RankWriter(context, rank, graph.column_indices.dtype) for rank in some]
     cuts = list(ranges(graph))
@@ -162,11 +162,11 @@ def _distribute(
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:
-    """Read a stored partition into memory for `kernels.partition`; stripes as one without delegates."""
-    from kernels.partition import from_arrays
+    """Read a stored partition into memory for `gravel.kernels.partition`; stripes have no delegates."""
+    from gravel.kernels.partition import from_arrays
 
     if stored.scheme == "striped":
-        from kernels import striped
+        from gravel.kernels import striped
 
         facts = {"vertex_count": stored.vertex_count, "arc_count": stored.arc_count}
         return striped.as_partition(striped.from_arrays(stored.arrays, ranks=stored.ranks, **facts))

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from kernels.probes import COUPLED, GATHERS, LOOKUPS
-from stages.artifacts import Graph
-from stages.searching.need import COMPILED_BFS
-from stages.searching.strategy import checked_strategy, without_cpu_code
-from stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
-from stages.traverse import RandomSources
+from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
+from gravel.stages.artifacts import Graph
+from gravel.stages.searching.need import COMPILED_BFS
+from gravel.stages.searching.strategy import checked_strategy, without_cpu_code
+from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.traverse import RandomSources
 
 if TYPE_CHECKING:
-    from stages.artifacts import Probe
-    from stages.context import Context
+    from gravel.stages.artifacts import Probe
+    from gravel.stages.context import Context
 
 COMPILED_PROBES = 48 << 20
 """Measured: what Numba takes to compile the twins beside a search."""
@@ -75,10 +75,10 @@ def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Pro
     Every gather must have read every neighbour, and every look-up but that by bits alone must leave the
     distances of the search. Raises `VerificationFailed` where one does not.
     """
-    from kernels.jit import set_threads
-    from stages.probing import probe_all
-    from stages.searching.graph import read_graph
-    from stages.searching.sources import draw_sources
+    from gravel.kernels.jit import set_threads
+    from gravel.stages.probing import probe_all
+    from gravel.stages.searching.graph import read_graph
+    from gravel.stages.searching.sources import draw_sources
 
     set_threads(context.machine.threads)
     graph = read_graph(input, context.machine)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError, VerificationFailed
+from gravel.stages.errors import StageError, VerificationFailed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.probes import Probes, Timed
-    from kernels.probes.levels import Levels
-    from stages.artifacts import Probe
-    from stages.context import Context
-    from stages.probe import ProbeParameters
-    from stages.searching.graph import SearchedGraph
+    from gravel.kernels.probes import Probes, Timed
+    from gravel.kernels.probes.levels import Levels
+    from gravel.stages.artifacts import Probe
+    from gravel.stages.context import Context
+    from gravel.stages.probe import ProbeParameters
+    from gravel.stages.searching.graph import SearchedGraph
 
 ON_CPU = "the parts were played on the CPU, thread after thread, so their times say nothing of a GPU"
 COUNTED = "bytes and lanes are counted by a twin of the gathers, not measured"
@@ -49,10 +49,10 @@ def probe_all(
     """Make the artifact from all sources, the first of them level by level as well."""
     import numpy
 
-    from kernels.probes import prepare
-    from kernels.probes.levels import levels_of
-    from stages.artifacts import Probe
-    from stages.searching.strategy import machine_name
+    from gravel.kernels.probes import prepare
+    from gravel.kernels.probes.levels import levels_of
+    from gravel.stages.artifacts import Probe
+    from gravel.stages.searching.strategy import machine_name
 
     parts = parts_of(parameters)
     notes = [*graph.notes, *([ON_CPU] if graph.backend == "cpu" and parts else [])]
@@ -88,14 +88,14 @@ def probe_all(
 
 
 def _on_host(array: Any) -> NDArray[Any]:
-    from kernels.strategy import backend_of
+    from gravel.kernels.strategy import backend_of
 
     found: NDArray[Any] = array.get() if backend_of(array) == "cuda" else array
     return found
 
 
 def _search(graph: SearchedGraph, strategy: str) -> Any:
-    from kernels.bfs import prepare
+    from gravel.kernels.bfs import prepare
 
     try:
         return prepare(
@@ -175,8 +175,8 @@ def _counted(parts: list[Part], levels: Levels, dtype: Any, block: int) -> dict[
     """Count what each gather among the parts loads, in bytes and lanes, over all levels."""
     import numpy
 
-    from kernels.bfs.cuda.parts import GATHERS, LISTED
-    from kernels.probes.gather_cpu import SECTORS, SLOTS, gather_level, sector_arcs
+    from gravel.kernels.bfs.cuda.parts import GATHERS, LISTED
+    from gravel.kernels.probes.gather_cpu import SECTORS, SLOTS, gather_level, sector_arcs
 
     names = dict.fromkeys(part["method"] for part in parts if part["part"] == "gather")
     counted = {}

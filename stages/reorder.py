@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
-from stages.advice import (
+from gravel.stages.advice import (
     BYTES_PER_VERTEX,
     SAMPLE_BYTES,
     OrderAdviceParameters,
@@ -17,9 +17,9 @@ from stages.advice import (
     recorded,
     told,
 )
-from stages.artifacts import Graph, Ordering
-from stages.errors import StageError
-from stages.ordering.placing import (
+from gravel.stages.artifacts import Graph, Ordering
+from gravel.stages.errors import StageError
+from gravel.stages.ordering.placing import (
     COMMUNITY,
     COMMUNITY_BYTES_PER_ROW,
     COMMUNITY_PINNED_WORDS_PER_ARC,
@@ -30,16 +30,16 @@ from stages.ordering.placing import (
     place_of,
     uses_device,
 )
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from stages.trials import trial_bytes, try_choices
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from kernels.advice import Advice
-    from kernels.order import OrderStatistics
-    from stages.context import Context
+    from gravel.kernels.advice import Advice
+    from gravel.kernels.order import OrderStatistics
+    from gravel.stages.context import Context
 
 WORKING_BYTES = 120 << 20
 """Measured: Numba with its compiled code 70 MB, a range of rows on its way in or out 40 MB, chunks 10 MB."""
@@ -101,10 +101,10 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     """
     import numpy
 
-    from kernels.jit import set_threads
-    from kernels.order import OrderStatistics
-    from stages.ordering.finding import find_order
-    from stages.ordering.rows import renumbered
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.order import OrderStatistics
+    from gravel.stages.ordering.finding import find_order
+    from gravel.stages.ordering.rows import renumbered
 
     machine = _capped(context.machine, parameters)
     set_threads(machine.threads)
@@ -168,7 +168,7 @@ def _advised(
         return None
     import numpy
 
-    from kernels.advice import advise_order
+    from gravel.kernels.advice import advise_order
 
     advice = advise_order(
         offsets,
@@ -184,7 +184,7 @@ def _advised(
 
 
 def _measured(context: Context, parameters: ReorderParameters, graph: Graph, advice: Advice) -> Advice:
-    from stages.context import PlainContext
+    from gravel.stages.context import PlainContext
 
     def ordered(order: str) -> Graph:
         if order == "original":

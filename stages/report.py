@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from stages.artifacts import Artifact
-from stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import Artifact
+from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
-    from stages.artifacts import Report
-    from stages.context import Context
+    from gravel.stages.artifacts import Report
+    from gravel.stages.context import Context
 
 
 DRAWING_BYTES = 64 << 20
 """Measured: Matplotlib with its fonts, and the figures and tables; 46 MiB, of a suite of 98 runs 53 MiB."""
 
 MODEL_BYTES = 64 << 20
-"""Measured: `kernels.partition` with its compiler, for the cost model of partitions; 63 MiB."""
+"""Measured: `gravel.kernels.partition` with its compiler, for the cost model of partitions; 63 MiB."""
 
 
 class ReportParameters(Parameters):
@@ -46,12 +46,12 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
 
     Artifacts of one kind share a section, so that the experiments of a matrix stand in one table.
     """
-    from stages.artifacts import Report
-    from stages.sections import SECTIONS
-    from stages.sections.answer import answer_section
-    from stages.sections.arrangement import arranged
-    from stages.sections.graphs import matrix_sections
-    from stages.sections.told import not_run_table
+    from gravel.stages.artifacts import Report
+    from gravel.stages.sections import SECTIONS
+    from gravel.stages.sections.answer import answer_section
+    from gravel.stages.sections.arrangement import arranged
+    from gravel.stages.sections.graphs import matrix_sections
+    from gravel.stages.sections.told import not_run_table
 
     labels = parameters.labels
     if len(labels) != len(inputs):
@@ -73,14 +73,14 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     if parameters.not_run:
         sections.append(not_run_table(parameters.not_run))
     if parameters.published is not None:
-        from stages.published import read_published
-        from stages.sections.published import published_sections
+        from gravel.stages.published import read_published
+        from gravel.stages.sections.published import published_sections
 
         sections += published_sections(
-            read_published(parameters.published), list(zip(labels, inputs, strict=True))
+            read_published(parameters.published), list(zip(labels, inputs, strict=True)), parameters.not_run
         )
     if parameters.predict:
-        from stages.sections.ranks.thousand import thousand_sections
+        from gravel.stages.sections.ranks.thousand import thousand_sections
 
         sections += thousand_sections()
     members = list(zip(labels, inputs, strict=True))
@@ -90,7 +90,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
 
 def _of_graph(one: Artifact, graph: str) -> Artifact:
     """Have a measurement say which graph it searched: what it knows itself are the graph's degrees."""
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
     if not isinstance(one, Measurement) or not graph:
         return one
@@ -117,7 +117,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=13,
+    version=14,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     import numpy
@@ -22,7 +22,7 @@ def plan_ranges(
     `degrees[v]` counts the arcs of v before duplicates are removed. Returns the bounds, ascending from 0 to
     the number of vertices. Raises `StageError` naming the vertex whose row alone does not fit.
     """
-    from kernels.csr.split import next_bound
+    from gravel.kernels.csr.split import next_bound
 
     bounds = [0]
     while bounds[-1] < len(degrees):
@@ -89,7 +89,7 @@ class Spool:
         return failure
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any], ends: NDArray[numpy.int64]) -> None:
-        """Append what `kernels.csr.split` returns."""
+        """Append what `gravel.kernels.csr.split` returns."""
         try:
             for index, file in enumerate(self._files):
                 low, high = int(ends[index]), int(ends[index + 1])

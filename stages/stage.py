@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from stages.sizes import Extent as Extent
-from stages.sizes import Machine as Machine
-from stages.sizes import Need as Need
+from gravel.stages.sizes import Extent as Extent
+from gravel.stages.sizes import Machine as Machine
+from gravel.stages.sizes import Need as Need
 
 if TYPE_CHECKING:
-    from stages.artifacts import Artifact
+    from gravel.stages.artifacts import Artifact
 
 
 class Parameters(BaseModel):
@@ -31,7 +31,7 @@ class Parameters(BaseModel):
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Return the JSON schema, with what each field means; arguments as pydantic has them."""
-        from stages.documented import documented
+        from gravel.stages.documented import documented
 
         documented(cls)
         return super().model_json_schema(*arguments, **options)
@@ -110,7 +110,7 @@ class Stage:
     times: Callable[[Any], bool] = _never  # whether results rest on timings with these parameters
     cuda: bool = False  # has a CUDA implementation
     cannot_run: Callable[[Any, str], CannotRun | None] = _can_always  # with these parameters, on this backend
-    ranks: Callable[[Any], int] | None = None  # workers that `context.gang` needs at once
+    ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
     source_ids: Callable[[Any], tuple[int, ...]] = _no_ids  # file ids named by the parameters
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
@@ -126,13 +126,13 @@ class Stage:
 @cache
 def all_stages() -> dict[str, Stage]:
     """Every stage of gravel's own by name: each module of this package that defines `STAGE`."""
-    import stages
+    from gravel import stages
 
     found: dict[str, Stage] = {}
     for module in pkgutil.iter_modules(stages.__path__):
         if module.ispkg:  # parts of stages, which a cached run need not import
             continue
-        stage = getattr(importlib.import_module(f"stages.{module.name}"), "STAGE", None)
+        stage = getattr(importlib.import_module(f"gravel.stages.{module.name}"), "STAGE", None)
         if isinstance(stage, Stage):
             found[stage.name] = stage
     return found

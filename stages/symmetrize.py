@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from stages.artifacts import EdgeList, Graph
-from stages.edge_parts import PART_BYTES, EdgeParts
-from stages.errors import StageError
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import EdgeList, Graph
+from gravel.stages.edge_parts import PART_BYTES, EdgeParts
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from stages.context import Context
+    from gravel.stages.context import Context
 
 WORKING_BYTES = 120 << 20
 """Measured: Numba with its compiled code 70 MB, a part of the edges and its arcs dealt to ranges 50 MB at
@@ -25,7 +25,7 @@ FEWEST_SHARES = 64
 """The arcs are cut into at most about so many ranges before a machine is called too small."""
 
 DEVICE_BYTES_PER_ARC = 16
-"""Peak of `kernels.csr.cuda.build` beside the edge: a 64-bit key, sorted out of place."""
+"""Peak of `gravel.kernels.csr.cuda.build` beside the edge: a 64-bit key, sorted out of place."""
 
 DEVICE_BYTES_PER_ROW = 24
 
@@ -86,7 +86,7 @@ def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: Edg
     Raises `StageError` for vertices outside the list's count, a full disk, and memory too small for the
     longest row.
     """
-    from kernels.jit import set_threads
+    from gravel.kernels.jit import set_threads
 
     set_threads(context.machine.threads)
     edges = EdgeParts(
@@ -112,7 +112,7 @@ def _counted(edges: EdgeParts) -> NDArray[numpy.int64]:
     """Count arcs per vertex into [2:], which leaves `RowBuilder` the room that it needs."""
     import numpy
 
-    from kernels.csr import degrees
+    from gravel.kernels.csr import degrees
 
     counts = numpy.zeros(edges.vertices + 2, numpy.int64)
     for source, target in edges.parts(0):
@@ -121,7 +121,7 @@ def _counted(edges: EdgeParts) -> NDArray[numpy.int64]:
 
 
 def _on_host(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
-    from kernels.csr.rows import RowBuilder
+    from gravel.kernels.csr.rows import RowBuilder
 
     counts = _counted(edges)
     width = edges.dtype.itemsize
@@ -144,7 +144,7 @@ def _on_host(context: Context, edges: EdgeParts, output: _Output, keep_duplicate
 
 
 def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
-    from kernels.csr import build
+    from gravel.kernels.csr import build
 
     budget = context.machine.device_memory
     twice = 1 + (edges.direction == "both")
@@ -209,8 +209,8 @@ def _spooled(
     """Deal the arcs to files by ranges that fit, and yield first and last vertex and the arcs of each."""
     import numpy
 
-    from kernels.csr.split import split
-    from stages.source_ranges import Spool, plan_ranges
+    from gravel.kernels.csr.split import split
+    from gravel.stages.source_ranges import Spool, plan_ranges
 
     bounds = plan_ranges(degrees, budget=budget, bytes_per_arc=bytes_per_arc, bytes_per_row=bytes_per_row)
     spool = Spool(context.scratch, len(bounds) - 1, edges.dtype)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ByteSize, Discriminator, Field, Tag, model_validator
 
-from stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
-from stages.presets import filled
-from stages.searching.need import estimate
-from stages.searching.placing import check_placement
-from stages.searching.prepared import prepared
-from stages.searching.spreading import batched
-from stages.searching.strategy import cannot_run, checked_strategy
-from stages.stage import Parameters, Slot, Stage
+from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
+from gravel.stages.presets import filled
+from gravel.stages.searching.need import estimate
+from gravel.stages.searching.placing import check_placement
+from gravel.stages.searching.prepared import prepared
+from gravel.stages.searching.spreading import batched
+from gravel.stages.searching.strategy import cannot_run, checked_strategy
+from gravel.stages.stage import Parameters, Slot, Stage
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement, Traversal
-    from stages.context import Context
+    from gravel.stages.artifacts import Measurement, Traversal
+    from gravel.stages.context import Context
 
 MAX_ID = (1 << 63) - 1
 
@@ -149,9 +149,9 @@ def traverse(
     `StageError` for a source that the graph does not have, for a strategy or tuning constant that does
     not fit the graph or the backend, and, before anything is read, for a placement that does not fit.
     """
-    from stages.errors import StageError
-    from stages.searching.reading import read_searched, sources_of
-    from stages.searching.spread import refuse_workers, search_spread, workers_for
+    from gravel.stages.errors import StageError
+    from gravel.stages.searching.reading import read_searched, sources_of
+    from gravel.stages.searching.spread import refuse_workers, search_spread, workers_for
 
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
         raise StageError(
@@ -159,15 +159,15 @@ def traverse(
             hint="name internal indices instead: sources: {vertices: [...]}",
         )
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, VertexSources):
-        from stages.searching.sources import check_sources
+        from gravel.stages.searching.sources import check_sources
 
         check_sources(parameters.sources.vertices, input.vertex_count)
     if isinstance(input, DistributedGraph):
         if parameters.algorithm == "components":
-            from stages.searching.distributed_components import find_distributed
+            from gravel.stages.searching.distributed_components import find_distributed
 
             return find_distributed(context, parameters, input)
-        from stages.searching.distributed import search_distributed
+        from gravel.stages.searching.distributed import search_distributed
 
         refuse_workers(parameters, "distributed")
         return search_distributed(context, parameters, input)
@@ -186,11 +186,11 @@ def traverse(
     if parameters.sources_over == "workers":
         graph.notes.append("there were no other workers to deal sources to, so one searched from all")
     if parameters.algorithm == "components":
-        from stages.searching.components import find_components
+        from gravel.stages.searching.components import find_components
 
         traversal, measurement = find_components(context, graph, parameters)
     else:
-        from stages.searching.bfs import search_all
+        from gravel.stages.searching.bfs import search_all
 
         traversal, measurement = search_all(context, graph, sources_of(parameters, graph), parameters)
     return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
@@ -209,7 +209,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=7,
+    version=8,
     about="Searches breadth-first from several sources, or finds connected components, and measures it.",
     parameters=TraverseParameters,
     inputs={

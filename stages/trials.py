@@ -1,7 +1,7 @@
 """Trying orders and layouts on the graph itself: what `auto` measures where many searches will pay for it.
 
 A choice is tried by the stages that would carry it out, in this process and in memory, so that its time is
-that of `traverse`. Samples say which choices are likely (`kernels.advice`); only those are tried.
+that of `traverse`. Samples say which choices are likely (`gravel.kernels.advice`); only those are tried.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from kernels.advice import Advice
-    from stages.advice import AdviceParameters
-    from stages.artifacts import Graph
-    from stages.context import Context
+    from gravel.kernels.advice import Advice
+    from gravel.stages.advice import AdviceParameters
+    from gravel.stages.artifacts import Graph
+    from gravel.stages.context import Context
 
 MOST_ARCS = 1 << 27
 """Of a graph that is tried: it is in memory in one order and one layout besides. Samples alone decide for a
@@ -135,9 +135,9 @@ def _run(
 
 def _milliseconds(context: Context, rows: Graph, layout: str, parameters: AdviceParameters) -> float:
     """Median time of a search, or of finding components, as `traverse` measures it."""
-    from stages.compress import CompressParameters, compress
-    from stages.context import PlainContext
-    from stages.traverse import TraverseParameters, traverse
+    from gravel.stages.compress import CompressParameters, compress
+    from gravel.stages.context import PlainContext
+    from gravel.stages.traverse import TraverseParameters, traverse
 
     there = PlainContext(context.machine, context.scratch)
     packed = compress(there, CompressParameters(codec=layout), input=rows)
@@ -150,7 +150,7 @@ def _milliseconds(context: Context, rows: Graph, layout: str, parameters: Advice
 
 def _chosen(advice: Advice, trial: _Trial, searches: int, field: str) -> Advice:
     """Take the least time with its share of preparation, or what leaves things as they are if hardly more."""
-    from kernels.advice.decide import MARGIN
+    from gravel.kernels.advice.decide import MARGIN
 
     prepared = {
         (record["order"], record["layout"]): record["prepare_milliseconds"] / max(1, searches)

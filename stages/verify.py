@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import DistributedGraph, Graph, Traversal, Verification
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import DistributedGraph, Graph, Traversal, Verification
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
-    from kernels.verify import Check
-    from stages.context import Context
+    from gravel.kernels.verify import Check
+    from gravel.stages.context import Context
 
 
 COMPILED = 44 << 20
@@ -27,12 +28,13 @@ def verify(
     """Check every search, or the components, against the graph that `symmetrize` made.
 
     The checks run on all threads of the CPU, on machines with a GPU too. One search is in memory at a time.
+    Components that a traversal says it left in parts are checked not to be merged, and counted.
     Results of a distributed graph are checked by its ranks, each of which looks at its own arcs.
     Raises `VerificationFailed` at the first result that breaks a rule, with the offending vertices, and
     `StageError` when the traversal is not of this graph.
     """
-    from kernels.jit import set_threads
-    from stages.errors import StageError
+    from gravel.kernels.jit import set_threads
+    from gravel.stages.errors import StageError
 
     set_threads(context.machine.threads)
     distributed = isinstance(graph, DistributedGraph)
@@ -56,8 +58,8 @@ def verify(
 def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Verification:
     import numpy
 
-    from kernels.row_blocks import row_blocks
-    from kernels.verify import check_bfs, skipped_checks
+    from gravel.kernels.row_blocks import row_blocks
+    from gravel.kernels.verify import check_bfs, skipped_checks
 
     if traversal.sources is None:
         raise ValueError("the traversal does not say its sources")
@@ -77,8 +79,8 @@ def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Ve
             is_sorted=graph.sorted,
             blocks=blocks,
         )
-        _refuse(checks, f"search {search + 1} of {len(sources)}")
-        _count(checks, records)
+        refuse_broken(checks, f"search {search + 1} of {len(sources)}")
+        count_passed(checks, records)
         context.progress(search + 1, len(sources), "searches")
     skipped = skipped_checks(
         distance=traversal.distance is not None, predecessor=traversal.predecessor is not None
@@ -87,11 +89,11 @@ def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Ve
 
 
 def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Traversal) -> Verification:
-    from kernels.verify import skipped_checks
-    from stages.searching.checked import checks_over_ranks
+    from gravel.kernels.verify import skipped_checks
+    from gravel.stages.searching.checked import checks_over_ranks
 
     if traversal.algorithm == "components":
-        from stages.searching.distributed_components import checks_of_components
+        from gravel.stages.searching.distributed_components import checks_of_components
 
         return _verified_components(checks_of_components(context, graph, traversal))
     if traversal.sources is None:
@@ -100,8 +102,8 @@ def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Tra
     total = len(traversal.sources)
     records: dict[str, dict[str, Any]] = {}
     for search, (_, checks) in enumerate(checks_over_ranks(context, graph, traversal)):
-        _refuse(checks, f"search {search + 1} of {total}")
-        _count(checks, records)
+        refuse_broken(checks, f"search {search + 1} of {total}")
+        count_passed(checks, records)
         context.progress(search + 1, total, "searches")
     skipped = skipped_checks(
         distance=kept or traversal.distance is not None, predecessor=kept or traversal.predecessor is not None
@@ -109,7 +111,7 @@ def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Tra
     return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
 
 
-def _count(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
+def count_passed(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
     """Count one search more for each check that it passed."""
     for check in checks:
         record = {"check": check.name, "passed": True, "searches": 0, "detail": check.rule}
@@ -119,28 +121,34 @@ def _count(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
 def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
     import numpy
 
-    from kernels.verify import check_components
+    from gravel.kernels.verify import check_components, check_parts
 
     if traversal.component is None:
         raise ValueError("the traversal has no component labels")
-    checks = check_components(
-        numpy.asarray(graph.row_offsets),
-        numpy.asarray(graph.column_indices),
-        numpy.asarray(traversal.component),
-        symmetric=graph.symmetric and graph.sorted,
+    arrays = tuple(
+        numpy.asarray(each) for each in (graph.row_offsets, graph.column_indices, traversal.component)
     )
-    return _verified_components(checks)
+    halved = graph.symmetric and graph.sorted
+    if traversal.converged:
+        return _verified_components(check_components(*arrays, symmetric=halved))
+    checks, whole = check_parts(*arrays, symmetric=halved)
+    reason = (
+        "the traversal says that it left components in parts; "
+        f"{100 * whole:.6g} % of the vertices have the label of their whole component"
+    )
+    skipped = [{"check": "edges_agree", "reason": reason, "whole": whole}]
+    return replace(_verified_components(checks), skipped=skipped)
 
 
 def _verified_components(checks: Iterable[Check]) -> Verification:
-    _refuse(checks, "the components")
+    refuse_broken(checks, "the components")
     records = [{"check": check.name, "passed": True, "searches": 1, "detail": check.rule} for check in checks]
     return Verification(algorithm="components", checks=records)
 
 
-def _refuse(checks: Iterable[Check], what: str) -> None:
+def refuse_broken(checks: Iterable[Check], what: str) -> None:
     """Raise for the broken rules, most telling first, naming each offender once."""
-    from stages.errors import VerificationFailed
+    from gravel.stages.errors import VerificationFailed
 
     broken = [check for check in checks if not check.passed]
     if not broken:
@@ -166,7 +174,7 @@ def _estimate(
     n, m = graph.vertices, graph.arcs
     outputs = (Extent(kind="Verification", vertices=n, bytes=4096),)
     if graph.kind == "DistributedGraph":
-        from stages.searching.distributed_need import verifying
+        from gravel.stages.searching.distributed_need import verifying
 
         return verifying(graph, inputs["traversal"][0], machine, outputs)
     width = 4 if n < 1 << 32 else 8

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.assemble import assemble
-from kernels.partition.layout import PartitionedGraph
+from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.layout import PartitionedGraph
 
 
 class Arcs:

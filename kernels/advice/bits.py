@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernels.advice.sample import Part
-from kernels.layouts import LAYOUTS, encode
+from gravel.kernels.advice.sample import Part
+from gravel.kernels.layouts import LAYOUTS, encode
 
 OFFSETS = ("row_offsets", "byte_offsets")
 """Arrays with an entry per row, which every layout has."""

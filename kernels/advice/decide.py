@@ -9,17 +9,17 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.advice.bits import bits_per_arc
-from kernels.advice.heads import scattered_heads
-from kernels.advice.model import Estimate, Features, Workload, estimate, order_seconds
-from kernels.advice.pilot import ORIGINAL, WHOLE, Tried, try_orders
-from kernels.advice.sample import some_rows
-from kernels.advice.search import grow, looked_at
-from kernels.bfs.choice import SHALLOW
-from kernels.bfs.cpu.shape import measure
-from kernels.index import index_dtype
-from kernels.layouts import LAYOUTS
-from kernels.order import METHODS
+from gravel.kernels.advice.bits import bits_per_arc
+from gravel.kernels.advice.heads import scattered_heads
+from gravel.kernels.advice.model import Estimate, Features, Workload, estimate, order_seconds
+from gravel.kernels.advice.pilot import ORIGINAL, WHOLE, Tried, try_orders
+from gravel.kernels.advice.sample import some_rows
+from gravel.kernels.advice.search import grow, looked_at
+from gravel.kernels.bfs.choice import SHALLOW
+from gravel.kernels.bfs.cpu.shape import measure
+from gravel.kernels.index import index_dtype
+from gravel.kernels.layouts import LAYOUTS
+from gravel.kernels.order import METHODS
 
 LIKELY = 8.0, 0.05, 0.02
 """Levels of a search of a large symmetric graph, and shares of the arcs that it looks at, in all and beyond a

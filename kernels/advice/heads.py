@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy
 
-from kernels.advice.sample import Part
+from gravel.kernels.advice.sample import Part
 
 HEADS = 2
 """First neighbours that the device has of rows in host memory: those of Afforest's neighbour rounds."""

@@ -14,10 +14,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.advice.sample import Part, linked_from
-from kernels.jit import serial
-from kernels.placement import plan
-from kernels.placement.pinned import LINE_BYTES
+from gravel.kernels.advice.sample import Part, linked_from
+from gravel.kernels.jit import serial
+from gravel.kernels.placement import plan
+from gravel.kernels.placement.pinned import LINE_BYTES
 
 HEADS = plan.HEADS[0]
 """First neighbours that the device has of rows in host memory, where memory is not very short."""
@@ -29,7 +29,7 @@ ASKED = 9
 
 def levels_of(row_offsets: NDArray[numpy.int64], columns: NDArray[Any]) -> NDArray[numpy.int32]:
     """Search a symmetric graph from a usual vertex; levels (vertices,), -1 for unreached."""
-    from kernels.bfs import bfs
+    from gravel.kernels.bfs import bfs
 
     vertices = len(row_offsets) - 1
     asked = [linked_from(row_offsets, place * vertices // ASKED) for place in range(ASKED)]

@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernels.bfs.choice import SHALLOW
+from gravel.kernels.bfs.choice import SHALLOW
 
 LEVEL = 4e-6
 """Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other. Measured:
@@ -170,9 +170,9 @@ def estimate(
     looked, beyond : shares of all arcs that a breadth-first search reads, and of those that first neighbours
         kept apart do not answer.
     span : share of the vertices that lie before or at the last one that has arcs.
-    scattered : lines of labels for each first neighbour, by `kernels.advice.heads`.
+    scattered : lines of labels for each first neighbour, by `gravel.kernels.advice.heads`.
     missed : lines that a split search reads behind first neighbours for each one that it reads in the given
-        numbering, of which it reads `SPLIT_SHARE`; by `kernels.advice.misses`.
+        numbering, of which it reads `SPLIT_SHARE`; by `gravel.kernels.advice.misses`.
     ordered : the order is there already, so that it costs nothing.
 
     """

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 import numpy
 from numpy.typing import NDArray
 
-from kernels.advice.bits import bits_per_arc
-from kernels.advice.heads import scattered_heads
-from kernels.advice.misses import levels_of, missed_lines
-from kernels.advice.sample import Part, Rows, ball, some_rows, some_rows_renumbered
-from kernels.advice.search import looked_at
-from kernels.order import METHODS, apply, permutation
+from gravel.kernels.advice.bits import bits_per_arc
+from gravel.kernels.advice.heads import scattered_heads
+from gravel.kernels.advice.misses import levels_of, missed_lines
+from gravel.kernels.advice.sample import Part, Rows, ball, some_rows, some_rows_renumbered
+from gravel.kernels.advice.search import looked_at
+from gravel.kernels.order import METHODS, apply, permutation
 
 WHOLE = 1 << 22
 """Arcs up to which the whole graph is the sample."""
@@ -39,8 +39,8 @@ class Tried:
     """An order as the sample has it: bits per arc by layout, and shares of all arcs that a search reads.
 
     `span` is the share of the vertices that lie before or at the last one that has arcs, `scattered` what
-    `kernels.advice.heads` counts, and `missed` what `kernels.advice.misses` does, where that was asked for.
-    `against` the given numbering it tells by how much a split search's reads change.
+    `gravel.kernels.advice.heads` counts, and `missed` what `gravel.kernels.advice.misses` does, where that
+    was asked for. `against` the given numbering it tells by how much a split search's reads change.
     """
 
     order: str

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.order.renumber import Renumbering
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.order.renumber import Renumbering
 
 RANGES = 64
 """Places of a graph where rows are taken."""
@@ -117,7 +117,7 @@ def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric:
     _keep_inside(row_offsets, columns, vertices, inside, offsets, kept)
     if symmetric:
         return Rows(offsets, kept)
-    from kernels.csr import build
+    from gravel.kernels.csr import build
 
     source = numpy.repeat(numpy.arange(found, dtype=kept.dtype), numpy.diff(offsets))
     built = build(source, kept, found, keep_duplicates=True)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.shape import Growth
-from kernels.jit import serial
+from gravel.kernels.bfs.shape import Growth
+from gravel.kernels.jit import serial
 
 MOST_ARCS = 1 << 22
 """Arcs after which the search that tells a graph's depth stops; about 20 ms."""

@@ -1,15 +1,15 @@
 """Breadth-first search: `prepare` a graph once, `run` it from many sources; `bfs` does both for one.
 
-Each strategy is a thin module of this package with its `.cu` file beside it; see `kernels.strategy`.
+Each strategy is a thin module of this package with its `.cu` file beside it; see `gravel.kernels.strategy`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kernels.bfs.choice import Choice, choose
-from kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search, ran_with
-from kernels.strategy import backend_of, strategies_in
+from gravel.kernels.bfs.choice import Choice, choose
+from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search, ran_with
+from gravel.kernels.strategy import backend_of, strategies_in
 
 __all__ = ["BFSResult", "BatchResult", "BatchSearch", "Choice", "Search", "bfs", "choose", "prepare"]
 
@@ -31,7 +31,7 @@ def prepare(
     ----------
     row_offsets : int64 (vertices + 1,), NumPy or CuPy; the result lives on the same side.
     column_indices : uint32 or uint64 (arcs,); lists must be sorted ascending. Arrays of other libraries and
-        other integers are taken as `kernels.inputs.sides` does.
+        other integers are taken as `gravel.kernels.inputs.sides` does.
     strategy : a registered name, "auto", or what `choose` returned for this graph.
     output : "distance", "predecessor" or "both".
     symmetric : whether every arc has its reverse.
@@ -42,14 +42,14 @@ def prepare(
     """
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
-    from kernels.inputs import sides  # which imports NumPy
+    from gravel.kernels.inputs import sides  # which imports NumPy
 
     row_offsets, column_indices = sides(row_offsets, column_indices)
     backend = backend_of(row_offsets)
     choice = strategy
     if isinstance(choice, str):
         choice = choose(row_offsets, column_indices, symmetric=symmetric, strategy=choice)
-    chosen = strategies_in("kernels.bfs")[choice.strategy]
+    chosen = strategies_in("gravel.kernels.bfs")[choice.strategy]
     if statistics and backend in chosen.counts:
         tuning["statistics"] = True
     search: Search = chosen.load(backend)(

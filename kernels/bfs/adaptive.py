@@ -1,11 +1,11 @@
 """A thread or a warp for each frontier vertex, by its degree; CUDA alone."""
 
-from kernels.strategy import Strategy
+from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="adaptive",
     about="Expands a vertex of few arcs by a thread and one of many (`threshold`) by a warp.",
     source="Moschou 2024, section 2.2",
-    cuda="kernels.bfs.cuda.adaptive:prepare",
+    cuda="gravel.kernels.bfs.cuda.adaptive:prepare",
     counts=("cuda",),
 )

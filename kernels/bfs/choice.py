@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.bfs.shape import Shape, measure
-from kernels.strategy import backend_of, strategies_in
+from gravel.kernels.bfs.shape import Shape, measure
+from gravel.kernels.strategy import backend_of, strategies_in
 
 # Chosen on an H200, where the named graphs lie on either side; `python -m tests.benchmarks.choice` measures.
 DEEP = 25_000
@@ -40,11 +40,11 @@ class Choice:
 def choose(row_offsets: Any, column_indices: Any, *, symmetric: bool, strategy: str = "auto") -> Choice:
     """Name the strategy that `auto` stands for, and why; a given name is checked and kept.
 
-    Arrays are as for `kernels.bfs.prepare`. Raises ValueError for a name that does not exist or cannot run
-    here.
+    Arrays are as for `gravel.kernels.bfs.prepare`. Raises ValueError for a name that does not exist or cannot
+    run here.
     """
     backend = backend_of(row_offsets)
-    known = strategies_in("kernels.bfs")
+    known = strategies_in("gravel.kernels.bfs")
     if strategy != "auto":
         if strategy not in known:
             raise ValueError(f"unknown BFS strategy {strategy!r}; there are {', '.join(sorted(known))}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
-from kernels.strategy import Ran
+from gravel.kernels.strategy import Ran
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.strategy import backend_of
+from gravel.kernels.strategy import backend_of
 
 TOP = 0.01
 """The share of the vertices whose arcs tell how skewed the degrees are."""
@@ -74,12 +74,12 @@ class Shape:
 
 
 def measure(row_offsets: Any, column_indices: Any, *, symmetric: bool) -> Shape:
-    """Measure a CSR graph where it lives; arrays as for `kernels.bfs.prepare`."""
+    """Measure a CSR graph where it lives; arrays as for `gravel.kernels.bfs.prepare`."""
     if backend_of(row_offsets) == "cuda":
-        from kernels.bfs.cuda.shape import measure as on_device
+        from gravel.kernels.bfs.cuda.shape import measure as on_device
 
         return on_device(row_offsets, column_indices, symmetric=symmetric)
-    from kernels.bfs.cpu.shape import measure as on_host
+    from gravel.kernels.bfs.cpu.shape import measure as on_host
 
     return on_host(row_offsets, column_indices, symmetric=symmetric)
 

@@ -1,10 +1,10 @@
 """One parallel step a level, from the frontier to its neighbours."""
 
-from kernels.strategy import Strategy
+from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="top_down",
     about="Searches every level from the frontier to its neighbours, on threads.",
     source="gravel",
-    cpu="kernels.bfs.cpu.top_down:prepare",
+    cpu="gravel.kernels.bfs.cpu.top_down:prepare",
 )

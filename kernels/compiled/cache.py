@@ -19,14 +19,14 @@ from numba.core import compiler
 from numba.core.caching import NullCache
 from numba.core.serialize import dumps
 
-from kernels.compiled.contents import OWN, contents_of
-from kernels.compiled.folder import Folder, folder_path
-from kernels.compiled.toolchain import toolchain
+from gravel.kernels.compiled.contents import OWN, contents_of
+from gravel.kernels.compiled.folder import Folder, folder_path
+from gravel.kernels.compiled.toolchain import toolchain
 
 __all__ = ["CompiledCache"]
 
 
-_MANGLED = re.compile(rf"_ZN{len(OWN)}{OWN}")
+_MANGLED = re.compile("_ZN" + "".join(f"{len(part)}{part}" for part in OWN.split(".")))
 _LENGTH = re.compile(r"\d+")
 
 
@@ -70,7 +70,7 @@ def _module_of(symbol: str) -> str:
     """Read the module of this package out of a mangled name; empty where there is none."""
     if not (start := _MANGLED.match(symbol)):
         return ""
-    place, parts = start.end(), [OWN]
+    place, parts = start.end(), OWN.split(".")
     while length := _LENGTH.match(symbol, place):
         place = length.end() + int(length[0])
         name = ".".join([*parts, symbol[length.end() : place]])

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy
 from numba.core.dispatcher import Dispatcher
 
-OWN = __name__.partition(".")[0]
+OWN = __name__.removesuffix(".compiled.contents")
 """The package whose modules are followed from anywhere."""
 
 EXTENDING = "numba.core.extending"
@@ -92,6 +92,10 @@ def _imported(names: tuple[str, ...]) -> frozenset[str]:
             if (Path(folder) / f"{name}.py").is_file() or (Path(folder) / name / "__init__.py").is_file():
                 found.add(importlib.import_module(f"{names[0]}.{name}").__name__)
     return frozenset(found)
+
+
+def _is_own(module: str) -> bool:
+    return module == OWN or module.startswith(f"{OWN}.")
 
 
 def _module(name: str) -> _Module:
@@ -189,7 +193,7 @@ class _Description:
             self.parts.append(f"{value!r};")
         elif type(value).__module__.startswith("numba."):
             self.parts.append(f"{getattr(value, 'symbol', '')} {getattr(value, 'sig', '')} {value};")
-        elif type(value).__module__.partition(".")[0] == OWN and hasattr(value, "__dict__"):
+        elif _is_own(type(value).__module__) and hasattr(value, "__dict__"):
             self._write_named(type(value))
             self.write(vars(value))
         else:
@@ -220,14 +224,14 @@ class _Description:
         self.parts.append(f"{module}.{value.__qualname__};")
 
     def _follow(self, module: str) -> None:
-        if module in sys.modules and module.partition(".")[0] in (OWN, self._top):
+        if module in sys.modules and (_is_own(module) or module.partition(".")[0] == self._top):
             self.reached.add(module)
 
     def write_module(self, module: ModuleType) -> None:
         """Follow a module that code mentions, and those of its modules that the code mentions behind it."""
         self._follow(module.__name__)
         self.parts.append(f"{module.__name__};")
-        if module.__name__.partition(".")[0] == OWN:
+        if _is_own(module.__name__):
             for name in sorted(self.mentioned.intersection(vars(module))):
                 inner = vars(module)[name]
                 if isinstance(inner, ModuleType) and inner.__name__ == f"{module.__name__}.{name}":

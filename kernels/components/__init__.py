@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.strategy import backend_of, strategies_in
+from gravel.kernels.strategy import backend_of, strategies_in
 
 __all__ = ["ComponentsResult", "components"]
 
@@ -52,16 +52,16 @@ def components(
     ----------
     row_offsets : int64 (vertices + 1,), NumPy or CuPy.
     column_indices : uint32 or uint64 (arcs,), ascending within rows. Arrays of other libraries and other
-        integers are taken as `kernels.inputs.sides` does; "streamed" takes what can be sliced.
+        integers are taken as `gravel.kernels.inputs.sides` does; "streamed" takes what can be sliced.
     symmetric : whether every arc has its reverse, which lets a strategy skip half of the work.
     strategy : a name from this package, or "auto" (Afforest, by `default_on`).
 
     """
-    known = strategies_in("kernels.components")
+    known = strategies_in("gravel.kernels.components")
     if strategy not in known and strategy != "auto":
         raise ValueError(f"unknown components strategy {strategy!r}; there are {', '.join(sorted(known))}")
     if strategy != "streamed":
-        from kernels.inputs import sides  # which imports NumPy
+        from gravel.kernels.inputs import sides  # which imports NumPy
 
         row_offsets, column_indices = sides(row_offsets, column_indices)
     name = default_on(backend_of(row_offsets), len(row_offsets) - 1) if strategy == "auto" else strategy

@@ -1,11 +1,11 @@
 """Afforest: link a few neighbours of every vertex, then skip the largest component."""
 
-from kernels.strategy import Strategy
+from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="afforest",
     about="Links a few neighbours of each vertex, finds the largest component and skips its other arcs.",
     source="Sutton, Ben-Nun, Barak, IPDPS 2018",
-    cpu="kernels.components.cpu.afforest:components",
-    cuda="kernels.components.cuda.afforest:components",
+    cpu="gravel.kernels.components.cpu.afforest:components",
+    cuda="gravel.kernels.components.cuda.afforest:components",
 )

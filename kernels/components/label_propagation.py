@@ -1,10 +1,10 @@
 """Label propagation: every vertex takes the smallest label around it until none changes."""
 
-from kernels.strategy import Strategy
+from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="label_propagation",
     about="Lowers each label to the smallest among the neighbours until none changes; a plain twin.",
     source="gravel",
-    cpu="kernels.components.cpu.label_propagation:components",
+    cpu="gravel.kernels.components.cpu.label_propagation:components",
 )

@@ -12,19 +12,7 @@
 // variants VERTEX: u32 u64
 
 #include "kernels/components/arcs.cuh"
-#include "kernels/components/forest.cuh"
-
-extern "C" __global__ void alone(VERTEX* component, u64 vertices) {
-    for (u64 v = global_thread(); v < vertices; v += global_threads()) component[v] = VERTEX(v);
-}
-
-__device__ __forceinline__ void pass_arc(VERTEX* component, VERTEX v, VERTEX u, VERTEX giant, bool prune, bool& changed) {
-    bool stored;
-    VERTEX p = root_of(component, v, NO_VERTEX, stored), q = root_of(component, u, NO_VERTEX, stored);
-    if (prune && p == giant && q == giant) return;
-    VERTEX high = p > q ? p : q, low = p > q ? q : p;
-    if (atomicMin(&component[high], low) > low) changed = true;
-}
+#include "kernels/components/passes.cuh"
 
 extern "C" __global__ void pass(const i64* row_offsets, const VERTEX* columns, u64 vertices, VERTEX* component,
                                 const VERTEX* giant, u32 prune, u32* changed) {
@@ -44,13 +32,6 @@ extern "C" __global__ void first_arcs(const i64* row_offsets, const VERTEX* colu
             pass_arc(component, VERTEX(v), columns[row_offsets[v]], NO_VERTEX, false, changed);
 }
 
-extern "C" __global__ void compress(VERTEX* component, u64 vertices) {
-    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-        VERTEX root = root_above(component, VERTEX(v), NO_VERTEX);
-        if (root != v) component[v] = root;
-    }
-}
-
 // Whether an arc joins two labels.
 extern "C" __global__ void compare(const i64* row_offsets, const VERTEX* columns, u64 vertices,
                                    const VERTEX* component, u32* apart) {
@@ -60,17 +41,8 @@ extern "C" __global__ void compare(const i64* row_offsets, const VERTEX* columns
 }
 
 // The most frequent label of 256 vertices that have arcs, if they are found; one block of 256 threads.
-extern "C" __global__ void sample(const i64* row_offsets, u64 vertices, const VERTEX* component, VERTEX* giant) {
-    __shared__ VERTEX label[256];
-    __shared__ u32 best;
-    if (threadIdx.x == 0) best = 0;
-    u64 v = __umul64hi((threadIdx.x + 1) * 0x9E3779B97F4A7C15ull, vertices);
-    for (u32 tries = 0; tries < 16 && row_offsets[v] == row_offsets[v + 1]; ++tries) v = (v * 3 + 1) % vertices;
-    label[threadIdx.x] = component[v];
-    __syncthreads();
-    u32 votes = 0;
-    for (u32 i = 0; i < 256; ++i) votes += label[i] == label[threadIdx.x];
-    atomicMax(&best, votes << 16 | threadIdx.x);
-    __syncthreads();
-    if (threadIdx.x == 0) *giant = label[best & 0xffff];
+extern "C" __global__ void sample(const i64* row_offsets, const VERTEX* columns, u64 vertices, const VERTEX* component,
+                                  VERTEX* giant) {
+    u64 v = sampled_vertex(vertices, [&](u64 at) { return row_offsets[at] < row_offsets[at + 1]; });
+    vote_for_giant(component[v], giant);
 }

@@ -1,5 +1,5 @@
 // Component labels of a renumbered graph, brought back to the numbering from before; the CPU twin is
-// `kernels.relabel.components_back`.
+// `gravel.kernels.relabel.components_back`.
 //
 // Contract: permutation[old] = new, component[new] its label, VERTEX (vertices); smallest VERTEX (vertices) all
 // ones. First `find_smallest`, then `label_back`. Any block.

@@ -1,11 +1,11 @@
 """Rows that no memory holds whole: read once, in parts, and every arc joined as it comes."""
 
-from kernels.strategy import Strategy
+from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="streamed",
     about="Reads the columns once, part by part through a few buffers, and joins every arc as it comes.",
     source="gravel",
-    cpu="kernels.components.cpu.streamed:components",
-    cuda="kernels.components.cuda.streamed:components",
+    cpu="gravel.kernels.components.cpu.streamed:components",
+    cuda="gravel.kernels.components.cuda.streamed:components",
 )

@@ -1,7 +1,7 @@
 """Edges into compressed sparse rows: sorted, with duplicates and self-loops kept or removed.
 
-NumPy arrays are built on the CPU (`kernels.csr.rows`), CuPy arrays on the GPU (`kernels.csr.cuda`), with
-the same result.
+NumPy arrays are built on the CPU (`gravel.kernels.csr.rows`), CuPy arrays on the GPU
+(`gravel.kernels.csr.cuda`), with the same result.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple
 
-from kernels.strategy import backend_of
+from gravel.kernels.strategy import backend_of
 
 __all__ = ["DIRECTIONS", "Rows", "build", "degrees"]
 
@@ -29,7 +29,9 @@ class Rows(NamedTuple):
 
 
 def _module(array: Any) -> Any:
-    return importlib.import_module("kernels.csr.cuda" if backend_of(array) == "cuda" else "kernels.csr.rows")
+    return importlib.import_module(
+        "gravel.kernels.csr.cuda" if backend_of(array) == "cuda" else "gravel.kernels.csr.rows"
+    )
 
 
 def build(

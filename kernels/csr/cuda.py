@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy
 
-from kernels.csr import Rows
-from kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.csr import Rows
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 SOURCE = "kernels/csr/build.cu"
 ROUNDS = 16  # keys per thread of a tile, as in build.cu
@@ -31,7 +31,7 @@ def build(
     last_vertex: int | None = None,
     block: int = 256,
 ) -> Rows:
-    """Build the rows of a range of vertices; see `kernels.csr.build`."""
+    """Build the rows of a range of vertices; see `gravel.kernels.csr.build`."""
     import cupy
 
     last_vertex = vertex_count if last_vertex is None else last_vertex
@@ -133,7 +133,7 @@ def degrees(
     out: Any = None,
     block: int = 256,
 ) -> Any:
-    """Count the arcs of each row, duplicates included; see `kernels.csr.degrees`."""
+    """Count the arcs of each row, duplicates included; see `gravel.kernels.csr.degrees`."""
     import cupy
 
     counts = cupy.zeros(vertex_count, cupy.int64) if out is None else out

@@ -14,10 +14,10 @@ import numba
 import numpy
 from numpy.typing import NDArray
 
-from kernels.csr import Rows
-from kernels.csr.sort import LONG_ROW, long_rows, sort_rows
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.csr import Rows
+from gravel.kernels.csr.sort import LONG_ROW, long_rows, sort_rows
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 OWNED_BITS = 9  # rows are dealt to threads in runs of 512, whose counters fill 64 cache lines
 
@@ -30,7 +30,7 @@ class RowBuilder:
     offsets : int64 (rows + 2,), taken over: the arc count of row r at offsets[r + 2], from `degrees` over
         the same edges with the same options.
     dtype : of the vertices.
-    direction, keep_loops : see `kernels.csr.build`.
+    direction, keep_loops : see `gravel.kernels.csr.build`.
 
     """
 
@@ -103,7 +103,7 @@ def build(
     first_vertex: int,
     last_vertex: int,
 ) -> Rows:
-    """Build rows from edges in memory; see `kernels.csr.build`."""
+    """Build rows from edges in memory; see `gravel.kernels.csr.build`."""
     offsets = numpy.zeros(last_vertex - first_vertex + 2, numpy.int64)
     _count_into(offsets[2:], source, target, vertex_count, first_vertex, direction, keep_loops)
     builder = RowBuilder(
@@ -122,7 +122,7 @@ def degrees(
     keep_loops: bool,
     out: NDArray[numpy.int64] | None,
 ) -> NDArray[numpy.int64]:
-    """Count arcs per vertex; see `kernels.csr.degrees`."""
+    """Count arcs per vertex; see `gravel.kernels.csr.degrees`."""
     counts = numpy.zeros(vertex_count, numpy.int64) if out is None else out
     _count_into(counts, source, target, vertex_count, 0, direction, keep_loops)
     return counts

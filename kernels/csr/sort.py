@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
+from gravel.kernels.jit import serial
 
 SHORT_ROW = 48  # insertion sort up to here; measured to break even with radix between 40 and 64
 LONG_ROW = 1 << 15  # the radix sort's buffer, 128 KiB of 32-bit columns; NumPy sorts longer rows in place

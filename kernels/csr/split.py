@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.csr.rows import arc_ends
-from kernels.jit import serial
+from gravel.kernels.csr.rows import arc_ends
+from gravel.kernels.jit import serial
 
 
 def split(
@@ -25,7 +25,7 @@ def split(
     ----------
     source, target : uint32 or uint64 (edges,), below bounds[-1].
     bounds : int64 (ranges + 1,), ascending from 0: range r holds rows bounds[r] <= v < bounds[r + 1].
-    direction, keep_loops : see `kernels.csr.build`.
+    direction, keep_loops : see `gravel.kernels.csr.build`.
 
     Returns rows and columns (arcs,), and ends (ranges + 1,): the arcs of range r are ends[r] to ends[r + 1].
 

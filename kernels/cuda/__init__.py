@@ -1,7 +1,8 @@
 """What every CUDA room shares: loading kernel files, sizing launches, timing them.
 
 CuPy is imported by functions only. The text of kernels is in `.cu` files beside the Python that launches
-them; `kernels.cuda.source` says how they are read and `python -m kernels.cuda.compile` compiles them all.
+them; `gravel.kernels.cuda.source` says how they are read and `python -m gravel.kernels.cuda.compile` compiles
+them all.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from kernels.cuda.source import compiler_options, read_source
+from gravel.kernels.cuda.source import compiler_options, read_source
 
 __all__ = ["blocks_for", "event_milliseconds", "load", "resident_blocks", "shared_bytes", "vertex_macro"]
 

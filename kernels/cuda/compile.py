@@ -1,7 +1,7 @@
 """Compiles every `.cu` file of the tree, in all declared variants, with NVRTC and without a GPU.
 
-    python -m kernels.cuda.compile --arch sm_90
-    python -m kernels.cuda.compile --arch sm_80 --each-value
+    python -m gravel.kernels.cuda.compile --arch sm_90
+    python -m gravel.kernels.cuda.compile --arch sm_80 --each-value
 
 With `--each-value` a file is compiled in as few variants as have every value of every macro once, with
 `--first` in one. Each processor compiles a variant at a time. Prints one line per variant: file, macros,
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
 
-from kernels.cuda.source import (
+from gravel.kernels.cuda.source import (
     compiler_options,
     covering_variants,
     each_variant,
@@ -129,7 +129,7 @@ def _jobs(chosen: argparse.Namespace) -> Iterator[Job]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile what is asked for; returns the number of failures, at most 1."""
-    parser = argparse.ArgumentParser(prog="python -m kernels.cuda.compile", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m gravel.kernels.cuda.compile", description=__doc__)
     parser.add_argument("--arch", action="append", help="such as sm_90; may be given more than once")
     # A few spilled words lie outside the inner loops; many mean that a kernel outgrew its block size. Up to
     # 108 bytes are those of direction_optimizing, whose probes side by side need registers and were worth it.

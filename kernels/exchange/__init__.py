@@ -19,12 +19,12 @@ apart. A wire has to deliver every parcel once, and nothing else is asked of it.
 
 from __future__ import annotations
 
-from kernels.exchange.endpoint import Endpoint, Program, Ticket, Wire, drive
-from kernels.exchange.gang import Gang, Gathering
-from kernels.exchange.groups import Groups
-from kernels.exchange.lock_step import Stuck, run_in_lock_step
-from kernels.exchange.pieces import Posted, post_arrays, take_arrays
-from kernels.exchange.verbs import gather, swap
+from gravel.kernels.exchange.endpoint import Endpoint, Program, Ticket, Wire, drive
+from gravel.kernels.exchange.gang import Gang, Gathering
+from gravel.kernels.exchange.groups import Groups
+from gravel.kernels.exchange.lock_step import Stuck, run_in_lock_step
+from gravel.kernels.exchange.pieces import Posted, post_arrays, take_arrays
+from gravel.kernels.exchange.verbs import gather, swap
 
 __all__ = [
     "Endpoint",

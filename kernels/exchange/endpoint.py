@@ -27,7 +27,7 @@ Program = Generator[Ticket, dict[int, Any], Result]
 
 
 class Wire(Protocol):
-    """Carries values between ranks; `stages.gang.RankContext` fits."""
+    """Carries values between ranks; `gravel.stages.rank_group.RankContext` fits."""
 
     rank: int
     size: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from kernels.exchange.endpoint import Wire
+from gravel.kernels.exchange.endpoint import Wire
 
 
 class Gathering(Protocol):

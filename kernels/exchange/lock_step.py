@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from kernels.exchange.endpoint import Endpoint, Program, Ticket
+from gravel.kernels.exchange.endpoint import Endpoint, Program, Ticket
 
 Result = TypeVar("Result")
 

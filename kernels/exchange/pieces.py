@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kernels.exchange.endpoint import Endpoint, Ticket
+from gravel.kernels.exchange.endpoint import Endpoint, Ticket
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

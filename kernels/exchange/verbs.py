@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from kernels.exchange.endpoint import Endpoint, Ticket
+from gravel.kernels.exchange.endpoint import Endpoint, Ticket
 
 
 def gather(end: Endpoint, value: Any) -> Generator[Ticket, dict[int, Any], list[Any]]:

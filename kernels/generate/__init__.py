@@ -21,7 +21,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from kernels.generate.sizes import GENERATORS, Size, size
+from gravel.kernels.generate.sizes import GENERATORS, Size, size
 
 __all__ = ["GENERATORS", "ON_DEVICE", "Size", "generate", "size"]
 
@@ -43,7 +43,7 @@ def generate(
         raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
     if backend != "cpu" and name not in ON_DEVICE:
         raise ValueError(f"generator {name!r} has no {backend} implementation; {', '.join(ON_DEVICE)} have")
-    module = importlib.import_module(f"kernels.generate.{GENERATORS[name]}")
+    module = importlib.import_module(f"gravel.kernels.generate.{GENERATORS[name]}")
     options = {"backend": backend} if name in ON_DEVICE else {}
     edges: tuple[Any, Any] = getattr(module, name)(**parameters, first=first, count=count, **options)
     return edges

@@ -1,7 +1,7 @@
 // Edges of a graph with nested communities, one thread each, bit for bit those of kernels/generate/communities.py.
 //
 // Contract: source[i], target[i] for i < count get edge first + i. `numbers`, `thresholds` and `starts` are what
-// kernels.generate.communities.tables returns, `labels` what edge_constants returns for `bits`, the logarithm of
+// gravel.kernels.generate.communities.tables returns, `labels` what edge_constants returns for `bits`, the logarithm of
 // the smallest power of two that holds all vertices. Integer operations only. Any block.
 //
 // variants VERTEX: u32 u64

@@ -28,13 +28,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.generate.counter import MASK, STEP, draw, mix
-from kernels.generate.rmat import edge_constants, relabelled
-from kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, size
-from kernels.generate.uniform import scale_down
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.generate.counter import MASK, STEP, draw, mix
+from gravel.kernels.generate.rmat import edge_constants, relabelled
+from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, size
+from gravel.kernels.generate.uniform import scale_down
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 BUNDLE = 8
 """Edges of a bundle: a byte each of one draw tells where runs go on."""
@@ -106,7 +106,7 @@ def communities(
     bits = max(1, (vertices - 1).bit_length())
     labels = edge_constants(bits, seed, 0.25, 0.25, 0.25, numbering == "random")
     if backend == "cuda":
-        from kernels.generate.communities_cuda import make_edges
+        from gravel.kernels.generate.communities_cuda import make_edges
 
         made: tuple[Any, Any] = make_edges(vertices, first, count, numbers, thresholds, starts, labels)
         return made

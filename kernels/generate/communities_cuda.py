@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.index import index_dtype
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.index import index_dtype
 
 
 def make_edges(

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kernels.generate.lattice import box_edges, box_offsets, star_offsets
-from kernels.generate.sizes import size
+from gravel.kernels.generate.lattice import box_edges, box_offsets, star_offsets
+from gravel.kernels.generate.sizes import size
 
 
 def grid(

@@ -14,9 +14,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 Offset = tuple[int, ...]
 

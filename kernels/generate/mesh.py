@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.generate.counter import STEP, draw, mix
-from kernels.generate.lattice import box_edges, star_offsets
-from kernels.generate.sizes import size
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.generate.counter import STEP, draw, mix
+from gravel.kernels.generate.lattice import box_edges, star_offsets
+from gravel.kernels.generate.sizes import size
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 DIAGONAL_STREAM = 4
 

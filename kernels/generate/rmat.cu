@@ -1,7 +1,7 @@
 // RMAT edges, one thread each, bit for bit those of kernels/generate/rmat.py.
 //
 // Contract: source[i], target[i] for i < count get edge first + i of a graph with 2^scale vertices;
-// `constants` are what kernels.generate.rmat.edge_constants returns. Integer operations only: chances are
+// `constants` are what gravel.kernels.generate.rmat.edge_constants returns. Integer operations only: chances are
 // thresholds on 32 random bits, two levels share a draw, labels pass a bijection on `scale` bits.
 // Paper: Chakrabarti, Zhan, Faloutsos, R-MAT, SDM 2004, section 3.1; the draw is SplitMix64's.
 //

@@ -14,11 +14,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.generate.counter import STEP, draw, mix
-from kernels.generate.sizes import size
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.generate.counter import STEP, draw, mix
+from gravel.kernels.generate.sizes import size
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 EDGE_STREAM = 1
 LABEL_STREAM = 2
@@ -65,7 +65,7 @@ def rmat(
         raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
     constants = edge_constants(scale, seed, a, b, c, scramble)
     if backend == "cuda":
-        from kernels.generate.rmat_cuda import make_edges
+        from gravel.kernels.generate.rmat_cuda import make_edges
 
         edges: tuple[Any, Any] = make_edges(scale, first, count, constants)
         return edges

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.generate.counter import STEP, draw, mix
-from kernels.generate.sizes import size
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.generate.counter import STEP, draw, mix
+from gravel.kernels.generate.sizes import size
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 PAIR_STREAM = 3
 

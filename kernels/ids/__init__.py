@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
+from gravel.kernels.jit import serial
 
 BLOCK = 8
 """Words that share one count: 64 bytes, a cache line; the counts take 1/8 of the bitmap."""

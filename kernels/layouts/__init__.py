@@ -3,13 +3,13 @@
 | layout | rows are | arrays |
 |---|---|---|
 | `csr` | columns | `row_offsets` int64 (rows + 1,), `column_indices` (arcs,) |
-| `varint` | gaps as LEB128 bytes (`kernels.varint`) | `byte_offsets` int64 (rows + 1,), `stream` uint8 |
-| `blocks` | blocks of gaps for warps (`kernels.layouts.blocks`) | the same |
-| `elias_fano` | Elias-Fano sequences (`kernels.layouts.elias_fano`) | the same |
+| `varint` | gaps as LEB128 bytes (`gravel.kernels.varint`) | `byte_offsets` int64 (rows + 1,), `stream` uint8
+| | `blocks` | blocks of gaps for warps (`gravel.kernels.layouts.blocks`) | the same |
+| `elias_fano` | Elias-Fano sequences (`gravel.kernels.layouts.elias_fano`) | the same |
 
 Row v of a stream is `stream[byte_offsets[v]:byte_offsets[v + 1]]`. After the last row stand zero bytes up
 to a multiple of `ALIGNMENT`, so that a kernel may load whole aligned words; `varint` may have an array
-`checkpoints` besides, see `kernels.layouts.varint`.
+`checkpoints` besides, see `gravel.kernels.layouts.varint`.
 
 On the device, `kernels/layouts/rows.cuh` includes the header of the layout that the macro LAYOUT names;
 a kernel takes `ROWS_PARAMETERS`, for which `device_rows` gives the arguments.
@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from kernels.layouts.alignment import ALIGNMENT
-from kernels.strategy import backend_of
+from gravel.kernels.layouts.alignment import ALIGNMENT
+from gravel.kernels.strategy import backend_of
 
 __all__ = ["ALIGNMENT", "LAYOUTS", "EncodedRows", "decode", "device_rows", "encode"]
 
@@ -55,7 +55,7 @@ def layout_module(layout: str) -> ModuleType:
     """Import the module of a layout; raises ValueError for a name that is none."""
     if layout not in LAYOUTS:
         raise ValueError(f"{layout!r} is no layout; there are {', '.join(LAYOUTS)}")
-    return importlib.import_module(f"kernels.layouts.{layout}")
+    return importlib.import_module(f"gravel.kernels.layouts.{layout}")
 
 
 def encode(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.strategy import backend_of
+from gravel.kernels.strategy import backend_of
 
 ALIGNMENT = 16
 """Bytes that a stream's length is a multiple of: the widest load of a lane."""
@@ -37,7 +37,7 @@ def pad(stream: Any) -> Any:
     module = array_module(stream)
     if backend_of(stream) == "cuda":
         return module.concatenate([stream, module.zeros(rest, stream.dtype)])
-    from kernels.placement.pinned import pinnable
+    from gravel.kernels.placement.pinned import pinnable
 
     whole = pinnable(len(stream) + rest, stream.dtype)
     whole[: len(stream)] = stream

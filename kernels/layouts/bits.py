@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy
 
-from kernels.bits import trailing_zeros
-from kernels.jit import serial
+from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.jit import serial
 
 CLASS_BITS = 4
 LAST_EXACT = 13

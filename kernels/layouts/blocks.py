@@ -1,6 +1,6 @@
 """Rows as blocks of gaps that a warp decodes at once.
 
-A row of d neighbours is a bit string (`kernels.layouts.bits`) that begins at a byte:
+A row of d neighbours is a bit string (`gravel.kernels.layouts.bits`) that begins at a byte:
 
 1. The header: the classes of d - 1 and of the first neighbour; the kind of the first block; the offsets of
    d - 1 and of the first neighbour. What is short stands in the first 32 bits. Of the first neighbour f of
@@ -31,17 +31,17 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from kernels.strategy import backend_of
+from gravel.kernels.strategy import backend_of
 
 DEVICE_ARRAYS = ("byte_offsets", "stream")
 
 
 def _twin(array: Any) -> ModuleType:
-    return importlib.import_module(f"kernels.layouts.blocks_{backend_of(array)}")
+    return importlib.import_module(f"gravel.kernels.layouts.blocks_{backend_of(array)}")
 
 
 def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
-    """Write rows; see `kernels.layouts.encode`."""
+    """Write rows; see `gravel.kernels.layouts.encode`."""
     arrays: dict[str, Any] = _twin(column_indices).encode(
         row_offsets, column_indices, first_row=first_row, bound=bound
     )
@@ -51,7 +51,7 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
 def decode(
     arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.layouts.decode`."""
+    """Read rows back; see `gravel.kernels.layouts.decode`."""
     decoded: tuple[Any, Any] = _twin(arrays["stream"]).decode(
         arrays, arc_count, dtype, first_row=first_row, bound=bound
     )

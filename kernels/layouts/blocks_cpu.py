@@ -1,4 +1,4 @@
-"""Rows as blocks of gaps on the CPU; the format is described in `kernels.layouts.blocks`."""
+"""Rows as blocks of gaps on the CPU; the format is described in `gravel.kernels.layouts.blocks`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.layouts.bits import (
+from gravel.kernels.jit import serial
+from gravel.kernels.layouts.bits import (
     CLASS_BITS,
     code_width,
     floor_log2,
@@ -20,7 +20,7 @@ from kernels.layouts.bits import (
     put_class,
     put_offset,
 )
-from kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec, low_width_bits
+from gravel.kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec, low_width_bits
 
 BLOCK_ARCS = 256
 OFFSET_BITS = 32
@@ -319,12 +319,12 @@ CODEC = Codec(_sizes, _write, _count, _read)
 def encode(
     row_offsets: NDArray[Any], column_indices: NDArray[Any], *, first_row: int, bound: int
 ) -> dict[str, NDArray[Any]]:
-    """Write rows; see `kernels.layouts.encode`."""
+    """Write rows; see `gravel.kernels.layouts.encode`."""
     return CODEC.encode(row_offsets, column_indices, first_row, bound)
 
 
 def decode(
     arrays: dict[str, NDArray[Any]], arc_count: int, dtype: Any, *, first_row: int, bound: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Read rows back; see `kernels.layouts.decode`."""
+    """Read rows back; see `gravel.kernels.layouts.decode`."""
     return CODEC.decode(arrays, arc_count, dtype, first_row, bound)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import load, vertex_macro
-from kernels.layouts.alignment import padded
-from kernels.layouts.streams import BROKEN, check_offsets, refuse_input
-from kernels.layouts.streams_cuda import (
+from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.streams import BROKEN, check_offsets, refuse_input
+from gravel.kernels.layouts.streams_cuda import (
     UNIT_ARCS,
     deal,
     grid,
@@ -24,7 +24,7 @@ WRITE = "kernels/layouts/blocks.cu"
 
 
 def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
-    """Write rows; see `kernels.layouts.encode`."""
+    """Write rows; see `gravel.kernels.layouts.encode`."""
     import cupy
 
     module = load(WRITE, VERTEX=vertex_macro(column_indices.dtype))
@@ -56,5 +56,5 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
 def decode(
     arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.layouts.decode`."""
+    """Read rows back; see `gravel.kernels.layouts.decode`."""
     return read_rows("blocks", arrays, arc_count, dtype, first_row, bound)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernels.layouts import EncodedRows
-from kernels.layouts.varint import UNIT_BYTES
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.varint import UNIT_BYTES
 
 SOURCE = "kernels/layouts/checkpoints.cu"
 
 
 def find_checkpoints(rows: EncodedRows) -> EncodedRows:
-    """Add the array `checkpoints` to varint rows that the device can read; see `kernels.layouts.varint`."""
+    """Add the array `checkpoints` to varint rows on the device; see `gravel.kernels.layouts.varint`."""
     import cupy
     import numpy
 
-    from kernels.cuda import blocks_for, load, vertex_macro
-    from kernels.layouts import device_rows
+    from gravel.kernels.cuda import blocks_for, load, vertex_macro
+    from gravel.kernels.layouts import device_rows
 
     stream = rows.arrays["stream"]
     found = cupy.zeros(-(-len(stream) // UNIT_BYTES), rows.dtype)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy
 
-from kernels.layouts.streams import check_offsets
+from gravel.kernels.layouts.streams import check_offsets
 
 DEVICE_ARRAYS = ("row_offsets", "column_indices")
 
 
 def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
-    """Name the arrays; see `kernels.layouts.encode`."""
+    """Name the arrays; see `gravel.kernels.layouts.encode`."""
     check_offsets(row_offsets, len(column_indices), "row_offsets", "arcs")
     return {"row_offsets": row_offsets, "column_indices": column_indices}
 
@@ -21,7 +21,7 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
 def decode(
     arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Check the arrays and give them back; see `kernels.layouts.decode`."""
+    """Check the arrays and give them back; see `gravel.kernels.layouts.decode`."""
     offsets, columns = arrays["row_offsets"], arrays["column_indices"]
     if columns.dtype != numpy.dtype(dtype) or len(columns) != arc_count:
         raise ValueError(

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy
 
-from kernels.layouts import EncodedRows, device_rows
-from kernels.layouts.parts import LONG_BYTES, cut_stream, host_offsets
-from kernels.placement.copied import CopiedParts
+from gravel.kernels.layouts import EncodedRows, device_rows
+from gravel.kernels.layouts.parts import LONG_BYTES, cut_stream, host_offsets
+from gravel.kernels.placement.copied import CopiedParts
 
 
 class DeviceParts:
@@ -19,7 +19,7 @@ class DeviceParts:
     Parameters
     ----------
     rows : `byte_offsets` int64 (rows + 1,), `stream` any array of bytes that can be sliced.
-    buffer_bytes, buffers : as for `kernels.layouts.parts.cut_stream`.
+    buffer_bytes, buffers : as for `gravel.kernels.layouts.parts.cut_stream`.
 
     Raises ValueError as `host_offsets` and `cut_stream` there do. `notes` says what the system refused.
 

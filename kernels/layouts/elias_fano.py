@@ -1,6 +1,6 @@
 """Rows as Elias-Fano sequences (Elias, JACM 1974; Fano, 1971), whose size hangs on degrees, not on order.
 
-A row of d neighbours is a bit string (`kernels.layouts.bits`) that begins at a byte:
+A row of d neighbours is a bit string (`gravel.kernels.layouts.bits`) that begins at a byte:
 
 1. The class of d - 1; 5 bits (64-bit vertices: 6) for w = floor(log2(u / d)), where u is the largest vertex
    there may be; the offset of d - 1.
@@ -20,17 +20,17 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from kernels.strategy import backend_of
+from gravel.kernels.strategy import backend_of
 
 DEVICE_ARRAYS = ("byte_offsets", "stream")
 
 
 def _twin(array: Any) -> ModuleType:
-    return importlib.import_module(f"kernels.layouts.elias_fano_{backend_of(array)}")
+    return importlib.import_module(f"gravel.kernels.layouts.elias_fano_{backend_of(array)}")
 
 
 def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
-    """Write rows; see `kernels.layouts.encode`. A neighbour may exceed `bound`, at the cost of size."""
+    """Write rows; see `gravel.kernels.layouts.encode`. A neighbour may exceed `bound`, which costs size."""
     arrays: dict[str, Any] = _twin(column_indices).encode(
         row_offsets, column_indices, first_row=first_row, bound=bound
     )
@@ -40,7 +40,7 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
 def decode(
     arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.layouts.decode`."""
+    """Read rows back; see `gravel.kernels.layouts.decode`."""
     decoded: tuple[Any, Any] = _twin(arrays["stream"]).decode(
         arrays, arc_count, dtype, first_row=first_row, bound=bound
     )

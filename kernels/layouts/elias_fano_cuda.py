@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import load, vertex_macro
-from kernels.layouts.alignment import padded
-from kernels.layouts.streams import check_offsets
-from kernels.layouts.streams_cuda import deal, grid, no_faults, offsets_of, read_rows, refuse_found_input
+from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.streams import check_offsets
+from gravel.kernels.layouts.streams_cuda import (
+    deal,
+    grid,
+    no_faults,
+    offsets_of,
+    read_rows,
+    refuse_found_input,
+)
 
 WRITE = "kernels/layouts/elias_fano.cu"
 
 
 def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
-    """Write rows; see `kernels.layouts.encode`."""
+    """Write rows; see `gravel.kernels.layouts.encode`."""
     import cupy
 
     module = load(WRITE, VERTEX=vertex_macro(column_indices.dtype))
@@ -43,5 +50,5 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
 def decode(
     arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.layouts.decode`."""
+    """Read rows back; see `gravel.kernels.layouts.decode`."""
     return read_rows("elias_fano", arrays, arc_count, dtype, first_row, bound)

@@ -9,7 +9,7 @@
 
 #include "kernels/layouts/rows.cuh"
 
-constexpr u64 LONG_BYTES = 4096;  // kernels.layouts.parts.LONG_BYTES
+constexpr u64 LONG_BYTES = 4096;  // gravel.kernels.layouts.parts.LONG_BYTES
 
 // Rows first to below last, and those of more than LONG_BYTES among them: long_rows[long_begin .. long_end).
 struct RowRange {

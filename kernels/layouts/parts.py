@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 LINE = 128
 """Bytes that parts are read in whole multiples of: a kernel loads aligned words of a copy."""
@@ -45,7 +45,7 @@ def host_offsets(rows: EncodedRows) -> NDArray[numpy.int64]:
     """
     import numpy
 
-    from kernels.layouts.streams import check_offsets
+    from gravel.kernels.layouts.streams import check_offsets
 
     offsets = rows.arrays["byte_offsets"]
     if rows.first_row:

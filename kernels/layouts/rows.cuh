@@ -1,6 +1,6 @@
 // Rows of the layout that the macro LAYOUT names (csr, varint, ...), read by warps.
 //
-// A kernel takes ROWS_PARAMETERS, for which `kernels.layouts.device_rows` gives the arguments, and begins with
+// A kernel takes ROWS_PARAMETERS, for which `gravel.kernels.layouts.device_rows` gives the arguments, and begins with
 // `Rows rows = make_rows(ROWS_ARGUMENTS);`. One that reads two sets of rows takes ROWS_PARAMETERS_AS(hot),
 // ROWS_PARAMETERS_AS(cold) and so on. Each layout's header defines
 //

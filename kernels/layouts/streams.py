@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.layouts.alignment import padded
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 FITS, DESCENDS, BROKEN, OUT_OF_RANGE = 0, 1, 2, 3
 
@@ -86,7 +86,7 @@ class Codec:
     def encode(
         self, row_offsets: NDArray[Any], columns: NDArray[Any], first_row: int, bound: int
     ) -> dict[str, NDArray[Any]]:
-        """Write rows; see `kernels.layouts.encode`."""
+        """Write rows; see `gravel.kernels.layouts.encode`."""
         bits = 8 * vertex_dtype(columns.dtype).itemsize
         check_offsets(row_offsets, len(columns), "row_offsets", "arcs")
         sizes = numpy.empty(len(row_offsets) - 1, numpy.int64)
@@ -108,7 +108,7 @@ class Codec:
     def decode(
         self, arrays: Mapping[str, NDArray[Any]], arc_count: int, dtype: Any, first_row: int, bound: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Read rows back; see `kernels.layouts.decode`."""
+        """Read rows back; see `gravel.kernels.layouts.decode`."""
         dtype = vertex_dtype(dtype)
         byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
         check_stream(byte_offsets, stream)

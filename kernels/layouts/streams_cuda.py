@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.layouts.streams import (
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.layouts.streams import (
     OUT_OF_RANGE,
     check_stream,
     largest_vertex,
@@ -84,7 +84,7 @@ def refuse_found_input(faults: Any) -> None:
 def read_rows(
     layout: str, arrays: Mapping[str, Any], arc_count: int, dtype: Any, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.layouts.decode`."""
+    """Read rows back; see `gravel.kernels.layouts.decode`."""
     import cupy
 
     dtype = vertex_dtype(dtype)

@@ -44,7 +44,7 @@ __device__ __forceinline__ void each_unit(const Deal& deal, u64 unit_arcs, const
     }
 }
 
-constexpr u32 DESCENDS = 1, BROKEN = 2, OUT_OF_RANGE = 3;  // kernels.layouts.streams
+constexpr u32 DESCENDS = 1, BROKEN = 2, OUT_OF_RANGE = 3;  // gravel.kernels.layouts.streams
 
 // Keep the least row that does not fit, and why; `faults` starts with all bits set.
 __device__ __forceinline__ void report(u64* faults, u64 row, u32 reason) { atomicMin(faults, row << 2 | reason); }

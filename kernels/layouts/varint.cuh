@@ -13,7 +13,7 @@
     const i64 *name##_byte_offsets, const u8 *name##_stream, const VERTEX *name##_checkpoints, u64 name##_bound
 #define ROWS_ARGUMENTS_AS(name) name##_byte_offsets, name##_stream, name##_checkpoints, name##_bound
 
-constexpr u64 UNIT_BYTES = 256;  // kernels.layouts.varint.UNIT_BYTES: checkpoints add 1.6 % to the bytes of 32-bit rows
+constexpr u64 UNIT_BYTES = 256;  // gravel.kernels.layouts.varint.UNIT_BYTES: checkpoints add 1.6 % to the bytes of 32-bit rows
 
 struct Rows {
     const i64* byte_offsets;

@@ -1,4 +1,4 @@
-"""Delta-varint rows (`kernels.varint`) as a layout, with checkpoints for warps that share a long row.
+"""Delta-varint rows (`gravel.kernels.varint`) as a layout, with checkpoints for warps that share a long row.
 
 `checkpoints[c]`, of the neighbours' dtype, belongs to byte `c * UNIT_BYTES` of the stream: where a row
 reaches over that byte, it is the row's neighbour whose number ends last before it (0 where none does);
@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kernels import varint
-from kernels.layouts import EncodedRows
-from kernels.layouts.alignment import ALIGNMENT, array_module, pad
+from gravel.kernels import varint
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.alignment import ALIGNMENT, array_module, pad
 
 DEVICE_ARRAYS = ("byte_offsets", "stream", "checkpoints")
 
@@ -34,7 +34,7 @@ def unpad(byte_offsets: Any, stream: Any) -> Any:
 
 
 def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
-    """Write rows as bytes; see `kernels.layouts.encode`."""
+    """Write rows as bytes; see `gravel.kernels.layouts.encode`."""
     byte_offsets, stream = varint.encode(row_offsets, column_indices)
     return {"byte_offsets": byte_offsets, "stream": pad(stream)}
 
@@ -42,7 +42,7 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
 def decode(
     arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.layouts.decode`."""
+    """Read rows back; see `gravel.kernels.layouts.decode`."""
     byte_offsets = arrays["byte_offsets"]
     return varint.decode(byte_offsets, unpad(byte_offsets, arrays["stream"]), arc_count, dtype, bound=bound)
 

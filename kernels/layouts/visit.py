@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.layouts import EncodedRows, device_rows
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.layouts import EncodedRows, device_rows
 
 VISIT = "kernels/layouts/visit.cu"
 MOST_BLOCKS = 1 << 14

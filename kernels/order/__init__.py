@@ -1,6 +1,7 @@
 """Vertex orders: a permutation old -> new, its application to a graph, and what it does to the lists.
 
-Permutations are deterministic, and the same on the CPU and on a GPU; `kernels.order.methods` lists them.
+Permutations are deterministic, and the same on the CPU and on a GPU; `gravel.kernels.order.methods` lists
+them.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from kernels.order.locality import OrderStatistics
-from kernels.order.methods import METHODS, Method
-from kernels.strategy import backend_of
+from gravel.kernels.order.locality import OrderStatistics
+from gravel.kernels.order.methods import METHODS, Method
+from gravel.kernels.strategy import backend_of
 
 __all__ = ["METHODS", "Method", "OrderStatistics", "apply", "permutation", "statistics"]
 
@@ -56,7 +57,7 @@ def apply(row_offsets: Any, column_indices: Any, permutation: Any) -> tuple[Any,
     """
     backend = backend_of(column_indices)
     module = importlib.import_module(
-        "kernels.order.renumber_cuda" if backend == "cuda" else "kernels.order.renumber"
+        "gravel.kernels.order.renumber_cuda" if backend == "cuda" else "gravel.kernels.order.renumber"
     )
     renumbered: tuple[Any, Any] = module.apply(row_offsets, column_indices, permutation)
     return renumbered
@@ -70,7 +71,7 @@ def statistics(row_offsets: Any, column_indices: Any, first_vertex: int = 0) -> 
     """
     backend = backend_of(column_indices)
     module = importlib.import_module(
-        "kernels.order.locality_cuda" if backend == "cuda" else "kernels.order.locality"
+        "gravel.kernels.order.locality_cuda" if backend == "cuda" else "gravel.kernels.order.locality"
     )
     measured: OrderStatistics = module.statistics(row_offsets, column_indices, first_vertex)
     return measured

@@ -1,9 +1,9 @@
 """Communities kept together, at every scale at once; alone, and with Cuthill-McKee inside each.
 
-Communities come from rounds of merging (`kernels.order.community_tree`). `community` numbers them by a
+Communities come from rounds of merging (`gravel.kernels.order.community_tree`). `community` numbers them by a
 depth-first walk of the tree of merges and then makes gaps small by recursive bisection
-(`kernels.order.community_bisection`). `community_rcm` places communities of some dozens of vertices by the
-same walk and orders each by reverse Cuthill-McKee over the arcs within, the hybrid that Moschou (Adaptive
+(`gravel.kernels.order.community_bisection`). `community_rcm` places communities of some dozens of vertices by
+the same walk and orders each by reverse Cuthill-McKee over the arcs within, the hybrid that Moschou (Adaptive
 BFS & Afforest) leaves open.
 
 Both depend on the graph and its numbering alone, not on the number of threads; ties are decided so that
@@ -17,11 +17,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.order.community_bisection import ROUNDS, refine
-from kernels.order.community_tree import aggregate, communities, number
-from kernels.order.rcm import rcm
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.order.community_bisection import ROUNDS, refine
+from gravel.kernels.order.community_tree import aggregate, communities, number
+from gravel.kernels.order.rcm import rcm
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 COMMUNITY_SIZE = 64
 """Vertices of a community in the mean, at most, that Cuthill-McKee orders: on cnr-2000 the round with 50

@@ -19,10 +19,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import fetch_add
-from kernels.jit import serial
-from kernels.order.renumber import apply
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.atomics import fetch_add
+from gravel.kernels.jit import serial
+from gravel.kernels.order.renumber import apply
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 PIECE = 1024
 """Neighbours judged together. Cutting at 256 instead of nowhere costs 0.02 bits per arc on cnr-2000."""

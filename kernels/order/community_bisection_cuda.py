@@ -1,4 +1,4 @@
-"""Recursive bisection on the GPU, with the results of `kernels.order.community_bisection`.
+"""Recursive bisection on the GPU, with the results of `gravel.kernels.order.community_bisection`.
 
 The kernels are `community_bisection.cu`, the sorts CuPy's. Beside the graph it holds a second copy, 16 bytes
 for each row with more than one neighbour and 40 bytes per vertex. With `room` that copy is in pinned memory
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.order.community_bisection import ROUNDS, SMALLEST, bits_of, gain_bits, gain_table
-from kernels.order.community_ranges_cuda import on_host
-from kernels.order.renumber_cuda import apply
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.order.community_bisection import ROUNDS, SMALLEST, bits_of, gain_bits, gain_table
+from gravel.kernels.order.community_ranges_cuda import on_host
+from gravel.kernels.order.renumber_cuda import apply
 
 SOURCE = "kernels/order/community_bisection.cu"
 PIECE_BLOCK = 128  # the kernel file's WARPS
@@ -33,11 +33,11 @@ def refine(
     block: int = 256,
     room: int | None = None,
 ) -> Any:
-    """Improve an order of a symmetric graph; see `kernels.order.community_bisection.refine`.
+    """Improve an order of a symmetric graph; see `gravel.kernels.order.community_bisection.refine`.
 
     With `room`, the bytes of the device that rows may take, `column_indices` may be a view of pinned memory,
     and the copy that is made of the graph is one where it does not fit. Raises
-    `kernels.placement.pinned.PinnedRefused` where the system pins no memory.
+    `gravel.kernels.placement.pinned.PinnedRefused` where the system pins no memory.
     """
     import cupy
 

@@ -1,4 +1,4 @@
-"""Community orders on the GPU, the same numbers as on the CPU (`kernels.order.community`).
+"""Community orders on the GPU, the same numbers as on the CPU (`gravel.kernels.order.community`).
 
 With `room`, the columns may be a view of pinned host memory: of what grows with the arcs no more than so many
 bytes are then on the device at a time, and the rest is in pinned memory as well.
@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.order.community import COMMUNITY_SIZE
-from kernels.order.community_bisection import ROUNDS
-from kernels.order.community_bisection_cuda import refine
-from kernels.order.community_tree_cuda import aggregate, communities, first_places, number, within
+from gravel.kernels.order.community import COMMUNITY_SIZE
+from gravel.kernels.order.community_bisection import ROUNDS
+from gravel.kernels.order.community_bisection_cuda import refine
+from gravel.kernels.order.community_tree_cuda import aggregate, communities, first_places, number, within
 
 
 def community(row_offsets: Any, column_indices: Any, *, rounds: int = ROUNDS, room: int | None = None) -> Any:
-    """Order a symmetric graph by its communities; see `kernels.order.community.community`.
+    """Order a symmetric graph by its communities; see `gravel.kernels.order.community.community`.
 
-    Raises `kernels.placement.pinned.PinnedRefused` where `room` is given and the system pins no memory.
+    Raises `gravel.kernels.placement.pinned.PinnedRefused` where `room` is given and the system pins no
+    memory.
     """
     walk = number(aggregate(row_offsets, column_indices, room=room), row_offsets)
     return refine(row_offsets, column_indices, walk, rounds=rounds, room=room)
@@ -26,13 +27,14 @@ def community(row_offsets: Any, column_indices: Any, *, rounds: int = ROUNDS, ro
 def community_rcm(
     row_offsets: Any, column_indices: Any, *, size: int = COMMUNITY_SIZE, room: int | None = None
 ) -> Any:
-    """Order by communities, each by reverse Cuthill-McKee; see `kernels.order.community.community_rcm`.
+    """Order by communities, each by reverse Cuthill-McKee; see
+    `gravel.kernels.order.community.community_rcm`.
 
     Raises as `community` does.
     """
     import cupy
 
-    from kernels.order import permutation
+    from gravel.kernels.order import permutation
 
     tree = aggregate(row_offsets, column_indices, room=room)
     cluster = communities(tree, row_offsets, size)

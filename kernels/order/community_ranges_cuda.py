@@ -14,9 +14,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.csr.cuda import sorted_rows
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.placement.pinned import Pinned, buffer, pin
+from gravel.kernels.csr.cuda import sorted_rows
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.placement.pinned import Pinned, buffer, pin
 
 SOURCE = "kernels/order/community_ranges.cu"
 BLOCK = 256
@@ -110,10 +110,12 @@ class RangesBuilder:
 def contracted(
     launch: Any, offsets: Any, columns: Any, weights: Any, cluster: Any, clusters: int, room: int
 ) -> tuple[Any, Any, Any]:
-    """Build the graph of the clusters as `kernels.order.community_tree_cuda` does, within `room` bytes.
+    """Build the graph of the clusters as `gravel.kernels.order.community_tree_cuda` does, within `room`
+    bytes.
 
     `columns` and `weights` may be views of pinned memory, and those of the result are where they take more
-    than half of `room`. Raises `kernels.placement.pinned.PinnedRefused` where the system pins no memory.
+    than half of `room`. Raises `gravel.kernels.placement.pinned.PinnedRefused` where the system pins no
+    memory.
     """
     import cupy
 
@@ -151,7 +153,7 @@ def _placed(array: NDArray[Any], *, near: bool) -> Any:
 
 
 def pinned(array: NDArray[Any]) -> Pinned:
-    """Pin an array where it lies; raises `kernels.placement.pinned.PinnedRefused`."""
+    """Pin an array where it lies; raises `gravel.kernels.placement.pinned.PinnedRefused`."""
     return pin(array)
 
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.generate.counter import STEP, draw, mix
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.generate.counter import STEP, draw, mix
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 MOST_ROUNDS = 40
 LEAST_MERGED = 128

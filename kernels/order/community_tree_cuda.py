@@ -1,9 +1,9 @@
-"""Rounds of merging on the GPU, with the results of `kernels.order.community_tree`.
+"""Rounds of merging on the GPU, with the results of `gravel.kernels.order.community_tree`.
 
 The kernels are `community_tree.cu`, the sorts and sums CuPy's. A round's sort is the height: 16 bytes for
 each arc between clusters, beside the graph and, from the second round on, that of the clusters before it.
 With `room` all that grows with the arcs takes no more than so many bytes of the device: columns are read from
-pinned memory, and so are graphs of clusters that do not fit (`kernels.order.community_ranges_cuda`).
+pinned memory, and so are graphs of clusters that do not fit (`gravel.kernels.order.community_ranges_cuda`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy
 
-from kernels.csr.cuda import sorted_rows
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.index import index_dtype
-from kernels.order.community_ranges_cuda import contracted as ranges
-from kernels.order.community_ranges_cuda import on_host, range_bytes_per_arc
-from kernels.order.community_tree import LEAST_MERGED, MOST_ROUNDS, salt
+from gravel.kernels.csr.cuda import sorted_rows
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.index import index_dtype
+from gravel.kernels.order.community_ranges_cuda import contracted as ranges
+from gravel.kernels.order.community_ranges_cuda import on_host, range_bytes_per_arc
+from gravel.kernels.order.community_tree import LEAST_MERGED, MOST_ROUNDS, salt
 
 SOURCE = "kernels/order/community_tree.cu"
 LONG_ROW = 1024  # arcs from which a block reads a row, not a warp
@@ -44,7 +44,7 @@ class _Launcher:
 def aggregate(
     row_offsets: Any, column_indices: Any, *, long_row: int = LONG_ROW, room: int | None = None
 ) -> list[Any]:
-    """Merge the vertices of a symmetric graph; see `kernels.order.community_tree.aggregate`.
+    """Merge the vertices of a symmetric graph; see `gravel.kernels.order.community_tree.aggregate`.
 
     `room` is the device memory, in bytes, that graphs of clusters may take while they are built; without it
     all that there is. Raises ValueError for 2^32 vertices or more, whose pairs do not fit a sort key, and
@@ -185,7 +185,7 @@ def _contracted(
 
 
 def number(tree: list[Any], row_offsets: Any) -> Any:
-    """Number the vertices cluster by cluster; see `kernels.order.community_tree.number`."""
+    """Number the vertices cluster by cluster; see `gravel.kernels.order.community_tree.number`."""
     import cupy
 
     vertices = len(row_offsets) - 1
@@ -216,7 +216,7 @@ def _before(sizes: Any) -> Any:
 
 
 def communities(tree: list[Any], row_offsets: Any, size: int) -> Any:
-    """Give each vertex its cluster; see `kernels.order.community_tree.communities`."""
+    """Give each vertex its cluster; see `gravel.kernels.order.community_tree.communities`."""
     import cupy
 
     vertices = len(row_offsets) - 1

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.index import index_dtype
-from kernels.jit import serial
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
 
 
 def degree(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:

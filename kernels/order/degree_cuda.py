@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.index import index_dtype
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.index import index_dtype
 
 SOURCE = "kernels/order/renumber.cu"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.order.groups import by_group, groups_of_mean
+from gravel.kernels.order.groups import by_group, groups_of_mean
 
 HIGHEST = 32
 """The first group has at least so many times the mean degree, as evaluated there."""

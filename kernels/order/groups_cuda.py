@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.index import index_dtype
-from kernels.order.degree_groups import GROUPS, HIGHEST
-from kernels.order.groups import above_mean, groups_of_mean
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.index import index_dtype
+from gravel.kernels.order.degree_groups import GROUPS, HIGHEST
+from gravel.kernels.order.groups import above_mean, groups_of_mean
 
 SOURCE = "kernels/order/groups.cu"
 RANKS = "kernels/order/renumber.cu"
@@ -18,17 +18,17 @@ MOST_BLOCKS = 1 << 16
 
 
 def hub_cluster(row_offsets: Any, *, block: int = 256) -> Any:
-    """Number hubs first; see `kernels.order.hub_cluster`."""
+    """Number hubs first; see `gravel.kernels.order.hub_cluster`."""
     return _grouped(row_offsets, [above_mean(*_counts(row_offsets))], block)
 
 
 def degree_groups(row_offsets: Any, *, block: int = 256) -> Any:
-    """Number eight groups of falling degree; see `kernels.order.degree_groups`."""
+    """Number eight groups of falling degree; see `gravel.kernels.order.degree_groups`."""
     return _grouped(row_offsets, groups_of_mean(*_counts(row_offsets), HIGHEST, GROUPS), block)
 
 
 def hub_sort(row_offsets: Any, *, block: int = 256) -> Any:
-    """Number hubs by descending degree, then the others; see `kernels.order.hub_sort`."""
+    """Number hubs by descending degree, then the others; see `gravel.kernels.order.hub_sort`."""
     import cupy
 
     vertices, arcs = _counts(row_offsets)

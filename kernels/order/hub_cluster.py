@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.order.groups import above_mean, by_group
+from gravel.kernels.order.groups import above_mean, by_group
 
 
 def hub_cluster(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.order.groups import above_mean, by_group
+from gravel.kernels.jit import serial
+from gravel.kernels.order.groups import above_mean, by_group
 
 
 def hub_sort(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:

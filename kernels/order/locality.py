@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
 class OrderStatistics(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.order.locality import OrderStatistics
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.order.locality import OrderStatistics
 
 SOURCE = "kernels/order/locality.cu"
 MOST_BLOCKS = 1 << 12  # each warp ends with three atomic additions
@@ -16,7 +16,7 @@ MOST_BLOCKS = 1 << 12  # each warp ends with three atomic additions
 def statistics(
     row_offsets: Any, column_indices: Any, first_vertex: int = 0, *, block: int = 256
 ) -> OrderStatistics:
-    """Measure rows whose lists are sorted; see `kernels.order.locality.statistics`."""
+    """Measure rows whose lists are sorted; see `gravel.kernels.order.locality.statistics`."""
     import cupy
 
     rows = len(row_offsets) - 1

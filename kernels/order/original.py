@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.index import index_dtype
+from gravel.kernels.index import index_dtype
 
 
 def original(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:

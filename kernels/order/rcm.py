@@ -14,8 +14,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.index import index_dtype
-from kernels.jit import serial
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
 
 DONE = 2  # mark of a numbered vertex; 0 and 1 alternate between searches
 SHORT = 32  # children sorted by insertion up to here, by merging beyond

@@ -2,7 +2,7 @@
 
 Moschou (Adaptive BFS & Afforest), section 5.1: a vertex does not follow its parent's place in the level
 before, so levels can be sorted without regard to each other, and bandwidth is larger for it. Starts and the
-order of components are those of `kernels.order.rcm`.
+order of components are those of `gravel.kernels.order.rcm`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.order.rcm import DONE, peripheral
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.order.rcm import DONE, peripheral
 
 
 def rcm_by_degree(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> NDArray[Any]:

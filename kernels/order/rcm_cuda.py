@@ -1,4 +1,5 @@
-"""Reverse Cuthill-McKee on the GPU: permutations of `kernels.order.rcm` and `kernels.order.rcm_by_degree`.
+"""Reverse Cuthill-McKee on the GPU: permutations of `gravel.kernels.order.rcm` and
+`gravel.kernels.order.rcm_by_degree`.
 
 All components are searched and numbered at the same time, level by level, so that many small ones cost no
 more launches than the deepest of them. The kernels are `rcm_ends.cu` and, for the levels, `rcm.cu` and
@@ -12,10 +13,10 @@ from typing import Any
 
 import numpy
 
-from kernels.components import components
-from kernels.cuda import load, vertex_macro
-from kernels.index import index_dtype
-from kernels.order.rcm_levels_cuda import Frontier, Levels
+from gravel.kernels.components import components
+from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.index import index_dtype
+from gravel.kernels.order.rcm_levels_cuda import Frontier, Levels
 
 ENDS = "kernels/order/rcm_ends.cu"
 STATES = 7  # as in rcm_ends.cu
@@ -28,7 +29,7 @@ def rcm(row_offsets: Any, column_indices: Any, **tuning: Any) -> Any:
     ----------
     row_offsets : int64 (vertices + 1,) on the device.
     column_indices : uint32 or uint64 (arcs,), a CuPy array whose memory may be the host's, mapped.
-    tuning : `solo`, `most_arcs` and `most_row` of `kernels.order.rcm_levels_cuda.Levels`.
+    tuning : `solo`, `most_arcs` and `most_row` of `gravel.kernels.order.rcm_levels_cuda.Levels`.
 
     Beside the result it takes about 40 bytes for each vertex while it runs, with 64-bit columns twice that.
 

@@ -1,6 +1,7 @@
 """Levels of Cuthill-McKee's order on the GPU: many in one launch where they are narrow, else one at a time.
 
-The kernels are `rcm.cu` and `rcm_wide.cu`; `kernels.order.rcm_cuda` says where searches and numberings begin.
+The kernels are `rcm.cu` and `rcm_wide.cu`; `gravel.kernels.order.rcm_cuda` says where searches and numberings
+begin.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
 
 NARROW = "kernels/order/rcm.cu"
 WIDE = "kernels/order/rcm_wide.cu"

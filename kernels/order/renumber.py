@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.csr.sort import LONG_ROW, sort_piece
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.csr.sort import LONG_ROW, sort_piece
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
 class Renumbering:
@@ -65,7 +65,7 @@ class Renumbering:
 def apply(
     row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any], permutation: NDArray[Any]
 ) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
-    """Renumber a whole graph; see `kernels.order.apply`."""
+    """Renumber a whole graph; see `gravel.kernels.order.apply`."""
     renumbering = Renumbering(row_offsets, column_indices, permutation)
     return renumbering.row_offsets, renumbering.rows(0, len(row_offsets) - 1)
 

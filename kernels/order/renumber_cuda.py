@@ -1,7 +1,7 @@
 """Renumber a graph on the GPU range by range; the kernels are `renumber.cu`, the sort CuPy's.
 
-The twin of `kernels.order.renumber`. The columns may be a view of pinned memory: a range of new rows is
-gathered over the link, and what lies on the device is that range and what grows with the vertices.
+The twin of `gravel.kernels.order.renumber`. The columns may be a view of pinned memory: a range of new rows
+is gathered over the link, and what lies on the device is that range and what grows with the vertices.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 SOURCE = "kernels/order/renumber.cu"
 LONG_ROW = 1024  # arcs from which a block copies a row, not a warp
@@ -119,7 +119,7 @@ def apply(
     long_row: int = LONG_ROW,
     out: Any = None,
 ) -> tuple[Any, Any]:
-    """Renumber a whole graph; see `kernels.order.apply`, and `Renumbering` for `column_permutation`.
+    """Renumber a whole graph; see `gravel.kernels.order.apply`, and `Renumbering` for `column_permutation`.
 
     Rows are made `arcs_at_once` arcs at a time (more only for one longer row), which need 16 bytes each
     beside the two graphs. `out` takes the columns; it and `column_indices` may be views of pinned memory.

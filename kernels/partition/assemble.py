@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, local_count, row_lengths
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, local_count, row_lengths
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
 @serial

@@ -13,8 +13,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 LARGEST = (1 << 16) - 1
 """Degrees above this count as this: no threshold that large keeps any delegate worth having."""

@@ -1,8 +1,8 @@
 """The edge distributor over a range of rows: what the range adds to the subgraphs of some ranks.
 
 Rows of every subgraph ascend with the graph's, so that a rank's subgraph is what the ranges add, one after
-another; no more of the graph than a range is in memory. `kernels.partition.distribute` says which arc goes
-where.
+another; no more of the graph than a range is in memory. `gravel.kernels.partition.distribute` says which arc
+goes where.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bits import set_bits
-from kernels.jit import serial
+from gravel.kernels.bits import set_bits
+from gravel.kernels.jit import serial
 
 
 class DelegateIndex(NamedTuple):

@@ -16,10 +16,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.components import ComponentsResult
-from kernels.exchange import Endpoint, Program, Ticket, Wire, drive, gather, run_in_lock_step, swap
-from kernels.partition.components_rank import ComponentsRank, Pairs
-from kernels.partition.layout import PartitionedGraph
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.exchange import Endpoint, Program, Ticket, Wire, drive, gather, run_in_lock_step, swap
+from gravel.kernels.partition.components_rank import ComponentsRank, Pairs
+from gravel.kernels.partition.layout import PartitionedGraph
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.partition.layout import RankGraph, local_count, row_lengths
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.layout import RankGraph, local_count, row_lengths
 
 UNSENT = numpy.iinfo(numpy.int64).max
 """Larger than any label."""
@@ -66,7 +66,7 @@ class ComponentsRank:
 
     Parameters
     ----------
-    part, delegates, vertex_count, ranks : as `kernels.partition.rank_search.RankSearch` takes them.
+    part, delegates, vertex_count, ranks : as `gravel.kernels.partition.rank_search.RankSearch` takes them.
     symmetric : whether every arc has its reverse. Without it a rank also asks for the labels of the other
         ends of its nn arcs; `wanted(r)` are those of rank r.
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Groups, Ticket, post_arrays, swap, take_arrays
-from kernels.partition.rank_search import Bins, RankSearch, unique_smallest
+from gravel.kernels.exchange import Endpoint, Groups, Ticket, post_arrays, swap, take_arrays
+from gravel.kernels.partition.rank_search import Bins, RankSearch, unique_smallest
 
 Steps = Generator[Ticket, dict[int, Any], None]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.partition.layout import (
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.layout import (
     NORMAL,
     PartitionedGraph,
     RankGraph,
@@ -23,7 +23,7 @@ from kernels.partition.layout import (
     local_count,
     make_rank,
 )
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 
 def check_ranks(vertex_count: int, ranks: int) -> None:

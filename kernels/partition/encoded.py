@@ -1,7 +1,8 @@
 """Ranks whose rows are encoded: their searches on the CPU decode a row where they read it.
 
 A subgraph has its row offsets, counted from the encoded rows, and for columns what
-`kernels.bfs.rows.cpu.readers.readable` makes of these; `kernels.partition.columns` reads both kinds.
+`gravel.kernels.bfs.rows.cpu.readers.readable` makes of these; `gravel.kernels.partition.columns` reads both
+kinds.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from kernels.bfs.rows.cpu.readers import count_neighbours, readable
-from kernels.layouts.streams import largest_vertex
-from kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, column_bound, make_rank
+from gravel.kernels.bfs.rows.cpu.readers import count_neighbours, readable
+from gravel.kernels.layouts.streams import largest_vertex
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, column_bound, make_rank
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 LAYOUTS = ("varint", "blocks", "elias_fano")
-"""Those of `kernels.layouts` that are read so; `csr` is columns as they are."""
+"""Those of `gravel.kernels.layouts` that are read so; `csr` is columns as they are."""
 
 
 def encoded_subgraph(rows: EncodedRows, bound: int) -> Subgraph:
@@ -42,7 +43,7 @@ def encode_rank(
 
     Its lists and masks stay as they are.
     """
-    from kernels.layouts import encode
+    from gravel.kernels.layouts import encode
 
     made = {}
     for name in SUBGRAPHS:

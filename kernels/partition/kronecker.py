@@ -20,7 +20,7 @@ from functools import cache
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.census import Division
+from gravel.kernels.partition.census import Division
 
 GRAPH500 = (0.57, 0.19, 0.19, 0.05)
 """Probabilities a, b, c and d of the benchmark's graphs, with 16 edges a vertex."""

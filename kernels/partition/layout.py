@@ -23,7 +23,7 @@ class Subgraph(NamedTuple):
 
 @dataclass(frozen=True)
 class RankGraph:
-    """What one rank holds; see `kernels.partition` for rows, columns and lists."""
+    """What one rank holds; see `gravel.kernels.partition` for rows, columns and lists."""
 
     rank: int
     nn: Subgraph

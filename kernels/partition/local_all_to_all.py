@@ -2,7 +2,8 @@
 
 A rank gives each mate what goes to the mate's place in any group; the mate joins what all gave it and sends
 that on, as one parcel a group. So each rank sends to its mates and its twins alone, larger parcels than
-`kernels.partition.direct`, in which uniquify finds more duplicates. Predecessors come back on the same way.
+`gravel.kernels.partition.direct`, in which uniquify finds more duplicates. Predecessors come back on the same
+way.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Groups, Ticket, post_arrays, take_arrays
-from kernels.partition.direct import Steps, Stopwatch, as_bits, from_bits, joined
-from kernels.partition.rank_search import NOBODY, Bins, RankSearch
+from gravel.kernels.exchange import Endpoint, Groups, Ticket, post_arrays, take_arrays
+from gravel.kernels.partition.direct import Steps, Stopwatch, as_bits, from_bits, joined
+from gravel.kernels.partition.rank_search import NOBODY, Bins, RankSearch
 
 Answers = Generator[Ticket, dict[int, Any], dict[int, Any]]
 

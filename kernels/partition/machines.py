@@ -138,14 +138,14 @@ CPU_WORKERS = Machine(
     ranks_per_host=1,
 )
 """Processes that talk over sockets. Measured is a level of two of them on one machine, 3 ms with hardly any
-work; the rest is assumed, and `kernels.partition.model.calibrated` fits the local rates to a run."""
+work; the rest is assumed, and `gravel.kernels.partition.model.calibrated` fits the local rates to a run."""
 
 MACHINES = (H200_PEER, H200_NCCL, P100_RAY, CPU_WORKERS)
 
 
 @dataclass(frozen=True)
 class LinkCurve:
-    """What a pattern of `kernels.probes.links` took, from the smallest message on."""
+    """What a pattern of `gravel.kernels.probes.links` took, from the smallest message on."""
 
     transport: str
     pattern: str

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Ticket
-from kernels.partition.reductions import Algorithm, receivers, reduction_rounds
+from gravel.kernels.exchange import Endpoint, Ticket
+from gravel.kernels.partition.reductions import Algorithm, receivers, reduction_rounds
 
 Words = NDArray[Any]  # uint64, bit d % 64 of word d // 64
 Message = tuple[Words, ...]
@@ -44,8 +44,8 @@ def message_bytes(message: Message) -> int:
 class Reduction:
     """An OR over all ranks: `begin` posts, `end` waits, and other work may go on in between.
 
-    It follows the rounds of `kernels.partition.reductions`. Every rank posts in every round, with a mask or
-    without, since the n-th post of one rank belongs to the n-th of all others.
+    It follows the rounds of `gravel.kernels.partition.reductions`. Every rank posts in every round, with a
+    mask or without, since the n-th post of one rank belongs to the n-th of all others.
     """
 
     def __init__(

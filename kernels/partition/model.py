@@ -17,9 +17,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernels.partition.census import Division
-from kernels.partition.machines import H200_PEER, Machine
-from kernels.partition.workload import BUSIEST_FIRST, HUBS_FIRST, Searching
+from gravel.kernels.partition.census import Division
+from gravel.kernels.partition.machines import H200_PEER, Machine
+from gravel.kernels.partition.workload import BUSIEST_FIRST, HUBS_FIRST, Searching
 
 __all__ = [
     "BUSIEST_FIRST",
@@ -67,7 +67,7 @@ def predict(
 
     Parameters
     ----------
-    division : the graph at its threshold, as `kernels.partition.census` counts it.
+    division : the graph at its threshold, as `gravel.kernels.partition.census` counts it.
     vertices : of the whole graph.
     hosts : that share the ranks evenly; raises ValueError unless they can.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kernels.partition.reductions import ALGORITHMS, Algorithm
+from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm
 
 OPTIMIZED = ("nd", "dn", "dd")
 """Subgraphs whose direction a rank decides; nn is expanded forward.
@@ -38,8 +38,8 @@ class SearchOptions:
     reduction: Literal["blocking", "overlapped"] = "overlapped"
     """BR waits for the delegates before it visits normal vertices; IR does so after they are exchanged."""
     reduction_algorithm: Algorithm = "all_gather"
-    """How masks are joined (`kernels.partition.reductions`): every rank takes all others', or along a tree,
-    as section V-A assumes, or by recursive doubling, as MPI libraries do. NCCL ranks choose by size."""
+    """How masks are joined (`gravel.kernels.partition.reductions`): every rank takes all others', or along a
+    tree, as section V-A assumes, or by recursive doubling, as MPI libraries do. NCCL ranks choose by size."""
     changed_only: bool = True
     """Send only those words of a mask that changed, and nothing where none did."""
     nn_directed: bool = True

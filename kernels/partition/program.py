@@ -15,11 +15,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Groups, Program, gather, swap
-from kernels.partition.direct import Direct
-from kernels.partition.local_all_to_all import LocalAllToAll
-from kernels.partition.masks import Reduction
-from kernels.partition.rank_search import RankSearch
+from gravel.kernels.exchange import Endpoint, Groups, Program, gather, swap
+from gravel.kernels.partition.direct import Direct
+from gravel.kernels.partition.local_all_to_all import LocalAllToAll
+from gravel.kernels.partition.masks import Reduction
+from gravel.kernels.partition.rank_search import RankSearch
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """One rank's state in a search, and its local steps between two exchanges (Pan, Pearce, Owens 2018).
 
 A level is a visit of each of the four subgraphs, an exchange, and `settle`, which takes in what the others
-found and counts the work ahead. `kernels.partition.program` puts them in order.
+found and counts the work ahead. `gravel.kernels.partition.program` puts them in order.
 
 A normal vertex takes the smallest delegate that can be its predecessor, and only where there is none the
 smallest normal vertex; so the tree depends on graph and threshold alone, not on ranks, options or timing.
@@ -15,10 +15,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.directions import Ends, is_backward
-from kernels.partition.layout import RankGraph, local_count, mask_words
-from kernels.partition.options import OPTIMIZED, SearchOptions
-from kernels.partition.visits import (
+from gravel.kernels.partition.directions import Ends, is_backward
+from gravel.kernels.partition.layout import RankGraph, local_count, mask_words
+from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
+from gravel.kernels.partition.visits import (
     NOBODY,
     arrive,
     bin_nn,

@@ -26,16 +26,14 @@
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
 
-// Words of `log`: levels, then from FIRST_LEVEL on for each of the first levels LEVEL_WORDS: directions, 4 bits for
-// each rank of this device; the frontier here (normal vertices) and everywhere (delegates); and the clock when its
-// visits began and ended, when all had met, when labels were written, and when all had met again; and the vertices
-// that came from other ranks to make this frontier, which the level after the last has too. If STAGED, then the clock when
-// masks were reduced, and when vertices were listed for other groups.
-constexpr u32 FIRST_LEVEL = 1, LEVEL_WORDS = 11, LOGGED_LEVELS = 250;
-constexpr u32 LINK_SECTORS = FIRST_LEVEL + LOGGED_LEVELS * LEVEL_WORDS;  // of the whole search, with PLACED
-// The clock when all devices had come and when the last block here was done, and how many were.
-constexpr u32 BEGAN = LINK_SECTORS + 1, ENDED = BEGAN + 1, DONE = ENDED + 1;
-constexpr u32 TURNED_LEVELS = 1 << 20;  // of which `turned` says whether any visit here was backward
+// Words of `log`: levels; with PLACED the sectors that the whole search read over the link; the clock when all devices
+// had come and when the last block here was done, and how many blocks were. Then from FIRST_LEVEL on for each of the first
+// `logged` levels LEVEL_WORDS: directions, 4 bits for each rank of this device; the frontier here (normal vertices) and
+// everywhere (delegates); the clock when its visits began and ended, after the barrier that follows them, when labels were
+// written, and after the barrier that ends the level; and the vertices that came from other ranks to make this frontier,
+// which the level after the last has too. If STAGED, then the clock when masks were reduced, and when vertices were listed
+// for other groups. The host repeats a search that had more levels than the log.
+constexpr u32 LINK_SECTORS = 1, BEGAN = 2, ENDED = 3, DONE = 4, FIRST_LEVEL = 5, LEVEL_WORDS = 11;
 
 // The source's rows: its counts, as those of a level that has it for a frontier, and its queues.
 __device__ __forceinline__ void count_source(const Rank& r, u64 slot, u64 place, bool normal, bool delegate) {
@@ -229,7 +227,7 @@ enum Fetched : u32 { OF_RANKS, OF_MEETING, OF_OTHERS, OF_WORLD, FETCHES };
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
-           u64* log, u8* turned, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
+           u64* log, u64 logged, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
            u64 source_delegate, u64 source_slot, u64 max_depth, const Stages* staged) {
     __shared__ Ahead known[MOST_HERE];
     // Of global memory these and all other pointers would be fetched anew after every meeting.
@@ -278,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     for (bool begun = false;; begun = true) {
         u64 ahead = level + begun, side = level & 1;
 #if STAGED
-        bool stamps = begun && global_thread() == 0 && level < LOGGED_LEVELS;
+        bool stamps = begun && global_thread() == 0 && level < logged;
         u64* stamp = log + FIRST_LEVEL + level * LEVEL_WORDS + 9;
         for (u64 round = 0; begun && !all.no_delegates && round < stages.rounds; ++round) {
             for (u32 k = 0; k < here_count; ++k) {
@@ -348,7 +346,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         }
         for (u32 k = 0; begun && k < here_count; ++k) flush(sums + k * COUNTS, own[k].counts + side_of(ahead));
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
-        bool logs = begun && global_thread() == 0 && level < LOGGED_LEVELS;
+        bool logs = begun && global_thread() == 0 && level < logged;
         if (logs) record[6] = nanoseconds();
         if (!meet(m, true)) return;
         if (logs) record[7] = nanoseconds();
@@ -373,7 +371,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         }
         __syncthreads();
         record = log + FIRST_LEVEL + level * LEVEL_WORDS;
-        logs = global_thread() == 0 && level < LOGGED_LEVELS;
+        logs = global_thread() == 0 && level < logged;
         if (logs) {
             u64 arrived = 0;
             for (u32 k = 0; k < here_count; ++k)
@@ -382,11 +380,6 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         }
         if (!all.frontier || level >= max_depth) break;
 
-        if (global_thread() == 0 && level < TURNED_LEVELS) {
-            u32 any = 0;
-            for (u32 k = 0; k < here_count; ++k) any |= known[k].local.backward;
-            turned[level] = any != 0;
-        }
         if (logs) {
             u64 directions = 0, normals = 0;
             for (u32 k = 0; k < here_count; ++k) {

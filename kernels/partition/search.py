@@ -1,7 +1,7 @@
 """Searches over all ranks of a partition: in lock step here, or each rank on its own worker.
 
-`prepare` runs the ranks of `kernels.partition.program` one after another in this process. `search_rank` is
-the same program as one rank of a gang.
+`prepare` runs the ranks of `gravel.kernels.partition.program` one after another in this process.
+`search_rank` is the same program as one rank of a gang.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.result import BFSResult
-from kernels.exchange import Wire, drive, run_in_lock_step
-from kernels.exchange.endpoint import Endpoint
-from kernels.partition.layout import PartitionedGraph
-from kernels.partition.options import OPTIMIZED, SearchOptions
-from kernels.partition.program import RankLabels, search_program
-from kernels.partition.rank_search import RankSearch
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.exchange import Wire, drive, run_in_lock_step
+from gravel.kernels.exchange.endpoint import Endpoint
+from gravel.kernels.partition.layout import PartitionedGraph
+from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
+from gravel.kernels.partition.program import RankLabels, search_program
+from gravel.kernels.partition.rank_search import RankSearch
 
 
 def predecessor_dtype(vertex_count: int) -> Any:
@@ -55,10 +55,10 @@ def check_output(output: str) -> None:
 
 
 class PartitionSearch:
-    """A `kernels.bfs.Search` over a partition whose ranks run in lock step.
+    """A `gravel.kernels.bfs.Search` over a partition whose ranks run in lock step.
 
-    Results are in the numbering that was partitioned; predecessors as `kernels.partition.rank_search` says.
-    `labels` has the ranks' records of the last search.
+    Results are in the numbering that was partitioned; predecessors as `gravel.kernels.partition.rank_search`
+    says. `labels` has the ranks' records of the last search.
     """
 
     strategy = "partition"
@@ -116,7 +116,7 @@ def prepare(
     symmetric: bool = False,
     options: SearchOptions | None = None,
 ) -> PartitionSearch:
-    """Make a partitioned graph ready for searches, as `kernels.bfs.prepare` does for a CSR graph.
+    """Make a partitioned graph ready for searches, as `gravel.kernels.bfs.prepare` does for a CSR graph.
 
     Parameters
     ----------

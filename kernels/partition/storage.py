@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, to_arrays
+from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, to_arrays
 
 
 @dataclass(frozen=True)

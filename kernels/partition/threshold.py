@@ -6,7 +6,7 @@ same thresholds, the powers of the square root of 2 of a census. Of those that k
     d <= min(4 n / p, n / 16, 8 * 32 Mi)   delegates; n / 4 and 2^20 for n / 16 where nn is not met otherwise
     nn <= m / 10                           arcs between normal vertices
 
-it takes the one for which `kernels.partition.model.predict` gives the least time of a search,
+it takes the one for which `gravel.kernels.partition.model.predict` gives the least time of a search,
 
     local work + masks + normal vertices + meetings
 
@@ -22,9 +22,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kernels.partition.census import Census, Division, take_census
-from kernels.partition.machines import H200_PEER, Machine
-from kernels.partition.model import Searching, fastest, hosts_of
+from gravel.kernels.partition.census import Census, Division, take_census
+from gravel.kernels.partition.machines import H200_PEER, Machine
+from gravel.kernels.partition.model import Searching, fastest, hosts_of
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ the frontier in its own row of the opposite subgraph and ends at the first, whic
 ascend. Directions give the same finds and the same smallest parents.
 
 `parents` hold the smallest parent found so far, a vertex of the whole graph, `NOBODY` for none. `columns` are
-an array, or encoded rows (`kernels.partition.columns`).
+an array, or encoded rows (`gravel.kernels.partition.columns`).
 """
 
 from __future__ import annotations
 
 import numpy
 
-from kernels.jit import serial
-from kernels.partition.columns import column, span, values_of
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.columns import column, span, values_of
 
 NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
 """The predecessor that every other one is smaller than."""

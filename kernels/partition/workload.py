@@ -1,7 +1,7 @@
 """How much of a graph a search over ranks looks at, for the cost model.
 
 The shares were counted on Kronecker graphs (Graph500 R-MAT, edge factor 16, scales 22 and 24, threshold 32,
-2 to 3 sources each) with the directions that `kernels.partition.directions` decides:
+2 to 3 sources each) with the directions that `gravel.kernels.partition.directions` decides:
 
 ======================================  ===========  ================
 of nd, dn and dd arcs, %                own order    hubs first

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kernels.placement.parts import RangeReader
-from kernels.placement.pinned import Host, Pinned, PinnedRefused, buffer, pin
+from gravel.kernels.placement.parts import RangeReader
+from gravel.kernels.placement.pinned import Host, Pinned, PinnedRefused, buffer, pin
 
 
 class CopiedParts:
@@ -14,7 +14,8 @@ class CopiedParts:
 
     Parameters
     ----------
-    array, ranges : as for `kernels.placement.parts.RangeReader`; parts may lie beside each other or overlap.
+    array, ranges : as for `gravel.kernels.placement.parts.RangeReader`; parts may lie beside each other or
+        overlap.
     room : elements of a buffer, at least those of the longest part. Those behind a part are what lay there.
     buffers : how many there are, at least 2.
     host : what pins memory; the CUDA runtime by default. `notes` says what the system refused: parts are then

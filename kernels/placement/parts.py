@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from kernels.placement.pinned import fill
+from gravel.kernels.placement.pinned import fill
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,8 @@ class RangeReader:
 
     Parameters
     ----------
-    array : what `kernels.placement.pinned.fill` takes, with `dtype` and a length; slices read what they need.
+    array : what `gravel.kernels.placement.pinned.fill` takes, with `dtype` and a length; slices read what
+        they need.
     ranges : of each part the first element and one more than its last.
     buffers : NumPy arrays with room for the longest part, two or more so that reading goes on meanwhile.
 

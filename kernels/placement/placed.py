@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kernels.placement.pinned import (
+from gravel.kernels.placement.pinned import (
     LEAST_IN_PLACE,
     Host,
     Pinned,
@@ -16,8 +16,8 @@ from kernels.placement.pinned import (
     lines_begin,
     pin,
 )
-from kernels.placement.plan import Limits, Plan, Sizes, on_gpu
-from kernels.strategy import backend_of
+from gravel.kernels.placement.plan import Limits, Plan, Sizes, on_gpu
+from gravel.kernels.strategy import backend_of
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def place(
     Parameters
     ----------
     arrays : one-dimensional arrays by name, NumPy, CuPy or read in slices.
-    plan, sizes, limits : of `kernels.placement.plan.on_gpu`. Where pinned memory is refused, the rows go to
-        the device if they fit there, else they are streamed from ordinary memory, and the notes say so.
+    plan, sizes, limits : of `gravel.kernels.placement.plan.on_gpu`. Where pinned memory is refused, the rows
+        go to the device if they fit there, else they are streamed from ordinary memory, and the notes say so.
     host : what pins memory; the CUDA runtime by default.
 
     """

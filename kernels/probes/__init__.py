@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernels.bfs.cuda.parts import GATHERS, LOOKUPS
-from kernels.strategy import backend_of
+from gravel.kernels.bfs.cuda.parts import GATHERS, LOOKUPS
+from gravel.kernels.strategy import backend_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.probes.levels import Levels
+    from gravel.kernels.probes.levels import Levels
 
 __all__ = ["COUPLED", "GATHERS", "LOOKUPS", "SCHEDULES", "Probes", "Timed", "prepare"]
 
@@ -75,16 +75,16 @@ def prepare(columns: Any, levels: Levels, vertex_count: int, *, block: int = 256
     Parameters
     ----------
     columns : uint32 or uint64 (arcs,), NumPy or CuPy, the column indices of the graph that was searched.
-    levels : see `kernels.probes.levels.levels_of`.
+    levels : see `gravel.kernels.probes.levels.levels_of`.
     block : threads of a block, a multiple of 32 from 32 to 1024; 256 is what `two_phase` runs with.
 
     """
     if block % 32 or not 32 <= block <= 1024:
         raise ValueError(f"block is {block}; it can be a multiple of 32 from 32 to 1024")
     if backend_of(columns) == "cuda":
-        from kernels.probes.cuda import CUDAProbes
+        from gravel.kernels.probes.cuda import CUDAProbes
 
         return CUDAProbes(columns, levels, vertex_count, block)
-    from kernels.probes.cpu import CPUProbes
+    from gravel.kernels.probes.cpu import CPUProbes
 
     return CPUProbes(columns, levels, vertex_count, block)

@@ -12,15 +12,15 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.parts import GATHERS, LISTED, LOOKUPS, REMEMBERED, WARP_CELLS
-from kernels.probes import Timed
-from kernels.probes.gather_cpu import CHECKSUM, gather_level, sector_arcs
-from kernels.probes.levels import Levels
-from kernels.probes.lookup_cpu import distinct_neighbours, list_neighbours, lookup_level
+from gravel.kernels.bfs.cuda.parts import GATHERS, LISTED, LOOKUPS, REMEMBERED, WARP_CELLS
+from gravel.kernels.probes import Timed
+from gravel.kernels.probes.gather_cpu import CHECKSUM, gather_level, sector_arcs
+from gravel.kernels.probes.levels import Levels
+from gravel.kernels.probes.lookup_cpu import distinct_neighbours, list_neighbours, lookup_level
 
 
 class CPUProbes:
-    """See `kernels.probes.prepare`."""
+    """See `gravel.kernels.probes.prepare`."""
 
     floor_milliseconds = 0.0
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.parts import culling_bytes, gather_bytes
-from kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
-from kernels.cuda.wake import wake
-from kernels.probes import Timed
-from kernels.probes.levels import Levels
+from gravel.kernels.bfs.cuda.parts import culling_bytes, gather_bytes
+from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.probes import Timed
+from gravel.kernels.probes.levels import Levels
 
 GATHER, LOOKUP, COUPLE = "kernels/probes/gather.cu", "kernels/probes/lookup.cu", "kernels/probes/coupled.cu"
 
@@ -30,7 +30,7 @@ Launch = tuple[Any, tuple[int], tuple[int], tuple[Any, ...], int]
 
 
 class CUDAProbes:
-    """See `kernels.probes.prepare`."""
+    """See `gravel.kernels.probes.prepare`."""
 
     def __init__(self, columns: Any, levels: Levels, vertex_count: int, block: int) -> None:
         import cupy

@@ -15,10 +15,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
+from gravel.kernels.jit import serial
 
 LANES = 32  # of a warp
-SERIAL, WARP, SCAN, SCAN_WARP_CTA = range(4)  # as `kernels.bfs.cuda.parts.GATHERS` numbers them
+SERIAL, WARP, SCAN, SCAN_WARP_CTA = range(4)  # as `gravel.kernels.bfs.cuda.parts.GATHERS` numbers them
 ARCS, CHECKSUM, SLOTS, SECTORS = range(4)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
+from gravel.kernels.jit import serial
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.parts import ATOMIC, HISTORY, LABEL, REMEMBERED, SPREAD, WARP, WARP_CELLS
-from kernels.jit import serial
+from gravel.kernels.bfs.cuda.parts import ATOMIC, HISTORY, LABEL, REMEMBERED, SPREAD, WARP, WARP_CELLS
+from gravel.kernels.jit import serial
 
 LANES = 32
 
@@ -38,7 +38,7 @@ def lookup_level(
     Parameters
     ----------
     edges : vertex index, the edge frontier.
-    parts : of `kernels.bfs.cuda.parts`, always BITMASK among them.
+    parts : of `gravel.kernels.bfs.cuda.parts`, always BITMASK among them.
     depth : of the fresh vertices.
     bitmask : uint8 (at least vertices / 8,), one bit per vertex.
     labels : int32 (vertices,), -1 for unvisited.

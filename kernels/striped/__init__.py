@@ -2,7 +2,7 @@
 
 Vertex v belongs to rank v mod p, under the local index v // p, with its whole row. A rank that expands its
 part of the frontier sorts what it reaches by owner, and leaves out what it knows to be visited: so far a
-scheme for few ranks and shallow graphs, to compare `kernels.partition` with, which knows the busiest
+scheme for few ranks and shallow graphs, to compare `gravel.kernels.partition` with, which knows the busiest
 vertices everywhere and sends far less.
 
 What to call::
@@ -10,17 +10,17 @@ What to call::
     graph = stripe(row_offsets, column_indices, ranks=4)              # -> StripedGraph
     graph = from_arrays(arrays, ranks=..., vertex_count=..., arc_count=...)
     search = prepare(graph, output="distance", options=StripedOptions(bitmask=False))
-    result = search.run(source)                                       # -> kernels.bfs.BFSResult
+    result = search.run(source)                                       # -> gravel.kernels.bfs.BFSResult
     whole = as_partition(graph)                                       # for assemble and components
 
 Arrays are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`, as those of a partition all of whose
-vertices are normal. Everything here runs on the CPU with NumPy arrays; `kernels.striped.cuda` has the same
-searches on GPUs.
+vertices are normal. Everything here runs on the CPU with NumPy arrays; `gravel.kernels.striped.cuda` has the
+same searches on GPUs.
 """
 
 from __future__ import annotations
 
-from kernels.striped.layout import (
+from gravel.kernels.striped.layout import (
     StripedGraph,
     StripedRank,
     as_partition,
@@ -31,8 +31,8 @@ from kernels.striped.layout import (
     stripe_rows,
     to_arrays,
 )
-from kernels.striped.options import StripedOptions
-from kernels.striped.search import StripedSearch, prepare, search_rank
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.search import StripedSearch, prepare, search_rank
 
 __all__ = [
     "StripedGraph",

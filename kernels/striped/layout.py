@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.partition.chunks import Share
-from kernels.partition.distribute import check_ranks
-from kernels.partition.layout import PartitionedGraph, Subgraph, make_rank
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.chunks import Share
+from gravel.kernels.partition.distribute import check_ranks
+from gravel.kernels.partition.layout import PartitionedGraph, Subgraph, make_rank
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.bfs.cuda.parts import gather_number
+from gravel.kernels.bfs.cuda.parts import gather_number
 
 
 @dataclass(frozen=True)

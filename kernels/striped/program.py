@@ -13,8 +13,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Program, gather
-from kernels.striped.rank import StripedRankSearch
+from gravel.kernels.exchange import Endpoint, Program, gather
+from gravel.kernels.striped.rank import StripedRankSearch
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,6 @@ class RankLabels:
     predecessor: NDArray[Any] | None  # int64, -1 none
     milliseconds: float
     levels: tuple[LevelRecord, ...] = field(default=())
-    unlogged: int = 0
-    """Levels, the deepest, that were added to the last of `levels`."""
 
 
 class _Clock:

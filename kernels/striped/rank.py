@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.layout import local_count
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
-from kernels.striped.layout import StripedRank
-from kernels.striped.options import StripedOptions
-from kernels.striped.steps import (
+from gravel.kernels.partition.layout import local_count
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.striped.layout import StripedRank
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.steps import (
     NOBODY,
     contract,
     contract_block,

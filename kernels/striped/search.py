@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy
 
-from kernels.bfs.result import BFSResult
-from kernels.exchange import Wire, drive, run_in_lock_step
-from kernels.exchange.endpoint import Endpoint
-from kernels.partition.search import check_output, predecessor_dtype
-from kernels.striped.layout import StripedGraph
-from kernels.striped.options import StripedOptions
-from kernels.striped.program import RankLabels, search_program
-from kernels.striped.rank import StripedRankSearch
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.exchange import Wire, drive, run_in_lock_step
+from gravel.kernels.exchange.endpoint import Endpoint
+from gravel.kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.striped.layout import StripedGraph
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.program import RankLabels, search_program
+from gravel.kernels.striped.rank import StripedRankSearch
 
 
 def put_together(
@@ -28,12 +28,12 @@ def put_together(
             distance[rank::ranks] = own.distance
         if predecessor is not None:
             predecessor[rank::ranks] = own.predecessor
-    depth = len(labels[0].levels) + labels[0].unlogged
+    depth = len(labels[0].levels)
     return BFSResult(source, distance, predecessor, milliseconds, ("push",) * depth)
 
 
 class StripedSearch:
-    """A `kernels.bfs.Search` over a striped graph whose ranks run in lock step.
+    """A `gravel.kernels.bfs.Search` over a striped graph whose ranks run in lock step.
 
     Results are in the numbering that was striped; predecessors are the smallest possible, as those of every
     search of a graph in one piece. `labels` has the ranks' records of the last search.
@@ -86,7 +86,7 @@ def prepare(
     max_depth: int | None = None,
     options: StripedOptions | None = None,
 ) -> StripedSearch:
-    """Make a striped graph ready for searches, as `kernels.bfs.prepare` does for a CSR graph.
+    """Make a striped graph ready for searches, as `gravel.kernels.bfs.prepare` does for a CSR graph.
 
     Parameters
     ----------

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy
 
-from kernels.atomics import compare_and_swap, fetch_add, fetch_min
-from kernels.jit import serial
+from gravel.kernels.atomics import compare_and_swap, fetch_add, fetch_min
+from gravel.kernels.jit import serial
 
 NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
 """The predecessor that every other one is smaller than."""

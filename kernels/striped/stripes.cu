@@ -17,7 +17,7 @@ constexpr u32 MOST_HERE = 16;  // ranks of a device
 
 // Words of `log`: levels, then for each of the first levels a record: nanoseconds of expanding, of meeting, of
 // contracting and of meeting again; then of each rank here frontier, arcs, duplicates, masked, fresh, and what its
-// bins got. What is deeper than there are records is added to the last.
+// bins got. What is deeper than there are records is added to the last: the host repeats such a search with more.
 constexpr u32 FIRST_LEVEL = 1, TIMES = 4;
 enum Of : u32 { OF_FRONTIER, OF_ARCS, OF_FRESH = 4, OF_BINS };
 

@@ -14,8 +14,8 @@ import numpy
 from numba import types
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.text import FINE, NEGATIVE, NOT_INTEGER, TOO_LARGE
+from gravel.kernels.jit import serial
+from gravel.kernels.text import FINE, NEGATIVE, NOT_INTEGER, TOO_LARGE
 
 _strtod = types.ExternalFunction("strtod", types.float64(types.uintp, types.uintp))
 

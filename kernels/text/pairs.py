@@ -7,8 +7,8 @@ from typing import Any
 import numba
 import numpy
 
-from kernels.jit import serial
-from kernels.text import (
+from gravel.kernels.jit import serial
+from gravel.kernels.text import (
     BAD_START,
     BAD_WEIGHT,
     FINE,
@@ -17,7 +17,7 @@ from kernels.text import (
     TOO_FEW,
     TOO_MANY,
 )
-from kernels.text.numbers import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER, read_decimal, read_integer
+from gravel.kernels.text.numbers import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER, read_decimal, read_integer
 
 SHORT = 18
 """Digits that cannot overflow 63 bits."""

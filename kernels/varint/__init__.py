@@ -15,13 +15,13 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from kernels.strategy import backend_of
+from gravel.kernels.strategy import backend_of
 
 __all__ = ["decode", "encode", "encoded_size"]
 
 
 def _twin(array: Any) -> ModuleType:
-    return importlib.import_module(f"kernels.varint.{backend_of(array)}")
+    return importlib.import_module(f"gravel.kernels.varint.{backend_of(array)}")
 
 
 def encode(row_offsets: Any, column_indices: Any) -> tuple[Any, Any]:

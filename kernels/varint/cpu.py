@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 TRUNCATED, TOO_LARGE, OUT_OF_RANGE = 1, 2, 3
 
@@ -118,7 +118,7 @@ def _row_sizes(row_offsets: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]
 
 
 def encode(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Write rows as bytes; see `kernels.varint.encode`."""
+    """Write rows as bytes; see `gravel.kernels.varint.encode`."""
     byte_offsets = _offsets(_row_sizes(row_offsets, column_indices))
     stream = numpy.empty(int(byte_offsets[-1]), numpy.uint8)
     run_blocks(
@@ -140,7 +140,7 @@ def _refuse(faults: list[tuple[int, int]]) -> NoReturn:
 def decode(
     byte_offsets: NDArray[Any], stream: NDArray[Any], arc_count: int, dtype: Any, *, bound: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Read rows back; see `kernels.varint.decode`."""
+    """Read rows back; see `gravel.kernels.varint.decode`."""
     dtype = numpy.dtype(dtype)
     if dtype not in (numpy.dtype(numpy.uint32), numpy.dtype(numpy.uint64)):
         raise ValueError(f"columns of {dtype} were asked for; they can be uint32 or uint64")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 SOURCE = "kernels/varint/varint.cu"
 LONG_ROW = 2048  # arcs or bytes from which a block takes a row, not a warp
@@ -71,7 +71,7 @@ def _row_sizes(row_offsets: Any, columns: Any, block: int, long_row: int) -> Any
 def encode(
     row_offsets: Any, column_indices: Any, *, block: int = 256, long_row: int = LONG_ROW
 ) -> tuple[Any, Any]:
-    """Write rows as bytes; see `kernels.varint.encode`."""
+    """Write rows as bytes; see `gravel.kernels.varint.encode`."""
     import cupy
 
     byte_offsets = _row_sizes(row_offsets, column_indices, block, long_row)
@@ -102,7 +102,7 @@ def decode(
     long_row: int = LONG_ROW,
     serial: bool = False,
 ) -> tuple[Any, Any]:
-    """Read rows back; see `kernels.varint.decode`.
+    """Read rows back; see `gravel.kernels.varint.decode`.
 
     `serial` decodes with one lane per warp, the baseline of the 2024 report (section 2.2).
     """

@@ -7,8 +7,8 @@ result.
 
 from __future__ import annotations
 
-from kernels.verify.bfs import check_bfs, skipped_checks
-from kernels.verify.components import check_components
-from kernels.verify.result import Check
+from gravel.kernels.verify.bfs import check_bfs, skipped_checks
+from gravel.kernels.verify.components import check_components, check_parts
+from gravel.kernels.verify.result import Check
 
-__all__ = ["Check", "check_bfs", "check_components", "skipped_checks"]
+__all__ = ["Check", "check_bfs", "check_components", "check_parts", "skipped_checks"]

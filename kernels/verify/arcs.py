@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
-from kernels.verify.result import NAMED
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.verify.result import NAMED
 
 EDGE_LEVELS, COMPONENT, TREE_ARCS, NEARER = 1, 2, 4, 8
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS, ArcPass
-from kernels.verify.result import NAMED, Check
-from kernels.verify.tree import (
+from gravel.kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS, ArcPass
+from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.tree import (
     LOST,
     RANGES,
     SOURCE,
@@ -86,7 +86,7 @@ def check_bfs(
     symmetric : whether every arc has its reverse.
     max_depth : the distance beyond which the search did not go.
     is_sorted : whether rows ascend.
-    blocks : `kernels.row_blocks.row_blocks(row_offsets)`, to share between many searches.
+    blocks : `gravel.kernels.row_blocks.row_blocks(row_offsets)`, to share between many searches.
 
     Returns one `Check` per rule. When `ranges` or the shape of the tree is broken beyond use, the rules
     that would build on it are left out. Raises ValueError for arrays that do not belong to this graph, or

@@ -7,15 +7,16 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.row_blocks import row_blocks, run_blocks
-from kernels.verify.result import NAMED, Check
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.verify.result import NAMED, Check
 
 RULES = {
     "ranges": "labels are vertices of the graph",
     "edges_agree": "both ends of every arc have the same label",
     "smallest": "a label is no larger than its vertex and is the label of itself",
     "connected": "a vertex is connected with its label and with no smaller vertex",
+    "not_merged": "a vertex is connected with its label",
 }
 
 
@@ -86,14 +87,9 @@ def check_components(
     Raises ValueError for labels of another number of vertices.
 
     """
-    n = len(row_offsets) - 1
-    if component.shape != (n,):
-        raise ValueError(f"component has shape {component.shape}; the graph has {n} vertices")
-    strange = numpy.flatnonzero((component < 0) | (component >= n))
-    checks = [_check("ranges", strange)]
-    if len(strange):
-        return checks
-
+    (ranges, *rest), parents = _joined(row_offsets, column_indices, component, symmetric)
+    if parents is None:
+        return [ranges]
     blocks = row_blocks(row_offsets)
     named = numpy.empty((len(blocks), NAMED, 2), numpy.int64)
     number = {block: place for place, block in enumerate(blocks)}
@@ -106,17 +102,46 @@ def check_components(
         for v, w in named[place, : min(count, NAMED)].tolist()
     ][:NAMED]
     vertices = tuple(v for v, _ in pairs)
-    checks.append(Check("edges_agree", RULES["edges_agree"], sum(counts), vertices, tuple(pairs)))
+    agree = Check("edges_agree", RULES["edges_agree"], sum(counts), vertices, tuple(pairs))
+    return [ranges, agree, *rest, _check("connected", numpy.flatnonzero(parents != component))]
 
+
+def check_parts(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    component: NDArray[Any],
+    *,
+    symmetric: bool = False,
+) -> tuple[list[Check], float]:
+    """Check labels of a traversal that may have left components in parts: no two components are merged.
+
+    Parameters as for `check_components`. Returns the checks, and the share of vertices that have the label of
+    their whole component. Raises ValueError for labels of another number of vertices.
+    """
+    checks, parents = _joined(row_offsets, column_indices, component, symmetric)
+    if parents is None:
+        return checks, 0.0
+    checks.append(_check("not_merged", numpy.flatnonzero(parents[component] != parents)))
+    n = len(component)
+    return checks, float(numpy.count_nonzero(parents == component)) / n if n else 1.0
+
+
+def _joined(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], component: NDArray[Any], symmetric: bool
+) -> tuple[list[Check], NDArray[Any] | None]:
+    """Check that labels are vertices and label themselves; then label the components independently."""
+    n = len(row_offsets) - 1
+    if component.shape != (n,):
+        raise ValueError(f"component has shape {component.shape}; the graph has {n} vertices")
+    strange = numpy.flatnonzero((component < 0) | (component >= n))
+    if len(strange):
+        return [_check("ranges", strange)], None
     everyone = numpy.arange(n, dtype=component.dtype)
-    checks.append(
-        _check("smallest", numpy.flatnonzero((component > everyone) | (component[component] != component)))
-    )
+    odd = numpy.flatnonzero((component > everyone) | (component[component] != component))
     del everyone
     parents = numpy.empty(n, column_indices.dtype)
     _join(row_offsets, column_indices, parents, symmetric)
-    checks.append(_check("connected", numpy.flatnonzero(parents != component)))
-    return checks
+    return [_check("ranges", strange), _check("smallest", odd)], parents
 
 
 def _check(name: str, offenders: NDArray[Any]) -> Check:

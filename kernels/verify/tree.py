@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 UNKNOWN, LOST = -2, -3
 """In `levels`: not walked yet; the walk does not end at the source."""

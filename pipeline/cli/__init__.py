@@ -45,7 +45,7 @@ class Verbs(click.Group):
         """Import the verb's module and return its command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(f"pipeline.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"gravel.pipeline.cli.{cmd_name}").command
         return command
 
     def resolve_command(
@@ -54,7 +54,7 @@ class Verbs(click.Group):
         """Find the verb; an unknown one is answered with the nearest that exists."""
         known = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in known:
-            from pipeline.workflow.names import nearest
+            from gravel.pipeline.core.names import nearest
 
             meant = nearest(args[0], known)
             hint = f"; did you mean {meant!r}?" if meant else "; `gravel --help` lists them"
@@ -79,13 +79,13 @@ class Verbs(click.Group):
         """Run the command and turn whatever goes wrong into a message and an exit code."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        from pipeline.cli.startup import start_quickly
-        from pipeline.frozen.surroundings import begin
+        from gravel.pipeline.cli.startup import start_quickly
+        from gravel.pipeline.plan.cache.process_state import begin
 
         begin()
         start_quickly()
-        from pipeline.cli.errors import run_command
-        from pipeline.modes import private_files
+        from gravel.pipeline.cli.errors import run_command
+        from gravel.pipeline.core.file_modes import private_files
 
         with private_files():
             run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))

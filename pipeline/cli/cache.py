@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.errors import echo
-from pipeline.cli.moving import pull, push
-from pipeline.cli.options import cache_option
-from pipeline.cli.sharing import init, trust
+from gravel.pipeline.cli.errors import echo
+from gravel.pipeline.cli.moving import pull, push
+from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.sharing import init, trust
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
-    from pipeline.store.listing import Entry
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.listing import Entry
 
 SIZE_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 BINARY_UNITS = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -55,7 +55,8 @@ def _read_with(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Pa
 
 
 def _open(cache_path: str | None) -> Cache:
-    from pipeline.store import Cache, find_cache
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     return Cache(find_cache(cache_path))
 
@@ -93,7 +94,7 @@ SORTS: dict[str, Callable[[Entry], Any]] = {
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str | None, as_json: bool) -> None:
     """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow."""
-    from pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     cache = _open(cache_path)
     entries = [entry for entry in cache.list() if kind is None or entry.record.kind.lower() == kind.lower()]
@@ -155,7 +156,7 @@ def _print_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def verify(cache_path: str | None, as_json: bool) -> int:
     """Digest every file, set aside what is damaged, and exit 1 if anything was."""
-    from pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     cache = _open(cache_path)
     show = None if as_json or not sys.stderr.isatty() else _show_progress
@@ -183,7 +184,7 @@ def verify(cache_path: str | None, as_json: bool) -> int:
 
 
 def _show_progress(done: int, total: int) -> None:
-    from pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     click.echo(f"\r\033[K{format_bytes(done)} of {format_bytes(total)}", err=True, nl=False)
 
@@ -235,13 +236,13 @@ def collect(
     artifacts that are gone go too. Compiled kernels of this user go when they were unused for 30 days, or for
     --older-than. Without --yes nothing is removed.
     """
-    from pipeline.memory import format_bytes
-    from pipeline.store.collect_compiled import collect_compiled
+    from gravel.pipeline.core.memory import format_bytes
+    from gravel.pipeline.gc.collect import Policy, collect
+    from gravel.pipeline.gc.compiled import collect_compiled
 
     cache = _open(cache_path)
-    outcome = cache.gc(
-        delete=delete, max_size=max_size, older_than=older_than, quarantine=quarantine, unreadable=unreadable
-    )
+    policy = Policy(max_size, older_than, quarantine, unreadable)
+    outcome = collect(cache, policy, delete=delete)
     for run, problem in outcome.unreadable.items():
         echo(
             f"the record of {run} cannot be read ({problem}), so what it used is unknown and nothing goes "

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from pipeline.cli.errors import echo
-from pipeline.cli.forecast import forecast, machine_options, paint
-from pipeline.cli.options import cache_option, load_plan, selection_options
-from pipeline.cli.writing import write_text
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.errors import echo
+from gravel.pipeline.cli.forecast import forecast, machine_options, paint
+from gravel.pipeline.cli.options import cache_option, load_plan, selection_options
+from gravel.pipeline.cli.writing import write_text
+from gravel.pipeline.core.errors import RequestError
 
 MANY = 40
 """More stage runs than this are drawn as one box for each entry, unless --runs asks for all."""
@@ -45,7 +45,10 @@ def command(
 
     In the tree a run stands under the last of the runs that feed it; `<-` names the others.
     """
-    from pipeline.plan.drawing import boxes_of_entries, boxes_of_runs, draw_dot, draw_svg, draw_tree
+    from gravel.pipeline.plan.drawing.dot import draw_dot
+    from gravel.pipeline.plan.drawing.graph import boxes_of_entries, boxes_of_runs
+    from gravel.pipeline.plan.drawing.svg import draw_svg
+    from gravel.pipeline.plan.drawing.tree import draw_tree
 
     plan = load_plan(file, settings=settings, where=where, only=only, force=force, start=start, repeat=repeat)
     form = form or {".svg": "svg", ".dot": "dot", ".gv": "dot"}.get(Path(target or "").suffix.lower(), "tree")

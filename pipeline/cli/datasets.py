@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.options import cache_option, set_option
-from stages.addresses import hidden, shown
+from gravel.pipeline.cli.options import cache_option, set_option
+from gravel.stages.addresses import hidden, shown
 
 if TYPE_CHECKING:
-    from pipeline.datasets.downloads import Downloads
-    from pipeline.workflow.catalogue import DataSet
+    from gravel.pipeline.datasets.downloads import Downloads
+    from gravel.pipeline.workflow.catalogue import DataSet
 
 PLACES = ("datasets.yaml", "workflows/catalogues/datasets.yaml")
 """Catalogues that are looked into where none is named."""
@@ -26,12 +26,12 @@ def command() -> None:
 
 def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
-    from pipeline.cli.options import pairs
-    from pipeline.errors import RequestError
-    from pipeline.workflow import load_workflow
-    from pipeline.workflow.catalogue import read_catalogue
-    from pipeline.workflow.nodes import MapNode, parse
-    from pipeline.workflow.reading import read_workflow_text
+    from gravel.pipeline.cli.options import pairs
+    from gravel.pipeline.core.errors import RequestError
+    from gravel.pipeline.workflow.catalogue import read_catalogue
+    from gravel.pipeline.workflow.loading import load_workflow
+    from gravel.pipeline.workflow.nodes import MapNode, parse
+    from gravel.pipeline.workflow.reading import read_workflow_text
 
     if file is None:
         file = next((place for place in PLACES if Path(place).is_file()), None)
@@ -51,15 +51,15 @@ def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet
 
 
 def _downloads(cache_path: str | None) -> Downloads:
-    from pipeline.datasets.downloads import Downloads
-    from pipeline.store import find_cache
+    from gravel.pipeline.datasets.downloads import Downloads
+    from gravel.pipeline.store.location import find_cache
 
     return Downloads(find_cache(cache_path))
 
 
 def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, DataSet]:
-    from pipeline.errors import RequestError
-    from pipeline.workflow.names import suggest
+    from gravel.pipeline.core.errors import RequestError
+    from gravel.pipeline.core.names import suggest
 
     for name in names:
         if name not in known:
@@ -68,7 +68,7 @@ def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, Data
 
 
 def _state(each: DataSet, downloads: Downloads) -> str:
-    from pipeline.datasets.downloads import is_fetched
+    from gravel.pipeline.datasets.downloads import is_fetched
 
     if not each.location:
         return "generated"
@@ -124,10 +124,10 @@ def fetch_them(
 
     What broke off goes on where it stopped. Exit code 1: one of them could not be had; the others are here.
     """
-    from pipeline.cli.errors import echo, render
-    from pipeline.datasets.downloads import is_fetched
-    from pipeline.errors import GravelError, RequestError
-    from stages.errors import StageError
+    from gravel.pipeline.cli.errors import echo, render
+    from gravel.pipeline.core.errors import GravelError, RequestError
+    from gravel.pipeline.datasets.downloads import is_fetched
+    from gravel.stages.errors import StageError
 
     known, downloads = _from(file, settings), _downloads(cache_path)
     if not names and not everything:
@@ -164,7 +164,7 @@ def drop_them(
     names: tuple[str, ...], file: str | None, settings: tuple[str, ...], cache_path: str | None
 ) -> None:
     """Remove what was downloaded of the data sets NAMES; results made from it stay cached."""
-    from pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     downloads = _downloads(cache_path)
     for name, each in _chosen(_from(file, settings), names).items():

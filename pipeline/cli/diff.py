@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option
 
-MOST_NAMES = 8  # stage runs named in one line
-MOST_ARRAYS = 4  # arrays told one by one
+MAX_NAMES = 8  # stage runs named in one line
+MAX_ARRAYS = 4  # arrays shown one by one
 LEAST_SHARE, LEAST_SECONDS = 0.05, 0.05
 """Times that differ by less, as a share or in seconds, are only counted."""
 
@@ -26,9 +26,10 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
     A RUN is an id of `gravel runs` or a part of one that no other has; `last` is the newest.
     """
-    from pipeline.runs import find_run
-    from pipeline.runs.comparing import compare_runs
-    from pipeline.store import Cache, find_cache
+    from gravel.pipeline.records.comparing import compare_runs
+    from gravel.pipeline.records.reading import find_run
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     cache = Cache(find_cache(cache_path))
     found = compare_runs(cache, find_run(cache.root, old)[1], find_run(cache.root, new)[1])
@@ -40,7 +41,7 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    from pipeline.progress.rates import format_seconds
+    from gravel.pipeline.core.durations import format_seconds
 
     for name, run in zip(("old", "new"), found["runs"], strict=True):
         counts = ", ".join(
@@ -51,8 +52,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in _changes(found["asked"]))
     for name, keys in (("old", found["only_old"]), ("new", found["only_new"])):
         if keys:
-            more = f" and {len(keys) - MOST_NAMES} more" if len(keys) > MOST_NAMES else ""
-            yield f"only in the {name} run: {', '.join(keys[:MOST_NAMES])}{more}"
+            more = f" and {len(keys) - MAX_NAMES} more" if len(keys) > MAX_NAMES else ""
+            yield f"only in the {name} run: {', '.join(keys[:MAX_NAMES])}{more}"
     stages = found["stages"]
     same = sum(stage["same"] is True for stage in stages)
     yield f"{len(stages)} stage runs in both: {same} with the same results, {len(stages) - same} without"
@@ -78,17 +79,17 @@ def _stage(stage: dict[str, Any]) -> Iterator[str]:
         yield "  a result of one of them is not in the cache any more"
     arrays = [change for change in stage["results"] if "array " in change["name"]]
     results = [change for change in stage["results"] if change not in arrays]
-    if len(arrays) <= MOST_ARRAYS:
+    if len(arrays) <= MAX_ARRAYS:
         results += arrays
     yield from (f"  {line}" for line in _changes(results))
-    if len(arrays) > MOST_ARRAYS:
+    if len(arrays) > MAX_ARRAYS:
         yield f"  {len(arrays)} arrays of other lengths or types"
     if stage["same"] is False and not stage["gone"] and not stage["results"]:
         yield "  the figures are the same, the results are not"
 
 
 def _changes(changes: list[dict[str, Any]]) -> Iterator[str]:
-    from pipeline.plan.why import show_value
+    from gravel.pipeline.plan.why import show_value
 
     width = max((len(change["name"]) for change in changes), default=0)
     for change in changes:
@@ -110,7 +111,7 @@ def _percent(old: Any, new: Any) -> str:
 
 
 def _times(stages: list[dict[str, Any]]) -> Iterator[str]:
-    from pipeline.progress.rates import format_seconds
+    from gravel.pipeline.core.durations import format_seconds
 
     timed = [stage for stage in stages if None not in stage["seconds"]]
     differ = [

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option
 
 _MARKS = {"good": ("ok", "green"), "note": ("--", "yellow"), "bad": ("!!", "red")}
 
@@ -16,8 +16,8 @@ _MARKS = {"good": ("ok", "green"), "note": ("--", "yellow"), "bad": ("!!", "red"
 @cache_option
 def command(as_json: bool, cache_path: str | None) -> int:
     """Check this machine: Python, versions, cores, memory, GPUs, cache. Exit 1 if gravel cannot run."""
-    from pipeline.doctor import findings
-    from pipeline.store import find_cache
+    from gravel.pipeline.doctor.findings import findings
+    from gravel.pipeline.store.location import find_cache
 
     found = findings(find_cache(cache_path))
     if as_json:

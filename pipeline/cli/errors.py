@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import click
 
-from pipeline.errors import GravelError, Location, Problem, RequestError
-from stages.addresses import hidden_in_text
-from stages.errors import StageError
+from gravel.pipeline.core.errors import GravelError, Location, Problem, RequestError
+from gravel.stages.addresses import hidden_in_text
+from gravel.stages.errors import StageError
 
 __all__ = ["echo", "exit_code", "render", "run_command"]
 
@@ -113,9 +113,9 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
         echo(render(error), err=True)
         sys.exit(exit_code(error))
     except OSError as error:
-        told = _as_gravel_error(error)
-        echo(render(told), err=True)
-        sys.exit(told.exit_code)
+        shown = _as_gravel_error(error)
+        echo(render(shown), err=True)
+        sys.exit(shown.exit_code)
     except Exception as error:
         _report_defect(error)
         sys.exit(1)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import click
 
-from pipeline.cli.options import cache_option, load_plan, set_option, trust_option, where_option
-from pipeline.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.cli.options import cache_option, load_plan, set_option, trust_option, where_option
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 
 if TYPE_CHECKING:
-    from pipeline.executor import RunOptions, RunOutcome
-    from pipeline.plan import Plan, StageRun
-    from pipeline.store import Cache
-    from stages.artifacts import VertexIds
+    from gravel.pipeline.plan.model import Plan, StageRun
+    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+    from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifacts import VertexIds
 
 ATTEMPTS = 3
 """How often a result that turns out damaged while it is read is computed again before that is an error."""
@@ -52,10 +52,12 @@ def command(
     A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
     the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
     """
-    from pipeline.executor import RunOptions
-    from pipeline.export.writers import check_target
-    from pipeline.progress import make_reporter
-    from pipeline.store import Cache, find_cache
+    from gravel.pipeline.export.writers import check_target
+
+    from gravel.pipeline.progress.choosing import make_reporter
+    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     path = Path(target)
     check_target(path)
@@ -88,7 +90,8 @@ def _one_run(plan: Plan, stage: str) -> StageRun:
 
 
 def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache: Cache) -> int:
-    from pipeline.export import columns_of, write_file
+    from gravel.pipeline.export.columns import columns_of
+    from gravel.pipeline.export.writers import write_file
 
     for attempt in range(ATTEMPTS):
         outcome = _computed(plan, options)
@@ -106,7 +109,7 @@ def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache:
 
 
 def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
-    from pipeline.executor import execute
+    from gravel.pipeline.scheduler.executing import execute
 
     outcome = execute(plan, options)
     if outcome.exit_code:
@@ -117,7 +120,7 @@ def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
 
 def _source(plan: Plan, run: StageRun) -> _Source:
     """Find what is exported and the ids of its vertices; raises RequestError before anything is computed."""
-    from pipeline.export import EXPORTABLE
+    from gravel.pipeline.export.columns import EXPORTABLE
 
     kinds = run.stage.outputs
     kind = next((kind for kind in EXPORTABLE if kind in kinds), None)

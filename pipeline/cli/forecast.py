@@ -11,8 +11,8 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.executor.machine import Setting
-    from pipeline.plan import Plan, RunStatus
+    from gravel.pipeline.plan.model import Plan, RunStatus
+    from gravel.pipeline.scheduler.machine import RunEnvironment
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,7 +50,7 @@ class Forecast:
 
     statuses: dict[str, RunStatus]
     cache_root: Path
-    setting: Setting
+    environment: RunEnvironment
 
 
 def forecast(
@@ -63,18 +63,20 @@ def forecast(
     device_memory: str | None = None,
 ) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
-    from pipeline.datasets import local_copy
-    from pipeline.executor.machine import decide
-    from pipeline.executor.options import RunOptions
-    from pipeline.file_digest import FileDigests
-    from pipeline.plan import RecipeMaker, plan_status
-    from pipeline.plan.unable import without_unable
-    from pipeline.store import Cache, find_cache
-    from stages.copies import copies
+    from gravel.pipeline.datasets.file_digest import FileDigests
+    from gravel.pipeline.datasets.local_copies import local_copy
+    from gravel.pipeline.plan.recipes import RecipeMaker
+    from gravel.pipeline.plan.status import plan_status
+    from gravel.pipeline.plan.unable import without_unable
+    from gravel.pipeline.scheduler.machine import decide
+    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
+    from gravel.stages.copies import copies
 
     root = find_cache(cache_path)
     cache = Cache(root)
-    setting = decide(
+    environment = decide(
         RunOptions(
             cache_root=root,
             backend=backend,
@@ -83,10 +85,10 @@ def forecast(
             device_memory=device_memory,
         )
     )
-    plan = without_unable(plan, setting.backend_of)
-    maker = RecipeMaker(plan, cache, FileDigests(root), setting.hardware_of)
+    plan = without_unable(plan, environment.backend_of)
+    maker = RecipeMaker(plan, cache, FileDigests(root), environment.hardware_of)
     with copies(lambda url: local_copy(root, url)):
-        statuses = plan_status(plan, maker, cache, machine=setting.machine)
+        statuses = plan_status(plan, maker, cache, machine=environment.machine)
     for message in cache.acceptance.messages():
         cache.say(message)
-    return Forecast({status.key: status for status in statuses}, root, setting)
+    return Forecast({status.key: status for status in statuses}, root, environment)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option
 
 POLL = 0.3
 """Seconds between two looks at a log that is followed."""
@@ -21,9 +21,9 @@ POLL = 0.3
 @cache_option
 def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: str | None) -> None:
     """Print the log of STAGE (a key such as 'bfs[order=rcm]') of RUN (an id, a part of one, or `last`)."""
-    from pipeline.errors import RequestError
-    from pipeline.runs import find_run, stage_log
-    from pipeline.store import find_cache
+    from gravel.pipeline.core.errors import RequestError
+    from gravel.pipeline.records.reading import find_run, stage_log
+    from gravel.pipeline.store.location import find_cache
 
     folder, record = find_run(find_cache(cache_path), run)
     if dask:
@@ -41,7 +41,7 @@ def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: s
 
 
 def _print(path: Path, folder: Path | None) -> None:
-    from pipeline.runs import read_run
+    from gravel.pipeline.records.reading import read_run
 
     place = 0
     while True:

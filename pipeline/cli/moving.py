@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pipeline.cli.options import cache_option
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
-    from pipeline.store.transfer import Moved
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.moved import Moved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,9 +55,9 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, **selection:
     on where it was. Recipes are signed with this user's key (see `gravel trust key`). Exit code 1: something
     here is damaged and was not copied.
     """
-    from pipeline.store import transfer
+    from gravel.pipeline.store import push_pull
 
-    return _move(transfer.push, "pushed", "to", remote, cache_path, as_json, selection)
+    return _move(push_pull.push, "pushed", "to", remote, cache_path, as_json, selection)
 
 
 @click.command("pull")
@@ -70,9 +70,9 @@ def pull(remote: str | None, cache_path: str | None, as_json: bool, **selection:
     a key signed them that is trusted (see `gravel trust`). Exit code 1: something there is damaged and was
     not copied.
     """
-    from pipeline.store import transfer
+    from gravel.pipeline.store import push_pull
 
-    return _move(transfer.pull, "pulled", "from", remote, cache_path, as_json, selection)
+    return _move(push_pull.pull, "pulled", "from", remote, cache_path, as_json, selection)
 
 
 def _move(
@@ -84,8 +84,9 @@ def _move(
     as_json: bool,
     selection: dict[str, Any],
 ) -> int:
-    from pipeline.store import Cache, find_cache
-    from pipeline.store.selecting import Selection
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
+    from gravel.pipeline.store.selecting import Selection
 
     cache = Cache(find_cache(cache_path))
     place = remote or _behind(cache)
@@ -96,7 +97,7 @@ def _move(
     if as_json:
         click.echo(json.dumps(vars(moved), indent=1))
     else:
-        _tell(moved, did, way)
+        _report(moved, did, way)
     return 1 if moved.damaged else 0
 
 
@@ -119,7 +120,7 @@ class _Progress:
         self._shown = 0.0
 
     def __call__(self, count: int) -> None:
-        from pipeline.memory import format_bytes
+        from gravel.pipeline.core.memory import format_bytes
 
         with self._lock:
             self._bytes += count
@@ -128,8 +129,8 @@ class _Progress:
                 click.echo(f"\r\033[K{self._did} {format_bytes(self._bytes)}", err=True, nl=False)
 
 
-def _tell(moved: Moved, did: str, way: str) -> None:
-    from pipeline.memory import format_bytes
+def _report(moved: Moved, did: str, way: str) -> None:
+    from gravel.pipeline.core.memory import format_bytes
 
     click.echo(
         f"{did} {_count(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
@@ -140,14 +141,14 @@ def _tell(moved: Moved, did: str, way: str) -> None:
         click.echo(f"  {name[:12]}  {reason}")
     if moved.damaged:
         click.echo("what is damaged was not copied; `gravel cache verify` tells more")
-    for line in _told_of_trust(moved):
+    for line in _trust_lines(moved):
         click.echo(line)
 
 
-def _told_of_trust(moved: Moved) -> Iterator[str]:
+def _trust_lines(moved: Moved) -> Iterator[str]:
     """Say which recipes came that do not count, and what makes them count."""
-    from pipeline.store.acceptance import advice, signed
-    from pipeline.trust.keys import parse_key
+    from gravel.pipeline.store.acceptance import advice, signed
+    from gravel.pipeline.trust.keys import parse_key
 
     counts = [(None, moved.unsigned)] if moved.unsigned else []
     for key, count in [*counts, *((parse_key(text), count) for text, count in moved.untrusted.items())]:

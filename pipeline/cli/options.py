@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.plan import Plan
+    from gravel.pipeline.plan.model import Plan
 
-MOST_REPETITIONS = 1000
+MAX_REPETITIONS = 1000
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,7 +57,7 @@ def selection_options(function: Function) -> Function:
     """Add `--set` (passed as `settings`), `--where`, `--only`, `--force`, `--from` (`start`), `--repeat`."""
     repeat = click.option(
         "--repeat",
-        type=click.IntRange(1, MOST_REPETITIONS),
+        type=click.IntRange(1, MAX_REPETITIONS),
         metavar="TIMES",
         help="Have every stage that measures do so this often; what is measured already counts.",
     )
@@ -103,8 +103,8 @@ def load_plan(
 
     Raises WorkflowError for faults of the file and RequestError for those of the options.
     """
-    from pipeline.plan import build_plan
-    from pipeline.workflow import load_workflow
+    from gravel.pipeline.plan.building import build_plan
+    from gravel.pipeline.workflow.loading import load_workflow
 
     selection: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):

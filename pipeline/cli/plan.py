@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.errors import echo
-from pipeline.cli.forecast import Forecast, forecast, machine_options, paint
-from pipeline.cli.options import cache_option, load_plan, selection_options
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.errors import echo
+from gravel.pipeline.cli.forecast import Forecast, forecast, machine_options, paint
+from gravel.pipeline.cli.options import cache_option, load_plan, selection_options
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.memory import Capacity
-    from pipeline.plan import Plan, RunStatus
+    from gravel.pipeline.core.memory import Capacity
+    from gravel.pipeline.plan.model import Plan, RunStatus
 
 
 @click.command()
@@ -41,7 +41,7 @@ def command(
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
-    from pipeline.frozen.planning import plan_frozen
+    from gravel.pipeline.scheduler.cached_plan import cached_listing
 
     asked: dict[str, Any] = {
         "file": file,
@@ -52,41 +52,41 @@ def command(
         "start": start,
         "repeat": repeat,
     }
-    told = plan_frozen(asked, cache_path, machine)
-    if told is None:
+    listing = cached_listing(asked, cache_path, machine)
+    if listing is None:
         return _plan(asked, cache_path, machine, as_json)
-    _show(told, None, as_json)
+    _show(listing, None, as_json)
     return 0
 
 
 def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str, Any], as_json: bool) -> int:
-    from pipeline.frozen.planning import keep_plan
-    from pipeline.frozen.witness import witnessed
+    from gravel.pipeline.core.trace import traced
+    from gravel.pipeline.scheduler.cached_plan import save_plan
 
-    with witnessed() as witness:
+    with traced() as trace:
         plan = load_plan(**asked)
         found = forecast(plan, cache_path, **machine)
     refusal = _refusal(plan, found)
-    told = _to_json(plan, found, refusal)
-    _show(told, found.setting.capacity, as_json)
+    listing = _to_json(plan, found, refusal)
+    _show(listing, found.environment.capacity, as_json)
     if refusal is not None:
         raise refusal
-    keep_plan(asked, found.cache_root, found.setting, plan, witness, told)
+    save_plan(asked, found.cache_root, found.environment, plan, trace, listing)
     return 1 if any(status.state == "cannot run" for status in found.statuses.values()) else 0
 
 
-def _show(told: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
-    """Print a plan; the capacity is told if something has to run."""
+def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
+    """Print a plan; the capacity is shown if something has to run."""
     if as_json:
-        echo(json.dumps(told, indent=2, ensure_ascii=False))
+        echo(json.dumps(listing, indent=2, ensure_ascii=False))
         return
-    for line in _lines(told, capacity):
+    for line in _lines(listing, capacity):
         echo(line)
 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
-    from pipeline.memory import refuse_what_cannot_fit
-    from pipeline.plan import held_inputs
+    from gravel.pipeline.core.memory import refuse_what_cannot_fit
+    from gravel.pipeline.plan.sizes import resident_inputs
 
     needs = {
         key: status.need
@@ -94,16 +94,16 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
         if status.need is not None and status.state in ("will run", "waits")
     }
     try:
-        refuse_what_cannot_fit(needs, found.setting.capacity, held_inputs(plan, needs))
+        refuse_what_cannot_fit(needs, found.environment.capacity, resident_inputs(plan, needs))
     except RequestError as error:
         return error
     return None
 
 
-def _lines(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
-    from pipeline.memory import format_bytes
+def _lines(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
+    from gravel.pipeline.core.memory import format_bytes
 
-    stages = told["stages"]
+    stages = listing["stages"]
     gpu = any(stage["device_bytes"] for stage in stages)
     header = ("STATE", "STAGE RUN", "HOST", *(("GPU",) if gpu else ()), "WHY")
     rows: list[tuple[list[str], list[str]]] = []
@@ -127,17 +127,17 @@ def _lines(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
         yield "  ".join([paint(padded[0], cells[0]), *padded[1:], why[0]]).rstrip()
         for more in why[1:]:
             yield " " * (sum(widths) + 2 * len(widths)) + more
-    yield from _summary(told, capacity)
+    yield from _summary(listing, capacity)
 
 
 def _names(keys: Sequence[str]) -> str:
     return ", ".join(keys) if len(keys) <= 3 else f"{', '.join(keys[:2])} and {len(keys) - 2} more"
 
 
-def _summary(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
-    from pipeline.memory import format_bytes
+def _summary(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
+    from gravel.pipeline.core.memory import format_bytes
 
-    stages = told["stages"]
+    stages = listing["stages"]
     counts = Counter(stage["state"] for stage in stages)
     yield ""
     yield f"{len(stages)} stage runs: {', '.join(f'{count} {state}' for state, count in counts.items())}"
@@ -153,7 +153,7 @@ def _summary(told: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str
     hardware = [stage["key"] for stage in stages if stage["only_hardware"]]
     if hardware:
         yield f"only the hardware differs for: {_names(hardware)}"
-    yield f"cache: {told['cache']}; backend: {told['backend']}"
+    yield f"cache: {listing['cache']}; backend: {listing['backend']}"
 
 
 def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[str, Any]:
@@ -161,10 +161,10 @@ def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[
         "workflow": plan.workflow.name,
         "file": str(plan.workflow.path),
         "cache": str(found.cache_root),
-        "backend": found.setting.backend,
+        "backend": found.environment.backend,
         "capacity": {
-            "host_bytes": found.setting.capacity.host_bytes,
-            "device_bytes": found.setting.capacity.device_bytes,
+            "host_bytes": found.environment.capacity.host_bytes,
+            "device_bytes": found.environment.capacity.device_bytes,
         },
         "fits": refusal is None,
         "problem": None if refusal is None else str(refusal),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.options import cache_option
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 @click.command()
@@ -48,8 +48,9 @@ def command(
     holds a token, without which nothing is answered. With --format
     graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
-    from pipeline.runs.reading import find_run
-    from pipeline.store import Cache, find_cache
+    from gravel.pipeline.records.reading import find_run
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
 
     root = find_cache(cache_path)
     folder, record = find_run(root, run)
@@ -63,7 +64,8 @@ def command(
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
         return _serve(Cache(root), folder.name, port or 0, show)
-    from pipeline.report import find_page, write_run_report
+    from gravel.pipeline.report.page import write_run_report
+    from gravel.pipeline.report.place import find_page
 
     page = None if rebuild else find_page(folder)
     if page is None:
@@ -77,7 +79,7 @@ def command(
 def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
     from urllib.parse import quote
 
-    from pipeline.report.serving import redirect_file, report_server
+    from gravel.pipeline.report.serving import redirect_file, report_server
 
     with report_server(cache, port) as server, ExitStack() as stack:
         address = f"{server.address}/{quote(run)}/report.html"
@@ -92,7 +94,7 @@ def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
 
 
 def _print_blocks(record: Mapping[str, Any], cache: Cache, stage: str | None) -> int:
-    from pipeline.report.graph500 import graph500_blocks
+    from gravel.pipeline.report.graph500 import graph500_blocks
 
     blocks = graph500_blocks(record, cache, stage)
     click.echo("\n\n".join(block.text for block in blocks))

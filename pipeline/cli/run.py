@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.options import cache_option, selection_options, trust_option
+from gravel.pipeline.cli.options import cache_option, selection_options, trust_option
 
 if TYPE_CHECKING:
-    from pipeline.executor import RunOptions, RunOutcome
-    from pipeline.plan import Plan
-    from pipeline.runs.failed import Failures
+    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.records.failed import Failures
+    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 
 
 @click.command()
@@ -82,13 +82,13 @@ def command(
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
-    from pipeline.cli.errors import echo
-    from pipeline.errors import RequestError
-    from pipeline.executor import RunOptions
-    from pipeline.frozen.running import run_frozen
-    from pipeline.progress import make_reporter
-    from pipeline.runs.failed import last_failures
-    from pipeline.store import find_cache
+    from gravel.pipeline.cli.errors import echo
+    from gravel.pipeline.core.errors import RequestError
+    from gravel.pipeline.progress.choosing import make_reporter
+    from gravel.pipeline.records.failed import last_failures
+    from gravel.pipeline.scheduler.cached_run import run_cached
+    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.store.location import find_cache
 
     if scheduler_file is not None:
         if cluster != "auto":
@@ -97,7 +97,7 @@ def command(
         cluster = f"file://{scheduler_file}"
     tls = None
     if (tls_ca, tls_cert, tls_key) != (None, None, None):
-        from pipeline.cluster.security import tls_of
+        from gravel.pipeline.workers.security import tls_of
 
         tls = tls_of(tls_ca, tls_cert, tls_key)
     root = find_cache(cache_path)
@@ -128,30 +128,30 @@ def command(
         trust_remote=trust_remote,
         reporter=make_reporter(json=as_json, quiet=quiet),
     )
-    outcome = run_frozen(asked, options) or _run(asked, options, failures)
+    outcome = run_cached(asked, options) or _run(asked, options, failures)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state)
     return outcome.exit_code
 
 
 def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:
-    from pipeline.cli.options import load_plan
-    from pipeline.executor import execute
-    from pipeline.frozen.running import keep_run
-    from pipeline.frozen.witness import witnessed
+    from gravel.pipeline.cli.options import load_plan
+    from gravel.pipeline.core.trace import traced
+    from gravel.pipeline.scheduler.cached_run import save_run
+    from gravel.pipeline.scheduler.executing import execute
 
-    with witnessed() as witness:
+    with traced() as trace:
         plan = load_plan(**asked)
         if failures is not None:
             _say_what_differs(failures, plan)
         outcome = execute(plan, options)
-    keep_run(asked, options, plan, witness, outcome)
+    save_run(asked, options, plan, trace, outcome)
     return outcome
 
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
     """Tell where the workflow is no longer what failed."""
-    from pipeline.cli.errors import echo
+    from gravel.pipeline.cli.errors import echo
 
     gone = [key for key in failures.keys if plan.find(key) is None]
     if gone:
@@ -163,8 +163,8 @@ def _say_what_differs(failures: Failures, plan: Plan) -> None:
 
 
 def _say_what_went_wrong(record: dict[str, object], state: str) -> None:
-    from pipeline.cli.errors import echo, render
-    from pipeline.errors import GravelError
+    from gravel.pipeline.cli.errors import echo, render
+    from gravel.pipeline.core.errors import GravelError
 
     stages: list[dict[str, str]] = record["stages"]  # type: ignore[assignment]
     for stage in stages:

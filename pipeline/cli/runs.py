@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option
 
 
 @click.command()
@@ -16,9 +16,9 @@ from pipeline.cli.options import cache_option
 @cache_option
 def command(as_json: bool, limit: int, cache_path: str | None) -> None:
     """List the runs of this cache, the newest first."""
-    from pipeline.progress.rates import format_seconds
-    from pipeline.runs import list_runs
-    from pipeline.store import find_cache
+    from gravel.pipeline.core.durations import format_seconds
+    from gravel.pipeline.records.reading import list_runs
+    from gravel.pipeline.store.location import find_cache
 
     root = find_cache(cache_path)
     rows = [_row(record) for record in list_runs(root)[:limit]]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.options import cache_option, set_option
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.options import cache_option, set_option
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.schedule.book import Book
+    from gravel.pipeline.schedule.job_store import JobStore
 
 
 @click.group()
@@ -27,7 +27,7 @@ def command() -> None:
 
 
 def _seconds(ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-    from pipeline.cli.cache import parse_age
+    from gravel.pipeline.cli.cache import parse_age
 
     if text is None:
         return None
@@ -85,13 +85,13 @@ def add(
 
     What follows `--` is passed on to `gravel run`, as in `-- --cluster inline --only check`.
     """
-    from pipeline.cli.options import load_plan
-    from pipeline.schedule.book import Book
-    from pipeline.schedule.job import Job, check_name, check_secrets, name_from
-    from pipeline.schedule.listing import local, upcoming
-    from pipeline.schedule.own_hooks import save_hooks
-    from pipeline.schedule.times import find_zone, local_zone, times_of
-    from pipeline.store import find_cache
+    from gravel.pipeline.cli.options import load_plan
+    from gravel.pipeline.schedule.job import Job, check_name, check_secrets, name_from
+    from gravel.pipeline.schedule.job_store import JobStore
+    from gravel.pipeline.schedule.listing import local, upcoming
+    from gravel.pipeline.schedule.own_hooks import save_hooks
+    from gravel.pipeline.schedule.times import find_zone, local_zone, times_of
+    from gravel.pipeline.store.location import find_cache
 
     zone = zone or local_zone()
     find_zone(zone)
@@ -119,17 +119,17 @@ def add(
         time_limit=time_limit,
         hooks=tuple(hooks),
     )
-    book = Book(find_cache(cache_path))
-    book.add(job)
-    save_hooks(job, book.root, hooks)
-    following = upcoming(job, book.state(job), job.created, 3)
+    store = JobStore(find_cache(cache_path))
+    store.add(job)
+    save_hooks(job, store.root, hooks)
+    following = upcoming(job, store.state(job), job.created, 3)
     click.echo(f"{job.name}: {job.workflow}, next at {', '.join(local(due, zone) for due in following)}")
     click.echo("it runs while `gravel schedule run` goes, or a timer calls `gravel schedule tick`")
 
 
 def _hooks(on_failure: str | None, on_change: str | None) -> dict[str, str]:
     """Return the hooks that were given, by event, after a check."""
-    from pipeline.schedule.job import check_hook
+    from gravel.pipeline.schedule.job import check_hook
 
     given = {"failure": on_failure, "change": on_change}
     return {event: check_hook(hook, f"--on-{event}") for event, hook in given.items() if hook is not None}
@@ -147,20 +147,20 @@ def set_hooks(name: str, on_failure: str | None, on_change: str | None, cache_pa
     """
     from dataclasses import replace
 
-    from pipeline.schedule.own_hooks import hooks_file, save_hooks
+    from gravel.pipeline.schedule.own_hooks import hooks_file, save_hooks
 
-    book = _book(cache_path)
+    store = _store(cache_path)
     hooks = _hooks(on_failure, on_change)
-    job = replace(book.job(name), hooks=tuple(hooks), in_cache=())
-    save_hooks(job, book.root, hooks)
-    book.change(job)
+    job = replace(store.job(name), hooks=tuple(hooks), in_cache=())
+    save_hooks(job, store.root, hooks)
+    store.change(job)
     kept = f"{' and '.join(hooks)} in {hooks_file(job)}" if hooks else "none"
     click.echo(f"hooks of {job.name}: {kept}")
 
 
 def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
     """Read words for `gravel run` as it would; raises click's errors, and RequestError for two of them."""
-    from pipeline.cli.run import command as run
+    from gravel.pipeline.cli.run import command as run
 
     read = run.make_context("gravel run", [workflow, *arguments]).params
     if read["cache_path"] is not None:
@@ -177,26 +177,26 @@ def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
 @cache_option
 def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | None) -> None:
     """List the jobs with their next and last runs; of NAME, its options and its runs."""
-    from pipeline.errors import GravelError
-    from pipeline.schedule.listing import describe
-    from pipeline.schedule.telling import details, row
+    from gravel.pipeline.core.errors import GravelError
+    from gravel.pipeline.schedule.listing import describe
+    from gravel.pipeline.schedule.messages import details, row
 
-    book = _book(cache_path)
+    store = _store(cache_path)
     now = time.time()
     if name is not None:
-        found = describe(book, book.job(name), now, history=history, ahead=3)
+        found = describe(store, store.job(name), now, history=history, ahead=3)
         click.echo(json.dumps(found, indent=1) if as_json else "\n".join(details(found)))
         return
     jobs = []
-    for each in book.names():
+    for each in store.names():
         try:
-            jobs.append(describe(book, book.job(each), now))
+            jobs.append(describe(store, store.job(each), now))
         except GravelError as error:
             click.echo(f"{each}: {error}", err=True)
     if as_json:
         click.echo(json.dumps(jobs, indent=1))
     elif not jobs:
-        click.echo(f"no schedule is on record in {book.root}; `gravel schedule add` makes one")
+        click.echo(f"no schedule is on record in {store.root}; `gravel schedule add` makes one")
     else:
         rows = [("NAME", "TIMES", "NEXT", "LAST", "OUTCOME"), *(row(job) for job in jobs)]
         widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
@@ -212,17 +212,17 @@ def remove(name: str, cache_path: str | None) -> None:
     """Forget the job NAME; a run of it that goes ends by itself."""
     from contextlib import suppress
 
-    from pipeline.errors import GravelError
-    from pipeline.schedule.own_hooks import save_hooks
+    from gravel.pipeline.core.errors import GravelError
+    from gravel.pipeline.schedule.own_hooks import save_hooks
 
-    book = _book(cache_path)
-    if name not in book.names():
-        book.job(name)
-    running = book.running(name)
+    store = _store(cache_path)
+    if name not in store.names():
+        store.job(name)
+    running = store.running(name)
     with suppress(GravelError):  # a record that is damaged can be removed all the same
-        if (job := book.find(name)) is not None:
-            save_hooks(job, book.root, {})
-    book.remove(name)
+        if (job := store.find(name)) is not None:
+            save_hooks(job, store.root, {})
+    store.remove(name)
     click.echo(f"{name} is removed" + ("; its run that goes ends by itself" if running else ""))
 
 
@@ -233,8 +233,8 @@ def serve(cache_path: str | None) -> int:
 
     May be killed or started twice at any time: no due time is run twice, and a killed service's run goes on.
     """
-    from pipeline.schedule.service import Service
-    from pipeline.store import find_cache
+    from gravel.pipeline.schedule.service import Service
+    from gravel.pipeline.store.location import find_cache
 
     return Service(find_cache(cache_path)).serve()
 
@@ -246,8 +246,8 @@ def tick(cache_path: str | None) -> int:
 
     What falls due meanwhile is started, too. Exit code 1 if a run failed.
     """
-    from pipeline.schedule.service import Service
-    from pipeline.store import find_cache
+    from gravel.pipeline.schedule.service import Service
+    from gravel.pipeline.store.location import find_cache
 
     return Service(find_cache(cache_path)).tick()
 
@@ -259,8 +259,8 @@ def tick(cache_path: str | None) -> int:
 @cache_option
 def unit(kind: str | None, system: bool, cache_path: str | None) -> None:
     """Print the systemd unit that keeps `gravel schedule run` going."""
-    from pipeline.schedule.units import cron_line, service_units, timer_units
-    from pipeline.store import find_cache
+    from gravel.pipeline.schedule.units import cron_line, service_units, timer_units
+    from gravel.pipeline.store.location import find_cache
 
     program, cache = _program(), str(find_cache(cache_path))
     if kind == "cron":
@@ -282,13 +282,13 @@ def _program() -> list[str]:
     found = str(beside) if beside.exists() else shutil.which("gravel")
     if found is not None:
         return [str(Path(found).absolute())]
-    from pipeline.schedule.carrying import program
+    from gravel.pipeline.schedule.child_process import program
 
-    return program("pipeline.cli")
+    return program("gravel.pipeline.cli")
 
 
-def _book(cache_path: str | None) -> Book:
-    from pipeline.schedule.book import Book
-    from pipeline.store import find_cache
+def _store(cache_path: str | None) -> JobStore:
+    from gravel.pipeline.schedule.job_store import JobStore
+    from gravel.pipeline.store.location import find_cache
 
-    return Book(find_cache(cache_path))
+    return JobStore(find_cache(cache_path))

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from pipeline.cli.errors import echo
-from pipeline.cli.writing import write_text
+from gravel.pipeline.cli.errors import echo
+from gravel.pipeline.cli.writing import write_text
 
 
 @click.command()
@@ -21,8 +21,8 @@ def command(file: str | None, target: str | None) -> None:
     Editors use it to complete and check: write it to workflow.schema.json and begin a workflow file with
     `# yaml-language-server: $schema=workflow.schema.json`.
     """
-    from pipeline.cli.stages import usable_stages
-    from pipeline.workflow.schema import workflow_schema
+    from gravel.pipeline.cli.stage_texts import usable_stages
+    from gravel.pipeline.workflow.schema import workflow_schema
 
     text = json.dumps(workflow_schema(usable_stages(file)), indent=2, ensure_ascii=False)
     if target is None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.options import cache_option
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
-    from pipeline.store.history import History, Origin
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.history import History, Origin
 
 SHOWN_CHARACTERS = 90
 """Of an attribute; `--json` prints it whole."""
@@ -32,8 +32,9 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
     Name it by the beginning of its id (see `gravel cache ls`) or of its recipe, by the key of a stage run
     such as bfs[order=rcm] (of the newest run that has it), or by a run and a key.
     """
-    from pipeline.store import Cache, find_cache
-    from pipeline.store.history import History
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.history import History
+    from gravel.pipeline.store.location import find_cache
 
     cache = Cache(find_cache(cache_path))
     history = History(cache)
@@ -51,7 +52,7 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
 def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[str]:
     """Return the artifact ids that are meant; raises RequestError for none or several."""
     if stage is not None:
-        from pipeline.runs import find_run
+        from gravel.pipeline.records.reading import find_run
 
         return _outputs(find_run(cache.root, name)[1], stage)
     if re.fullmatch("[0-9a-f]{4,64}", name):
@@ -69,7 +70,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
             raise RequestError(f"{len(made)} recipes start with {name}", hint="give more of the digest")
         if made:
             return list(made[0].outputs)
-    from pipeline.runs import list_runs
+    from gravel.pipeline.records.reading import list_runs
 
     runs = list_runs(cache.root)
     for run in runs:
@@ -109,7 +110,7 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
 
 
 def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
-    from pipeline.memory import format_bytes
+    from gravel.pipeline.core.memory import format_bytes
 
     record, recipe = origin.record, origin.recipe
     if record is None:

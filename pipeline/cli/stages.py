@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
 from collections.abc import Iterator
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.errors import echo
-from pipeline.errors import RequestError
+from gravel.pipeline.cli.errors import echo
+from gravel.pipeline.cli.stage_texts import (
+    default_text,
+    in_pipeline_order,
+    strategies_of,
+    type_text,
+    usable_stages,
+)
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
 
-    from kernels.strategy import Strategy
-    from stages.stage import Slot, Stage
+    from gravel.kernels.strategy import Strategy
+    from gravel.stages.stage import Slot, Stage
 
 
 @click.command()
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -> None:
     """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
-    from pipeline.workflow.names import suggest
+    from gravel.pipeline.core.names import suggest
 
     known = usable_stages(file)
     if name is not None and name not in known:
@@ -38,7 +41,7 @@ def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -
     if as_json:
         echo(json.dumps([_to_json(stage) for stage in shown], indent=2, ensure_ascii=False))
     elif markdown:
-        from pipeline.reference import stage_page
+        from gravel.pipeline.cli.reference_pages import stage_page
 
         echo("\n".join(stage_page(stage) for stage in shown).rstrip())
     elif name is None:
@@ -47,37 +50,6 @@ def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -
     else:
         for line in _details(known[name]):
             echo(line)
-
-
-def usable_stages(file: str | None) -> dict[str, Stage]:
-    """Return gravel's stages, those of installed packages and those of a workflow's plugins, if one is named.
-
-    Stages of packages that cannot be used are told on standard error.
-    """
-    from pathlib import Path
-
-    from pipeline.plugins.installed import known_stages
-    from pipeline.workflow.plugins import stages_for
-
-    catalogue = known_stages()
-    for problem in catalogue.problems().values():
-        echo(f"left out: {problem}", err=True)
-    found = catalogue.sound()
-    return found if file is None else dict(stages_for(Path(file), found))
-
-
-def in_pipeline_order(known: dict[str, Stage]) -> list[Stage]:
-    """Sort stages so that what gives a kind comes before what only takes it."""
-    order: list[Stage] = []
-    given: set[str] = set()
-    waiting = sorted(known.values(), key=lambda stage: (len(stage.inputs), stage.name))
-    while waiting:
-        ready = [s for s in waiting if all(given & set(slot.kinds) for slot in s.inputs.values())]
-        ready = [s for s in ready if not any(slot.many for slot in s.inputs.values())] or ready or waiting
-        order.append(ready[0])
-        given.update(ready[0].outputs)
-        waiting.remove(ready[0])
-    return order
 
 
 def _overview(stages: list[Stage]) -> Iterator[str]:
@@ -118,7 +90,7 @@ def _details(stage: Stage) -> Iterator[str]:
 
 
 def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
-    from stages.documented import documented, models_in
+    from gravel.stages.documented import documented, models_in
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"
@@ -128,63 +100,6 @@ def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], .
         for inner in models_in(info.annotation):
             if inner not in above:
                 yield from _fields(inner, indent + "    ", (*above, model, inner))
-
-
-def default_text(info: FieldInfo) -> str:
-    """Write a parameter's default as YAML would have it."""
-    from pydantic import BaseModel
-
-    from pipeline.workflow.scalars import to_text
-
-    value = info.get_default(call_default_factory=True, validated_data={})
-    return to_text(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
-
-
-def type_text(annotation: Any) -> str:
-    """Write a parameter's type as it is said to people: `csr | varint`, `integer`, `list of integer`."""
-    from pydantic import BaseModel
-
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return type_text(arguments[0])
-    if origin is Literal:
-        return " | ".join(str(each) for each in arguments)
-    if origin in (Union, UnionType):
-        return " | ".join(type_text(each) for each in arguments)
-    if origin in (list, tuple, set, frozenset):
-        return f"list of {type_text(arguments[0])}" if arguments else "list"
-    if origin is dict:
-        return "mapping"
-    words = {int: "integer", float: "number", str: "text", bool: "true | false", type(None): "none"}
-    if annotation in words:
-        return words[annotation]
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return "{" + ", ".join(annotation.model_fields) + "}"
-    return getattr(annotation, "__name__", str(annotation))
-
-
-def strategies_of(stage: Stage) -> dict[str, list[Strategy]]:
-    """Return the strategies that a stage's parameter `strategy` chooses from, by kernel package.
-
-    The packages are those of `kernels` whose names are choices of the stage's parameter `algorithm`.
-    """
-    import kernels
-    from kernels.strategy import strategies_in
-
-    fields = stage.parameters.model_fields
-    if "strategy" not in fields or "algorithm" not in fields:
-        return {}
-    algorithms = get_args(fields["algorithm"].annotation)
-    packages = [f"kernels.{each.name}" for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg]
-    named = [package for package in packages if package.rpartition(".")[2] in algorithms]
-    # Those that search encoded rows are in a package of their own, where there is one.
-    named += [
-        f"{package}.rows"
-        for package in named
-        for each in pkgutil.iter_modules(importlib.import_module(package).__path__)
-        if each.ispkg and each.name == "rows"
-    ]
-    return {package: list(found.values()) for package in named if (found := strategies_in(package))}
 
 
 def _sides(strategy: Strategy) -> Iterator[str]:

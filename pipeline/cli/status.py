@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option
 
 
 @click.command()
@@ -16,9 +16,9 @@ from pipeline.cli.options import cache_option
 @cache_option
 def command(run: str | None, as_json: bool, cache_path: str | None) -> None:
     """Show each stage of RUN (an id, a part of one, or `last`, which is the default)."""
-    from pipeline.progress.rates import format_seconds
-    from pipeline.runs import find_run
-    from pipeline.store import find_cache
+    from gravel.pipeline.core.durations import format_seconds
+    from gravel.pipeline.records.reading import find_run
+    from gravel.pipeline.store.location import find_cache
 
     _, record = find_run(find_cache(cache_path), run)
     if as_json:
@@ -38,8 +38,9 @@ def command(run: str | None, as_json: bool, cache_path: str | None) -> None:
 
 
 def _details(stage: dict[str, Any]) -> str:
-    from pipeline.memory import format_bytes
-    from pipeline.progress.rates import Pace, describe_pace, format_seconds
+    from gravel.pipeline.core.durations import format_seconds
+    from gravel.pipeline.core.memory import format_bytes
+    from gravel.pipeline.progress.rates import Pace, describe_pace
 
     if stage["state"] == "running":
         progress = stage.get("progress")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from pipeline.trust.keys import PublicKey
+    from gravel.pipeline.trust.keys import PublicKey
 
 EXAMPLE = "write it like gravel trust add 'ssh-ed25519 AAAA... name', or name a file that holds it"
 
@@ -33,7 +33,7 @@ def _json_option(function: Any) -> Any:
 @_json_option
 def show_key(as_json: bool) -> None:
     """Print this user's public key, for others to add; it is made if there is none."""
-    from pipeline.trust.own_key import signing_key
+    from gravel.pipeline.trust.own_key import signing_key
 
     public = signing_key()[1]
     if as_json:
@@ -48,9 +48,9 @@ def show_key(as_json: bool) -> None:
 @click.option("--name", metavar="NAME", help="Whose key it is, instead of the name that it brings.")
 def add_key(key: tuple[str, ...], name: str | None) -> None:
     """Let results count that KEY signed: the key itself, or a file that holds it."""
-    from pipeline.trust import trusted
-    from pipeline.trust.keys import PublicKey, check_key_name, parse_key
-    from pipeline.trust.own_key import own_public_key
+    from gravel.pipeline.trust import trusted
+    from gravel.pipeline.trust.keys import PublicKey, check_key_name, parse_key
+    from gravel.pipeline.trust.own_key import own_public_key
 
     text = " ".join(key)
     where = ""
@@ -66,7 +66,7 @@ def add_key(key: tuple[str, ...], name: str | None) -> None:
         click.echo(f"{found.fingerprint} is your own key, which is always trusted")
         return
     added = trusted.add(found)
-    click.echo(f"{'trusted from now on' if added else 'trusted already'}: {_told(found)}")
+    click.echo(f"{'trusted from now on' if added else 'trusted already'}: {_describe(found)}")
 
 
 def _read(path: str) -> str:
@@ -88,8 +88,8 @@ def _read(path: str) -> str:
 @_json_option
 def list_keys(as_json: bool) -> None:
     """List this user's key and the keys that are trusted."""
-    from pipeline.trust.own_key import own_public_key
-    from pipeline.trust.trusted import trusted_keys
+    from gravel.pipeline.trust.own_key import own_public_key
+    from gravel.pipeline.trust.trusted import trusted_keys
 
     own, keys = own_public_key(), trusted_keys()
     if as_json:
@@ -97,10 +97,10 @@ def list_keys(as_json: bool) -> None:
         click.echo(json.dumps(body, indent=1))
         return
     click.echo(
-        f"your own key: {_told(own)}" if own else "your own key: none yet; `gravel trust key` makes it"
+        f"your own key: {_describe(own)}" if own else "your own key: none yet; `gravel trust key` makes it"
     )
     for key in keys:
-        click.echo(f"trusted: {_told(key)}\n  {key.text}")
+        click.echo(f"trusted: {_describe(key)}\n  {key.text}")
     if not keys:
         click.echo("no keys of others are trusted")
 
@@ -109,13 +109,13 @@ def list_keys(as_json: bool) -> None:
 @click.argument("key", nargs=-1, required=True)
 def remove_key(key: tuple[str, ...]) -> None:
     """Let results that KEY signed count no longer. KEY is its fingerprint, its name or the key itself."""
-    from pipeline.trust import trusted
+    from gravel.pipeline.trust import trusted
 
     gone = trusted.remove(" ".join(key))
-    click.echo(f"not trusted any more: {_told(gone)}; what it signed is computed again")
+    click.echo(f"not trusted any more: {_describe(gone)}; what it signed is computed again")
 
 
-def _told(key: PublicKey) -> str:
+def _describe(key: PublicKey) -> str:
     return f"{key.fingerprint} ({key.name})" if key.name else key.fingerprint
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.modes import as_given
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.file_modes import as_given
 
 
 def write_text(target: str, text: str) -> None:

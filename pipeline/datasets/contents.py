@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.content import NeedsContent
-from pipeline.datasets.downloads import Downloads, digests_of, server_facts
-from pipeline.datasets.fetching import FetchError
-from pipeline.errors import RequestError
-from stages.addresses import shown
-from stages.errors import StageError
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.datasets.downloads import Downloads, digests_of, server_facts
+from gravel.pipeline.datasets.fetching import FetchError
+from gravel.stages.addresses import shown
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from pipeline.datasets.fetches import Fetches
+    from gravel.pipeline.datasets.fetches import Fetches
 
 __all__ = ["Contents"]
 

@@ -1,8 +1,8 @@
 """Files from the web, kept under the cache by what they hold.
 
 Below `downloads/` of the cache: `files/<sha256>/<name>`, `addresses/` (what URLs led to, see
-`pipeline.datasets.records`), `parts/` (downloads under way) and `by-hand/`, where files are put that were
-fetched otherwise. A file is complete before it has its name, and a URL leads to files only.
+`gravel.pipeline.datasets.records`), `parts/` (downloads under way) and `by-hand/`, where files are put that
+were fetched otherwise. A file is complete before it has its name, and a URL leads to files only.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from urllib.parse import unquote, urlsplit
 
 from blake3 import blake3
 
-from pipeline.datasets.fetching import PAUSE, Facts, FetchError, fetch, remote_facts
-from pipeline.datasets.object_stores import fetch_object, object_facts
-from pipeline.datasets.records import UrlRecord, UrlRecords
-from pipeline.errors import GravelError
-from pipeline.file_state import state_of
-from pipeline.store.files import LocalFiles, storage_errors
-from stages.addresses import Address, address_of, is_url, shown
-from stages.errors import StageError
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.file_state import state_of
+from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, fetch, remote_facts
+from gravel.pipeline.datasets.object_stores import fetch_object, object_facts
+from gravel.pipeline.datasets.records import UrlRecord, UrlRecords
+from gravel.pipeline.store.files import LocalFiles, storage_errors
+from gravel.stages.addresses import Address, address_of, is_url, shown
+from gravel.stages.errors import StageError
 
 __all__ = ["Download", "Downloads", "digests_of", "is_fetched", "name_of", "server_facts"]
 

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import re
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pipeline.datasets.fetching import Facts
 
 __all__ = ["strong_etag"]
 
@@ -25,18 +21,17 @@ _DATE_AND_SIZE = re.compile(
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def strong_etag(facts: Facts) -> str | None:
+def strong_etag(tag: str | None, modified: str | None, size: int | None) -> str | None:
     """Return a server's ETag if nothing but the content can be behind it, as far as its form shows."""
-    tag = facts.etag
     if tag is None or tag.startswith(("W/", "w/")):
         return None
     value = tag.strip().strip('"').lower()
     if not value or _DATE_AND_SIZE.fullmatch(value):
         return None
-    time = _seconds(facts.modified)
-    if facts.size is None or time is None:
+    time = _seconds(modified)
+    if size is None or time is None:
         return tag
-    return None if _is_made_of(value, time, facts.size) else tag
+    return None if _is_made_of(value, time, size) else tag
 
 
 def _is_made_of(value: str, time: int, size: int) -> bool:

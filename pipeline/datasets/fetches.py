@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.datasets.downloads import Download, Downloads
-from pipeline.errors import GravelError
-from pipeline.memory import format_bytes
-from stages.addresses import shown
-from stages.errors import StageError
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.datasets.downloads import Download, Downloads
+from gravel.stages.addresses import shown
+from gravel.stages.errors import StageError
 
 __all__ = ["Fetches"]
 
@@ -78,14 +78,14 @@ class Fetches:
 
     def _work(self, url: str) -> None:
         made: Download | StageError | GravelError
-        told = time.monotonic()
+        reported = time.monotonic()
 
         def progress(done: int, total: int | None) -> None:
-            nonlocal told
+            nonlocal reported
             if self._stopped:
                 raise _Stopped
-            if time.monotonic() - told > NEWS:
-                told = time.monotonic()
+            if time.monotonic() - reported > NEWS:
+                reported = time.monotonic()
                 whole = f" of {format_bytes(total)}" if total else ""
                 self._messages.put(f"{shown(url)}: {format_bytes(done)}{whole}")
 

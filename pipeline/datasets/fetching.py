@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.datasets.etags import strong_etag
-from stages.addresses import Address
+from gravel.pipeline.datasets.etags import strong_etag
+from gravel.stages.addresses import Address
 
 __all__ = ["Facts", "FetchError", "fetch", "remote_facts"]
 
@@ -34,7 +34,6 @@ PAUSE = 0.5
 """Seconds before the second attempt that brought nothing; twice as long before each further one."""
 
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
-_FOR_GOOD = {401, 403, 404, 405, 410, 451}
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -58,7 +57,7 @@ class Facts:
     @property
     def validator(self) -> str | None:
         """Return the ETag that `If-Range` takes, if it vouches for the content."""
-        return strong_etag(self)
+        return strong_etag(self.etag, self.modified, self.size)
 
     def same_as(self, other: Facts) -> bool:
         """Say whether a server's word makes both one version of a file."""
@@ -92,7 +91,7 @@ def fetch(
     ----------
     part : the file; beside it `part` + `.json` says which version of the content it is of.
     checked : the caller knows a checksum, so that going on needs no word that the file is still the same.
-    progress : is told the bytes that are there and the bytes that there will be.
+    progress : gets the bytes that are there and the bytes that there will be.
     room : is asked with the bytes that are still to come, and raises if there is no room for them.
 
     Raises FetchError if there is no such file or the server does not answer. Whatever came stays in `part`.
@@ -240,15 +239,15 @@ def _never(error: Exception) -> bool:
 def _failed(error: Exception, address: Address) -> FetchError:
     if isinstance(error, urllib.error.HTTPError):
         error.close()
-        told = address.without_secrets(f"the server answers {error.code} {error.reason}")
-        return FetchError(told, status=error.code)
+        problem = address.without_secrets(f"the server answers {error.code} {error.reason}")
+        return FetchError(problem, status=error.code)
     if isinstance(error, urllib.error.URLError):
         reason = error.reason
-        told = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-        return FetchError(f"its server cannot be reached: {address.without_secrets(told)}", offline=True)
+        problem = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+        return FetchError(f"its server cannot be reached: {address.without_secrets(problem)}", offline=True)
     if isinstance(error, TimeoutError):
         return FetchError("its server does not answer", offline=True)
     if isinstance(error, http.client.IncompleteRead):
         return FetchError("the line was cut")
-    told = address.without_secrets(str(error) or type(error).__name__)
-    return FetchError(told, offline=isinstance(error, ConnectionError))
+    problem = address.without_secrets(str(error) or type(error).__name__)
+    return FetchError(problem, offline=isinstance(error, ConnectionError))

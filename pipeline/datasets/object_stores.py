@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.datasets.fetching import Facts, FetchError
-from stages.addresses import Address
+from gravel.pipeline.datasets.fetching import Facts, FetchError
+from gravel.stages.addresses import Address
 
 __all__ = ["fetch_object", "object_facts"]
 
@@ -82,7 +82,7 @@ def _failed(error: Exception, address: Address) -> FetchError:
         return error
     if isinstance(error, FileNotFoundError):
         return FetchError("there is nothing at this URL", status=404)
-    told = address.without_secrets(str(error) or type(error).__name__)
+    problem = address.without_secrets(str(error) or type(error).__name__)
     if isinstance(error, ImportError | ValueError):
-        return FetchError(f"it cannot be asked for: {told}", status=400)
-    return FetchError(f"it cannot be reached: {told}", offline=True)
+        return FetchError(f"it cannot be asked for: {problem}", status=400)
+    return FetchError(f"it cannot be reached: {problem}", offline=True)

@@ -1,4 +1,4 @@
-"""What URLs led to when they were fetched: digests of the content, and what the server said of it.
+"""What URLs led to when they were fetched: digests of the content, and what the server answered.
 
 One record a URL, below `downloads/addresses/` of the cache. A URL with secrets is named by a keyed hash of
 the whole of it, with a key for each user of a cache: who reads the cache cannot try passwords against it.
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from pipeline.datasets.fetching import Facts
-from pipeline.errors import GravelError
-from pipeline.store.files import LocalFiles
-from stages.addresses import address_of, has_secrets, shown, variables
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.datasets.fetching import Facts
+from gravel.pipeline.store.files import LocalFiles
+from gravel.stages.addresses import address_of, has_secrets, shown, variables
 
 __all__ = ["UrlRecord", "UrlRecords"]
 
@@ -38,8 +38,8 @@ class UrlRecord:
 
     `url` is as it is shown; `sha256` and `blake3` are of the content; `size`, `etag` and `modified` are the
     server's words; `fetched` is in seconds since the epoch; `state` is that of the file here, as
-    `pipeline.file_state` has it; `dropped` says that the file was removed by request,
-    `by_hand` that it was put there by hand, so that no server said anything of it.
+    `gravel.pipeline.core.file_state` has it; `dropped` says that the file was removed by request,
+    `by_hand` that it was put there by hand, so that no server answered for it.
     """
 
     url: str
@@ -55,7 +55,7 @@ class UrlRecord:
 
     @property
     def facts(self) -> Facts:
-        """Return what the server said."""
+        """Return what the server answered."""
         return Facts(self.size, self.etag, self.modified)
 
 

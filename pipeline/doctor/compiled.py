@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernels.compiled.folder import VARIABLE, Folder, UnsafeFolder, folder_path
-from pipeline.doctor.finding import Finding
-from pipeline.memory import format_bytes
+from gravel.kernels.compiled.folder import VARIABLE, Folder, UnsafeFolder, folder_path
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.doctor.finding import Finding
 
 SUBJECT = "compiled kernels"
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.doctor.finding import Finding
-from pipeline.memory import format_bytes
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.doctor.finding import Finding
 
 LOW_DISK = 10 << 30
 """Free bytes below which the cache is called tight."""
@@ -28,7 +28,7 @@ SLOW_BYTES = 50e6
 SLOW_FILES = 20
 
 CLOCK_SKEW = 2.0
-"""Seconds between this clock and that of a file server beyond which leases and sweeps may misjudge an age."""
+"""Seconds between this clock and a file server's from which leases and sweeps get ages wrong."""
 
 IN_MEMORY = ("tmpfs", "ramfs")
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "lustre", "ceph", "beegfs", "gpfs")
@@ -73,7 +73,7 @@ def _kind(folder: Path) -> Iterator[Finding]:
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
-    """Return the kind of file system that a folder is on, as the kernel lists it; None if it is not told."""
+    """Return the kind of file system that a folder is on, as the kernel lists it; None if it is not known."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -129,9 +129,9 @@ def lock(folder: Path) -> Iterator[Finding]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            told = f"files cannot be locked there ({error.strerror})"
+            text = f"files cannot be locked there ({error.strerror})"
             cure = "results stay right, but two runs may compute the same one; a local disk has locks"
-            yield Finding("cache locks", "note", told, cure)
+            yield Finding("cache locks", "note", text, cure)
 
 
 def skew(folder: Path) -> Iterator[Finding]:
@@ -142,5 +142,5 @@ def skew(folder: Path) -> Iterator[Finding]:
     after, stamped = time.time(), path.stat().st_mtime
     off = max(before - stamped, stamped - after, 0.0)
     if off > CLOCK_SKEW:
-        told = f"files are stamped {off:.0f} s away from this machine's clock"
-        yield Finding("cache clock", "note", told, "let one time service keep both clocks")
+        text = f"files are stamped {off:.0f} s away from this machine's clock"
+        yield Finding("cache clock", "note", text, "let one time service keep both clocks")

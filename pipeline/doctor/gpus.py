@@ -11,9 +11,9 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
-from pipeline.cluster.devices import Device, find_devices
-from pipeline.doctor.finding import Finding
-from pipeline.memory import format_bytes, host_capacity
+from gravel.pipeline.core.devices import Device, find_devices
+from gravel.pipeline.core.memory import format_bytes, host_capacity
+from gravel.pipeline.doctor.finding import Finding
 
 GPU_PACKAGES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x"), "dask-cuda": ("dask-cuda",)}
 
@@ -23,7 +23,7 @@ LEAST_CAPABILITY = (7, 0)
 PINNED_PROBE = 256 << 20
 """Bytes pinned and copied to measure the way to the GPU; long enough to reach its rate."""
 
-MOST_LINKS = 18
+MAX_LINKS = 18
 
 
 def gpus() -> Iterator[Finding]:
@@ -80,27 +80,27 @@ def health(nvml: Any, device: Device, handle: Any) -> Iterator[Finding]:
     with suppress(nvml.NVMLError):
         capability = tuple(nvml.nvmlDeviceGetCudaComputeCapability(handle))
         if capability < LEAST_CAPABILITY:
-            told = f"{device.mask}: compute capability {capability[0]}.{capability[1]}, and 7.0 is needed"
-            yield Finding("GPU", "bad", told, "run with --backend cpu, or use a newer GPU")
+            text = f"{device.mask}: compute capability {capability[0]}.{capability[1]}, and 7.0 is needed"
+            yield Finding("GPU", "bad", text, "run with --backend cpu, or use a newer GPU")
     with suppress(nvml.NVMLError):
         if nvml.nvmlDeviceGetComputeMode(handle) == nvml.NVML_COMPUTEMODE_PROHIBITED:
-            told = f"{device.mask}: its compute mode is prohibited, so that nothing can run on it"
-            yield Finding("GPU", "bad", told, f"as root: nvidia-smi -i {device.mask} -c DEFAULT")
+            text = f"{device.mask}: its compute mode is prohibited, so that nothing can run on it"
+            yield Finding("GPU", "bad", text, f"as root: nvidia-smi -i {device.mask} -c DEFAULT")
     with suppress(nvml.NVMLError):
         errors = nvml.nvmlDeviceGetTotalEccErrors(
             handle, nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
         )
         if errors:
-            told = f"{device.mask}: {errors} uncorrected memory errors since the driver was loaded"
-            yield Finding("GPU", "bad", told, "restart the machine; replace the GPU if they come back")
+            text = f"{device.mask}: {errors} uncorrected memory errors since the driver was loaded"
+            yield Finding("GPU", "bad", text, "restart the machine; replace the GPU if they come back")
 
 
 def links(nvml: Any, handles: list[tuple[Device, Any]]) -> Iterator[Finding]:
     """Say which GPUs reach each other over NVLink, and count the links of each."""
     active = {device.mask: _active_links(nvml, handle) for device, handle in handles}
-    told = ", ".join(f"{mask}: {count} links" for mask, count in active.items())
+    text = ", ".join(f"{mask}: {count} links" for mask, count in active.items())
     if len(handles) < 2:
-        yield Finding("NVLink", "good", f"{told}; with a single GPU none is needed")
+        yield Finding("NVLink", "good", f"{text}; with a single GPU none is needed")
         return
     apart = [
         f"{one.mask}-{other.mask}"
@@ -108,17 +108,17 @@ def links(nvml: Any, handles: list[tuple[Device, Any]]) -> Iterator[Finding]:
         if not _linked(nvml, first, second)
     ]
     if not apart:
-        yield Finding("NVLink", "good", f"between every two of {len(handles)} GPUs ({told})")
+        yield Finding("NVLink", "good", f"between every two of {len(handles)} GPUs ({text})")
         return
     pairs = len(handles) * (len(handles) - 1) // 2
-    missing = f"not between {', '.join(apart[:6])}{', ...' if len(apart) > 6 else ''} ({told})"
+    missing = f"not between {', '.join(apart[:6])}{', ...' if len(apart) > 6 else ''} ({text})"
     cure = "ranks then exchange over PCIe; on a machine with NVSwitch start nvidia-fabricmanager"
     yield Finding("NVLink", "note", f"{pairs - len(apart)} of {pairs} pairs, {missing}", cure)
 
 
 def _active_links(nvml: Any, handle: Any) -> int:
     count = 0
-    for link in range(MOST_LINKS):
+    for link in range(MAX_LINKS):
         try:
             count += nvml.nvmlDeviceGetNvLinkState(handle, link) == nvml.NVML_FEATURE_ENABLED
         except nvml.NVMLError:
@@ -166,8 +166,8 @@ def nccl(extra: str) -> Finding:
             from cupy.cuda import nccl as library
         version = library.get_version() if library.available else None
     except (ImportError, RuntimeError) as error:
-        told = f"cannot be used ({type(error).__name__}: {error})"
-        return Finding("NCCL", "note", told, "not needed: ranks of one host read each other's memory")
+        text = f"cannot be used ({type(error).__name__}: {error})"
+        return Finding("NCCL", "note", text, "not needed: ranks of one host read each other's memory")
     if version is None:
         package = "nvidia-nccl-cu13" if extra == "gpu" else "nvidia-nccl-cu12"
         cure = f"not needed on one host; for transport: nccl, pip install {package}"
@@ -186,9 +186,9 @@ def _kernel(extra: str) -> Finding:
         made = cupy.cuda.nvrtc.getVersion()
     except Exception as error:
         return Finding("CUDA", "bad", f"{type(error).__name__}: {error}", f"pip install 'gravel[{extra}]'")
-    told = f"a kernel compiles (NVRTC {made[0]}.{made[1]}) and runs"
+    text = f"a kernel compiles (NVRTC {made[0]}.{made[1]}) and runs"
     return Finding(
-        "CUDA", "good" if good else "bad", told, None if good else "its result is wrong: run nvidia-smi -q"
+        "CUDA", "good" if good else "bad", text, None if good else "its result is wrong: run nvidia-smi -q"
     )
 
 
@@ -209,8 +209,8 @@ def pinned_memory() -> Iterator[Finding]:
     except ImportError:
         yield Finding("pinned memory", "good", f"{limit}; not tried without CuPy")
     except Exception as error:
-        told = f"{format_bytes(size)} cannot be pinned ({type(error).__name__}: {error}); {limit}"
-        yield Finding("pinned memory", "bad", told, cure)
+        text = f"{format_bytes(size)} cannot be pinned ({type(error).__name__}: {error}); {limit}"
+        yield Finding("pinned memory", "bad", text, cure)
     else:
         yield Finding("pinned memory", "good", f"{limit}; {rate / 1e9:.1f} GB/s to the GPU")
 

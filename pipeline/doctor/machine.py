@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.doctor.finding import Finding
-from pipeline.hardware import core_count, cpu_model
-from pipeline.memory import format_bytes, host_capacity, memory_limit
+from gravel.pipeline.core.hardware import core_count, cpu_model
+from gravel.pipeline.core.memory import format_bytes, host_capacity, memory_limit
+from gravel.pipeline.doctor.finding import Finding
 
 FEW_FILES = 1024
 """Open files that a run with eight workers may take: some 60 for each, and the scheduler's connections."""
@@ -41,33 +41,33 @@ def memory() -> Iterator[Finding]:
 def open_files() -> Iterator[Finding]:
     """Check how many files a process may open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    told = "no limit" if soft == resource.RLIM_INFINITY else f"at most {soft:,}"
+    text = "no limit" if soft == resource.RLIM_INFINITY else f"at most {soft:,}"
     few = soft != resource.RLIM_INFINITY and soft < FEW_FILES
     more = f"ulimit -n {FEW_FILES if hard == resource.RLIM_INFINITY else min(hard, 65536)}"
-    yield Finding("open files", "note" if few else "good", told, f"raise it: {more}" if few else None)
+    yield Finding("open files", "note" if few else "good", text, f"raise it: {more}" if few else None)
 
 
 def clock() -> Iterator[Finding]:
     """Check that the clock can be right, and that something keeps it so: schedules and records go by it."""
-    from pipeline.schedule.times import local_zone
+    from gravel.pipeline.schedule.times import local_zone
 
     now = time.time()
-    told = f"{datetime.fromtimestamp(now).astimezone():%Y-%m-%d %H:%M:%S %z}, time zone {local_zone()}"
+    text = f"{datetime.fromtimestamp(now).astimezone():%Y-%m-%d %H:%M:%S %z}, time zone {local_zone()}"
     made = max(path.stat().st_mtime for path in Path(__file__).parent.glob("*.py"))
     if now < made - 86400:
         behind = (
-            f"{told}: gravel's own files are from {datetime.fromtimestamp(made):%Y-%m-%d}, which is later"
+            f"{text}: gravel's own files are from {datetime.fromtimestamp(made):%Y-%m-%d}, which is later"
         )
         yield Finding("clock", "bad", behind, "set the clock: timedatectl set-ntp true, or the host's")
         return
     kept = clock_is_kept()
     if kept is None:
-        yield Finding("clock", "good", told)
+        yield Finding("clock", "good", text)
     elif kept:
-        yield Finding("clock", "good", f"{told}, kept by a time service")
+        yield Finding("clock", "good", f"{text}, kept by a time service")
     else:
         cure = "start one: timedatectl set-ntp true; schedules run by this clock"
-        yield Finding("clock", "note", f"{told}, kept by no time service that the kernel knows of", cure)
+        yield Finding("clock", "note", f"{text}, kept by no time service that the kernel knows of", cure)
 
 
 def clock_is_kept() -> bool | None:

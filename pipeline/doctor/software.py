@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from pipeline.doctor.finding import Finding
+from gravel.pipeline.doctor.finding import Finding
 
 REQUIRED = (
     *("numpy", "zarr", "numba", "pyarrow", "pydantic", "dask", "distributed", "blake3", "matplotlib"),
@@ -62,7 +62,7 @@ def unfit(package: str) -> list[tuple[str, str]]:
         try:
             installed = version(requirement.name)
         except PackageNotFoundError:
-            continue  # told as missing
+            continue  # reported as missing
         if not requirement.specifier.contains(installed, prereleases=True):
             found.append((f"{requirement.name}{requirement.specifier}", f"{requirement.name} {installed}"))
     return found
@@ -70,15 +70,15 @@ def unfit(package: str) -> list[tuple[str, str]]:
 
 def own_stages() -> Iterator[Finding]:
     """Check the stages that installed packages add."""
-    from pipeline.plugins.installed import known_stages
+    from gravel.pipeline.plugins.installed import known_stages
 
     catalogue = known_stages()
     sound = [stage for stage in catalogue.sound().values() if stage.origin is not None]
     if sound:
-        told = ", ".join(
+        text = ", ".join(
             f"{stage.name} of {stage.origin.place}" for stage in sound if stage.origin is not None
         )
-        yield Finding("own stages", "good", told)
+        yield Finding("own stages", "good", text)
     for problem in catalogue.problems().values():
         cure = "update or uninstall the package; its stage is left out until then"
         yield Finding("own stages", "note", problem, cure)
@@ -88,7 +88,7 @@ def threading_layer() -> Iterator[Finding]:
     """Compile and run a parallel loop."""
     import numba
 
-    from kernels import jit
+    from gravel.kernels import jit
 
     @numba.njit(parallel=True)  # type: ignore[untyped-decorator]
     def count(n: int) -> int:

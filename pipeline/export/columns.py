@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
+    from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
 
 BATCH_ROWS = 1 << 20
 """Rows in a batch: some tens of megabytes, a good row group for Parquet."""

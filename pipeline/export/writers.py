@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.export.columns import Columns
-from pipeline.modes import as_given
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.file_modes import as_given
+from gravel.pipeline.export.columns import Columns
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pipeline.errors import Problem, WorkflowError
-from pipeline.plan.keys import run_key
-from pipeline.plan.model import InputRef, Plan, StageRun
-from pipeline.plan.selection import Selection, chosen_combinations, select
-from pipeline.workflow.combinations import Combinations, choices
-from pipeline.workflow.entry_reader import REPEAT
-from pipeline.workflow.model import EntryOutput, StageEntry, Workflow
-from pipeline.workflow.values import MOST_RUNS
-from stages.artifacts import Json
-from stages.stage import Parameters
+from gravel.pipeline.core.errors import Problem, WorkflowError
+from gravel.pipeline.plan.keys import run_key
+from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.plan.selection import Selection, chosen_combinations, select
+from gravel.pipeline.workflow.combinations import Combinations, choices
+from gravel.pipeline.workflow.entry_reader import REPEAT
+from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
+from gravel.pipeline.workflow.values import MAX_RUNS
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Parameters
 
 __all__ = ["build_plan"]
 
@@ -78,8 +78,8 @@ class _Builder:
         repetitions = self.repeat if self.repeat is not None and entry.stage.measures else entry.repeat
         for place in choices(self.combinations, axes):
             self._count += repetitions
-            if self._count > MOST_RUNS:
-                message = f"the matrix makes more than {MOST_RUNS:,} runs"
+            if self._count > MAX_RUNS:
+                message = f"the matrix makes more than {MAX_RUNS:,} runs"
                 hint = "give it fewer values, or choose some with --where"
                 raise WorkflowError([Problem(message, hint, entry.location)])
             at = dict(zip(axes, place, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.plan.model import InputRef, Plan
+from gravel.pipeline.plan.model import InputRef, Plan
 
 GRAPH = "Graph"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pipeline.workflow.scalars import to_text
-from stages.artifacts import Json
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.artifacts import Json
 
 _PLAIN = re.compile(r"[\w.+/:-]+")
-MOST_VALUE_TEXT = 40  # characters of one value in a key; longer ones end in their digest
+MAX_VALUE_TEXT = 40  # characters of one value in a key; longer ones end in their digest
 
 
 def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
@@ -22,14 +22,14 @@ def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
     nest = entry[: entry.rfind(".") + 1]
     short = [axis.removeprefix(nest) for axis in coordinates]
     names = short if len(set(short)) == len(short) else list(coordinates)
-    told = zip(names, coordinates.values(), strict=True)
-    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in told)}]"
+    pairs = zip(names, coordinates.values(), strict=True)
+    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in pairs)}]"
 
 
 def _value_text(value: Json) -> str:
     text = to_text(value)
-    if len(text) > MOST_VALUE_TEXT:
+    if len(text) > MAX_VALUE_TEXT:
         from blake3 import blake3
 
-        return f"{text[: MOST_VALUE_TEXT - 10]!r}~{blake3(text.encode()).hexdigest()[:8]}"
+        return f"{text[: MAX_VALUE_TEXT - 10]!r}~{blake3(text.encode()).hexdigest()[:8]}"
     return text if _PLAIN.fullmatch(text) else repr(text)

@@ -1,14 +1,14 @@
-"""The plan: a frozen graph of stage runs, each with its key, and what is known about each."""
+"""The plan: a fixed graph of stage runs, each with its key, and what is known about each."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from pipeline.errors import Location
-from pipeline.workflow.model import Workflow
-from stages.artifacts import Json
-from stages.stage import Need, Parameters, Stage
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.workflow.model import Workflow
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Need, Parameters, Stage
 
 
 @dataclass(frozen=True)

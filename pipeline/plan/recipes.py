@@ -7,17 +7,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.frozen.witness import digest_of, doubt, note_memo, note_text
-from pipeline.plan.graphs import graph_id
-from pipeline.plan.model import Plan, StageRun
-from pipeline.recipe import Recipe, digest, make_recipe
-from stages.addresses import shown
-from stages.stage import FileInput, Parameters, Stage
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.hashing import Recipe, digest, make_recipe
+from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
+from gravel.pipeline.plan.graphs import graph_id
+from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.stages.addresses import shown
+from gravel.stages.stage import FileInput, Parameters, Stage
 
 if TYPE_CHECKING:
-    from pipeline.file_digest import FileDigests
-    from pipeline.store import Cache
+    from gravel.pipeline.datasets.file_digest import FileDigests
+    from gravel.pipeline.store.cache import Cache
 
 __all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]
 
@@ -78,7 +78,7 @@ class RecipeMaker:
         if giver is None:
             return run.parameters
         artifact_id = upstream[giver.key][giver.stage.outputs.index("VertexIds")]
-        vertices = self._recall(artifact_id, ids)
+        vertices = self._look_up(artifact_id, ids)
         if vertices is None:
             vertices = self._find(giver, artifact_id, ids)
         resolved: Parameters = run.stage.with_vertices(run.parameters, vertices)
@@ -119,8 +119,8 @@ class RecipeMaker:
             )
         return givers[0] if givers else None
 
-    def _recall(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
-        from pipeline.store.records import BrokenRecord, unseal
+    def _look_up(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
+        from gravel.pipeline.store.records import BrokenRecord, unseal
 
         found = self._cache.files.read(resolved_name(artifact_id, ids))
         if found is None:
@@ -133,8 +133,8 @@ class RecipeMaker:
         return tuple(vertices)
 
     def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...]:
-        from pipeline.plan.sources import find_vertices
-        from pipeline.store.records import RECORD_FORMAT, seal
+        from gravel.pipeline.plan.sources import find_vertices
+        from gravel.pipeline.store.records import RECORD_FORMAT, seal
 
         doubt("source ids are looked up in an artifact")
         if self._open_ids is not None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.plan.model import Plan
-from pipeline.workflow.combinations import Combinations
-from pipeline.workflow.model import Workflow
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import Text, parse
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.workflow.combinations import Combinations
+from gravel.pipeline.workflow.model import Workflow
+from gravel.pipeline.workflow.nodes import Text, parse
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill
 
 __all__ = ["Selection", "chosen_combinations", "find_runs", "select", "with_ancestors", "with_descendants"]
 
@@ -62,9 +62,9 @@ def _still_there(plan: Plan, failed: Collection[str]) -> set[str]:
     runs = [plan.find(key) for key in failed]
     found = {run.key for run in runs if run is not None}
     if failed and not found:
-        told = ", ".join(list(failed)[:3]) + (", ..." if len(failed) > 3 else "")
+        shown = ", ".join(list(failed)[:3]) + (", ..." if len(failed) > 3 else "")
         hint = "leave --failed out; what is cached is used anyway"
-        raise RequestError(f"nothing that failed is part of this run: {told}", hint=hint)
+        raise RequestError(f"nothing that failed is part of this run: {shown}", hint=hint)
     return found
 
 
@@ -86,9 +86,9 @@ def chosen_combinations(workflow: Workflow, where: Mapping[str, Collection[str]]
     kept = tuple(group.kept(chosen) for group in workflow.combinations)
     for group in kept:
         if not group.places:
-            told = " ".join(f"{axis}={text}" for axis in group.axes for text in where.get(axis, ()))
+            shown = " ".join(f"{axis}={text}" for axis in group.axes for text in where.get(axis, ()))
             hint = "`exclude` or `include` of the matrix says which values go together"
-            raise RequestError(f"--where: the matrix has no combination with {told}", hint=hint)
+            raise RequestError(f"--where: the matrix has no combination with {shown}", hint=hint)
     return kept
 
 

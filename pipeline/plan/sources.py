@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from stages.artifacts import Array, VertexIds
+    from gravel.stages.artifacts import Array, VertexIds
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store
 
-MOST_TOLD = 5  # unknown ids named in one message
+MAX_NAMED = 5  # unknown ids named in one message
 
 
 def find_vertices(vertex_ids: VertexIds, wanted: Sequence[int]) -> tuple[int, ...]:
@@ -39,18 +39,18 @@ def find_vertices(vertex_ids: VertexIds, wanted: Sequence[int]) -> tuple[int, ..
         nearest = min(around, key=lambda known: abs(known - each), default=None)
         unknown.append((each, nearest))
     if unknown:
-        raise StageError(*_tell(unknown, count))
+        raise StageError(*_unknown_message(unknown, count))
     return tuple(found)
 
 
-def _tell(unknown: list[tuple[int, int | None]], count: int) -> tuple[str]:
+def _unknown_message(unknown: list[tuple[int, int | None]], count: int) -> tuple[str]:
     if count == 0:
         return (f"source {unknown[0][0]} is not in the graph, which has no vertices",)
-    told = [f"{each} (the nearest id that is: {nearest})" for each, nearest in unknown[:MOST_TOLD]]
-    more = f" and {len(unknown) - MOST_TOLD} more" if len(unknown) > MOST_TOLD else ""
+    named = [f"{each} (the nearest id that is: {nearest})" for each, nearest in unknown[:MAX_NAMED]]
+    more = f" and {len(unknown) - MAX_NAMED} more" if len(unknown) > MAX_NAMED else ""
     if len(unknown) == 1:
-        return (f"source {told[0].replace(' (', ' is not in the graph (', 1)}",)
-    return (f"these sources are not in the graph: {', '.join(told)}{more}",)
+        return (f"source {named[0].replace(' (', ' is not in the graph (', 1)}",)
+    return (f"these sources are not in the graph: {', '.join(named)}{more}",)
 
 
 class _Blocks:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.content import NeedsContent
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.plan.extents import plan_extents
-from pipeline.plan.model import (
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
     NOT_NEEDED,
@@ -20,13 +19,14 @@ from pipeline.plan.model import (
     RunStatus,
     StageRun,
 )
-from pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
-from pipeline.plan.why import History
-from stages.errors import StageError
-from stages.stage import Machine, Stage
+from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
+from gravel.pipeline.plan.sizes import plan_extents
+from gravel.pipeline.plan.why import History
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Machine, Stage
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 
 def plan_status(
@@ -91,7 +91,7 @@ def _status(
         return RunStatus(run.key, WILL_RUN, unkept, (), recipe.digest, pseudo_ids(run, recipe.digest))
     if run.forced:
         return RunStatus(run.key, WILL_RUN, (run.because,), (), recipe.digest)
-    record = cache.recall(recipe.digest)
+    record = cache.look_up(recipe.digest)
     refused = cache.acceptance.why_refused(recipe.digest)
     if record is None and refused is not None:
         return RunStatus(run.key, WILL_RUN, tuple(refused), (), recipe.digest)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pipeline.errors import Problem, WorkflowError
-from pipeline.plan.leaving_out import without
-from pipeline.plan.model import Plan, StageRun
-from stages.stage import CannotRun, Stage
+from gravel.pipeline.core.errors import Problem, WorkflowError
+from gravel.pipeline.plan.gathering import without
+from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.stages.stage import CannotRun, Stage
 
 
 def without_unable(plan: Plan, backend_of: Callable[[Stage], str]) -> Plan:
@@ -39,13 +39,13 @@ def without_unable(plan: Plan, backend_of: Callable[[Stage], str]) -> Plan:
             if rest is None:
                 reasons[key] = f"it needs {', '.join(lost)}"
             else:
-                runs[key] = _told(rest, {name: causes[name] for name in lost if name in causes})
+                runs[key] = _with_reasons(rest, {name: causes[name] for name in lost if name in causes})
                 continue
         runs[key] = replace(run, not_run=reasons[key]) if key in reasons else run
     return Plan(plan.workflow, runs, plan.wanted)
 
 
-def _told(run: StageRun, causes: dict[str, str]) -> StageRun:
+def _with_reasons(run: StageRun, causes: dict[str, str]) -> StageRun:
     """Let a stage that has a parameter for it know what is not among its inputs, and why."""
     if "not_run" not in run.stage.parameters.model_fields:
         return run

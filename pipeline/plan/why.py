@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pipeline.plan.model import StageRun
-from pipeline.workflow.scalars import to_text
-from stages.addresses import shown
-from stages.artifacts import Json
+from gravel.pipeline.core.hashing import flat_parts
+from gravel.pipeline.plan.model import StageRun
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from pipeline.recipe import Recipe
-    from pipeline.store import Cache, RecipeRecord
+    from gravel.pipeline.core.hashing import Recipe
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import RecipeRecord
 
-__all__ = ["History", "flat_parts", "show_value"]
+__all__ = ["History", "show_value"]
 
-MOST_TEXT = 60  # characters of an old or new value
-MOST_PAST = 200  # earlier runs of a stage that are compared, the newest first
+MAX_TEXT = 60  # characters of an old or new value
+MAX_PAST = 200  # earlier runs of a stage that are compared, the newest first
 
 
 class History:
@@ -30,7 +31,7 @@ class History:
 
     @cached_property
     def _by_stage(self) -> dict[str, list[RecipeRecord]]:
-        from pipeline.store.listing import recipes
+        from gravel.pipeline.store.listing import recipes
 
         found: dict[str, list[RecipeRecord]] = {}
         for record in reversed(recipes(self._cache)):
@@ -48,7 +49,7 @@ class History:
         ]
         best: tuple[str, ...] | None = None
         only_hardware = False
-        for record in same[:1] or past[:MOST_PAST]:
+        for record in same[:1] or past[:MAX_PAST]:
             changes = dict(_changes(record.parts, recipe.parts))
             if not changes:
                 continue
@@ -73,30 +74,6 @@ def _changes(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, 
             yield name, f"{name}: {show_value(name, was)} -> {show_value(name, now)}"
 
 
-def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    """Yield the parts of a recipe under readable names."""
-    yield "version", parts.get("version")
-    yield "stage code", parts.get("code")
-    yield from _flat_parameters("", parts.get("parameters") or {})
-    for slot, ids in (parts.get("inputs") or {}).items():
-        if len(ids) == 1:
-            yield f"input {slot}", ids[0]
-        else:
-            yield f"inputs {slot}", ids
-    for location, content in (parts.get("files") or {}).items():
-        yield f"file {shown(location)}", content  # those of older versions hold whole URLs
-    yield "hardware", parts.get("hardware")
-    yield "repetition", parts.get("repetition", 1)
-
-
-def _flat_parameters(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
-    for name, item in value.items():
-        if isinstance(item, dict) and item:
-            yield from _flat_parameters(f"{prefix}{name}.", item)
-        else:
-            yield f"{prefix}{name}", item
-
-
 def show_value(name: str, value: Json) -> str:
     """Write a part of a recipe, under its name of `flat_parts`, in a few words."""
     if value is None:
@@ -106,4 +83,4 @@ def show_value(name: str, value: Json) -> str:
     if name.startswith("inputs "):
         return f"{len(value)} artifacts"
     text = to_text(value)
-    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."

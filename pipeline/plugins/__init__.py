@@ -1,7 +1,7 @@
 """Stages that are not gravel's own: from files that a workflow names, and from installed packages.
 
-A workflow names files in its section `plugins:`; `pipeline.workflow.plugins` imports them and adds their
-stages to those known. A package declares `NAME = "module:STAGE"` under the entry point `gravel.stages`;
+A workflow names files in its section `plugins:`; `gravel.pipeline.workflow.plugins` imports them and adds
+their stages to those known. A package declares `NAME = "module:STAGE"` under the entry point `gravel.stages`;
 `installed.known_stages` is the catalogue of gravel's stages and those. Both are checked alike (`checking`)
 and carry the digest of their code (`code`), which is part of every recipe, so that an edit runs the stage
 again. `on_workers` brings files to Dask workers; `conformance` is a suite of tests that an author runs.

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from stages import artifacts
-from stages.stage import Parameters, Slot, Stage
+from gravel.pipeline.plugins.reserved_keys import RESERVED
+from gravel.stages import artifacts
+from gravel.stages.stage import Parameters, Slot, Stage
 
 __all__ = ["KINDS", "faults_of"]
 
@@ -33,7 +34,7 @@ def faults_of(stage: Any) -> list[str]:
     if not isinstance(stage.about, str) or not stage.about.strip():
         faults.append("`about` is empty, and one sentence is expected")
     if not (isinstance(stage.parameters, type) and issubclass(stage.parameters, Parameters)):
-        faults.append("`parameters` is no subclass of stages.stage.Parameters")
+        faults.append("`parameters` is no subclass of gravel.stages.stage.Parameters")
     else:
         faults += _parameter_faults(stage)
     faults += _slot_faults(stage)
@@ -52,8 +53,6 @@ _KEYS = ("with",)
 
 
 def _parameter_faults(stage: Stage) -> list[str]:
-    from pipeline.workflow.entry_reader import RESERVED
-
     fields = stage.parameters.model_fields
     taken = {*RESERVED, *_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}
     faults = [_taken(stage, name) for name in fields if name in taken]
@@ -64,13 +63,13 @@ def _parameter_faults(stage: Stage) -> list[str]:
 
 def _taken(stage: Stage, name: str) -> str:
     """Say where a parameter stands that has the name of a key of entries: its stage would never get it."""
-    told = f"the parameter {name!r}"
+    subject = f"the parameter {name!r}"
     for kind in stage.parameters.__mro__:
         if name in vars(kind).get("__annotations__", {}):
-            told += _place_of(kind, name)
+            subject += _place_of(kind, name)
             break
     return (
-        f"{told} has a name that a workflow reads otherwise: in an entry, `{name}` is no parameter; "
+        f"{subject} has a name that a workflow reads otherwise: in an entry, `{name}` is no parameter; "
         f"rename it, to `{name}_value` perhaps"
     )
 

@@ -16,14 +16,15 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from pipeline.fingerprint import Sources, names_in, python_digest
-from pipeline.frozen.witness import note_text
-from pipeline.plugins.distributions import distributions_with, is_installed
+from gravel.pipeline.core.fingerprint import Sources, names_in, python_digest
+from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.trace import note_text
+from gravel.pipeline.plugins.distributions import distributions_with, is_installed
 
-__all__ = ["file_code", "package_code"]
+__all__ = ["file_code", "module_path", "package_code"]
 
-OWN = ("stages", "kernels")
-"""Packages of gravel that a stage may import; `pipeline` has no say in results."""
+OWN = ("gravel.stages", "gravel.kernels")
+"""Packages of gravel that a stage may import; `gravel.pipeline` has no say in results."""
 
 ABSENT = "absent"
 """For a module that is not there; code that goes on without it may do otherwise once it is."""
@@ -50,6 +51,13 @@ def package_code(module: str) -> str:
     return _digest({"": sources.digest(module)}, used)
 
 
+def module_path(module: str) -> Path | None:
+    """Return the file of a module, without importing it or what is above it."""
+    top = module.partition(".")[0]
+    root = _root_of(top)
+    return None if root is None else Sources(root, (top,)).path(module)
+
+
 def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
     found = dict(parts)
     names, waiting = set[str](), set(used)
@@ -57,9 +65,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
     while waiting:
         names |= waiting
         new: set[str] = set()
-        for top in (
-            {name.partition(".")[0] for name in waiting} - sys.stdlib_module_names - {"pipeline", *OWN}
-        ):
+        for top in {name.partition(".")[0] for name in waiting} - sys.stdlib_module_names - {"gravel"}:
             root = _root_of(top)
             if root is None:
                 found[top] = ABSENT
@@ -71,9 +77,9 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
         waiting = new - names
     for top, sources in outside.items():
         found[top] = _closure(sources, _of(top, names))
-    if own := {name for top in OWN for name in _of(top, names)}:
-        root = Path(__file__).resolve().parents[2]
-        found["gravel"] = distributions_with(root, "stages") if is_installed(root) else ""
+    if own := {name for name in _of("gravel", names) if name.startswith(OWN)}:
+        root = ROOT
+        found["gravel"] = distributions_with(root, "gravel") if is_installed(root) else ""
         if not found["gravel"]:
             sources = Sources(root, OWN)
             list(_named_by(sources, own))

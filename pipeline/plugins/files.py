@@ -20,7 +20,7 @@ from blake3 import blake3
 
 PREFIX = "gravel_plugin_"
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """A stage is some hundred lines; anything longer is no Python file that somebody wrote."""
 
 SOURCES: dict[str, PluginSource] = {}
@@ -97,8 +97,8 @@ def add_sources(sources: Mapping[str, PluginSource]) -> None:
 def read_source(path: Path) -> PluginSource:
     """Read a plugin file; raises OSError, and ValueError for one that is too long."""
     text = path.read_bytes()
-    if len(text) > MOST_BYTES:
-        raise ValueError(f"it has {len(text):,} bytes, and a plugin has at most {MOST_BYTES:,}")
+    if len(text) > MAX_BYTES:
+        raise ValueError(f"it has {len(text):,} bytes, and a plugin has at most {MAX_BYTES:,}")
     return PluginSource(str(path.absolute()), text)
 
 

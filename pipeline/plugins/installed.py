@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import RequestError
-from stages.stage import Origin, Stage, all_stages
+from gravel.pipeline.core.errors import RequestError
+from gravel.stages.stage import Origin, Stage, all_stages
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -121,14 +121,16 @@ def _read(path: Path) -> list[_Offer]:
 
 
 def _load(name: str, offers: list[_Offer]) -> Stage:
-    from pipeline.plugins.checking import faults_of
-    from pipeline.plugins.code import package_code
+    from gravel.pipeline.plugins.checking import faults_of
+    from gravel.pipeline.plugins.code import package_code
 
     if len(offers) > 1:
         packages = " and ".join(offer.package for offer in offers)
         raise RequestError(f"the stage {name!r} comes from {packages}", hint="uninstall one of them")
     package, entry = offers[0].package, offers[0].entry
     hint = f"update or uninstall {package.partition(' ')[0]}"
+    if (message := _old_import_of(entry.module)) is not None:
+        raise RequestError(f"the stage {name!r} of {package} uses an old name: {message}", hint=hint)
     try:
         stage = entry.load()
     except (Exception, SystemExit) as error:
@@ -136,11 +138,26 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
             f"the stage {name!r} of {package} cannot be imported: {type(error).__name__}: {error}", hint=hint
         ) from error
     if not isinstance(stage, Stage):
-        told = f"the stage {name!r} of {package} is a {type(stage).__name__}"
-        raise RequestError(f"{told}, and a stages.stage.Stage is expected", hint=hint)
+        message = f"the stage {name!r} of {package} is a {type(stage).__name__}"
+        raise RequestError(f"{message}, and a gravel.stages.stage.Stage is expected", hint=hint)
     faults = faults_of(stage)
     if stage.name != name:
         faults.append(f"its entry point calls it {name!r}")
     if faults:
         raise RequestError(f"the stage {stage.name!r} of {package}: {'; '.join(faults)}", hint=hint)
     return replace(stage, origin=Origin(package, package_code(entry.module)))
+
+
+def _old_import_of(module: str) -> str | None:
+    """Say where an own stage's module imports gravel's packages by their old names."""
+    from gravel.pipeline.plugins.code import module_path
+    from gravel.pipeline.plugins.old_imports import old_import
+
+    path = module_path(module)
+    if path is None or path.suffix != ".py":
+        return None
+    try:
+        found = old_import(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None  # importing it says what is wrong
+    return None if found is None else f"{path}:{found[0]}: {found[1]}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from distributed import SchedulerPlugin, WorkerPlugin
 
-from pipeline.plugins.files import SOURCES, PluginSource, add_sources
+from gravel.pipeline.plugins.files import SOURCES, PluginSource, add_sources
 
 
 class WorkerFiles(WorkerPlugin):  # type: ignore[misc]

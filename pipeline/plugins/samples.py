@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stages.artifacts import Artifact
+    from gravel.stages.artifacts import Artifact
 
 __all__ = ["CHAIN", "GRAPHS", "entries_for", "giver_of", "sample"]
 
@@ -46,7 +46,7 @@ def entries_for(graph: str) -> dict[str, dict[str, Any]]:
 
 def giver_of(kinds: tuple[str, ...]) -> str:
     """Name the first entry of `CHAIN` with an output that fits; raises LookupError if none has one."""
-    from stages.stage import all_stages
+    from gravel.stages.stage import all_stages
 
     for name, entry in CHAIN.items():
         if set(all_stages()[entry["stage"]].outputs) & set(kinds):
@@ -68,8 +68,8 @@ def sample(graph: str, kinds: tuple[str, ...]) -> Artifact | None:
 @cache
 def _made(graph: str, name: str) -> tuple[Artifact, ...]:
     """Run an entry of `CHAIN` after those that it needs."""
-    from stages.context import PlainContext
-    from stages.stage import all_stages
+    from gravel.stages.context import PlainContext
+    from gravel.stages.stage import all_stages
 
     entry = entries_for(graph)[name]
     stage = all_stages()[entry.pop("stage")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import Artifact, EdgeList, Graph, Ordering, Traversal, VertexIds
+from gravel.stages.artifacts import Artifact, EdgeList, Graph, Ordering, Traversal, VertexIds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ import sys
 import time
 from typing import Any, TextIO
 
-from pipeline.memory import format_bytes
-from pipeline.progress.events import Event
-from pipeline.progress.rates import format_seconds
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.progress.events import Event
 
 
 def sentence(event: Event) -> str | None:
@@ -45,7 +45,7 @@ def sentence(event: Event) -> str | None:
         case "note":
             return str(data["message"])
         case "datasets":
-            from pipeline.datasets.summary import text_table
+            from gravel.pipeline.progress.data_set_table import text_table
 
             return text_table(data["datasets"])
         case "run_finished":

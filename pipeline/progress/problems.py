@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from pipeline.progress.events import Event
-from pipeline.progress.plain import PlainReporter
+from gravel.pipeline.progress.events import Event
+from gravel.pipeline.progress.plain import PlainReporter
 
 PROBLEMS = ("damaged", "stage_retried", "note")
 """Kinds of events that are shown; a failure reaches the command's error message."""

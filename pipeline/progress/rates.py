@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from gravel.pipeline.core.counts import format_count
+from gravel.pipeline.core.durations import format_seconds
+
 MEMORY = 0.7
 """Weight of the old rate when a new one comes: smooth enough to read, quick enough to notice a stall."""
 
@@ -32,29 +35,10 @@ class Pace:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds to the end at this rate, or None where it cannot be told."""
+        """Seconds to the end at this rate, or None where it cannot be known."""
         if not self.total or self.rate <= 0:
             return None
         return max(0.0, (self.total - self.done) / self.rate)
-
-
-def format_count(count: float) -> str:
-    """Write a count with three digits: 950, 12.3k, 4.56M."""
-    for limit, suffix in ((1e3, ""), (1e6, "k"), (1e9, "M"), (1e12, "G")):
-        if abs(count) < limit * 0.9995:
-            scaled = count / (limit / 1e3)
-            return f"{scaled:.3g}{suffix}" if suffix else f"{count:.0f}"
-    return f"{count / 1e12:.3g}T"
-
-
-def format_seconds(seconds: float) -> str:
-    """Write a duration: 0.42 s, 12.3 s, 4 min 05 s, 2 h 03 min."""
-    if seconds < 99.95:
-        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def describe_pace(pace: Pace) -> str:

@@ -11,9 +11,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.progress.events import Event
-from pipeline.progress.plain import sentence
-from pipeline.progress.rates import Pace, describe_pace, format_seconds
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.progress.events import Event
+from gravel.pipeline.progress.plain import sentence
+from gravel.pipeline.progress.rates import Pace, describe_pace
 
 _STYLES = {
     "stage_finished": ("✓", "green"),
@@ -34,7 +35,7 @@ class TerminalReporter:
         self._console = console or Console(stderr=True)
         self._running: dict[str, Pace] = {}
         self._total = 0
-        self._settled = 0
+        self._ended = 0
         self._cached = 0
         self._live: Live | None = None
 
@@ -53,7 +54,7 @@ class TerminalReporter:
                 return
             case "stage_finished" | "stage_failed" | "stage_skipped" | "stage_cached":
                 self._running.pop(key, None)
-                self._settled += 1
+                self._ended += 1
                 self._cached += event.kind == "stage_cached"
             case "stage_retried" | "damaged":
                 self._running.pop(key, None)
@@ -90,7 +91,7 @@ class TerminalReporter:
                 bar = ProgressBar(total=pace.total, completed=min(pace.done, pace.total), width=20)
             took = format_seconds(time.monotonic() - pace.started)
             table.add_row(Text(key, style="bold"), bar, Text(describe_pace(pace)), Text(took, style="dim"))
-        text = f"{self._settled} of {self._total} stage runs"
+        text = f"{self._ended} of {self._total} stage runs"
         if self._cached:
             text += f", {self._cached} of them cached"
         return Group(table, Text(text, style="dim"))

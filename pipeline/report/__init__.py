@@ -3,10 +3,3 @@
 `write_run_report` makes `report.html` and `report.json` in the run's folder from its record and the cache
 alone, so a report can be made again at any time without running anything.
 """
-
-from __future__ import annotations
-
-from pipeline.report.page import write_run_report
-from pipeline.report.place import find_page
-
-__all__ = ["find_page", "write_run_report"]

@@ -45,9 +45,9 @@ def note_verified_runs(
         if number:
             section["verdict"] = "passed"
             section["title"] = section["title"].replace(f", {UNCHECKED}.", ", verified.")
-            told = f"Passed: {number:,} verify run{'' if number == 1 else 's'} of this workflow."
+            passed = f"Passed: {number:,} verify run{'' if number == 1 else 's'} of this workflow."
             section["facts"] = [
-                [name, told if name == "checked" else text] for name, text in section["facts"]
+                [name, passed if name == "checked" else text] for name, text in section["facts"]
             ]
 
 

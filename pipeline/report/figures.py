@@ -16,7 +16,7 @@ ELEMENTS = frozenset(
     """svg g defs clipPath path rect circle ellipse line polyline polygon text tspan use image title desc
     linearGradient radialGradient stop""".split()  # noqa: SIM905 (a list to read)
 )
-HELD = frozenset({"title", "desc", "text", "tspan"})
+TEXT_ELEMENTS = frozenset({"title", "desc", "text", "tspan"})
 """Elements whose text is shown."""
 ALONE = ("title", "desc")
 """Elements that hold text alone: HTML begins again in them."""
@@ -101,7 +101,7 @@ class _Writer:
     def text(self, data: str) -> None:
         if self._left_out:
             return
-        if self._open and self._open[-1] in HELD:
+        if self._open and self._open[-1] in TEXT_ELEMENTS:
             self.parts.append(escape(data, quote=False))
         elif not data.strip():
             self.parts.append(" ")

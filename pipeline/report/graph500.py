@@ -1,10 +1,9 @@
 """The output block of the Graph500 benchmark, made from a run's record and the cache.
 
-Fields, their order and their statistics are those of the reference code 3.0 (`src/main.c`) and of the
-specification 2.0, section 9: quartiles are means of the two nearest order statistics, TEPS have the harmonic
-mean, and its standard error is that of N. Norris (The Annals of Mathematical Statistics 11, 1940, p. 445).
-`nedge` counts by the specification's rule: the edges of the input list with both ends in the component
-searched, multiple edges and self-loops included. Lines that begin with # are gravel's own.
+Fields, their order and their statistics are those of `gravel.stages.sections.graph500`. `nedge` counts by the
+rule of the specification 2.0, section 9.2: the edges of the input list in the component searched, multiple
+edges and self-loops included. A `graph500` stage has measured all of it; of a `traverse` stage the block is
+put together from the stages that led to it. Lines that begin with # are gravel's own.
 """
 
 from __future__ import annotations
@@ -15,20 +14,19 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
-from pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
+from gravel.stages.graph500 import EDGE_FACTOR, KEYS
+from gravel.stages.sections.graph500.block import UNKNOWN, Run, fields, lines, run_of
+from gravel.stages.sections.graph500.rules import told_rules
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
-    from stages.artifacts import EdgeList, Traversal
+    from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifacts import EdgeList, Measurement, Traversal
 
 Json = Any
 Counted = dict[tuple[str, str], list[int]]
 """Edges by search, of the labels of a traversal and an input list: orders and layouts share them."""
 
-KEYS = 64
-"""Searches of an official result."""
-
-EDGE_FACTOR = 16
 KRONECKER = (0.57, 0.19, 0.19)
 
 EDGES_AT_ONCE = 1 << 22
@@ -66,9 +64,14 @@ def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None =
     blocks: list[Block] = []
     counted: Counted = {}
     for run in stages.values():
-        if run["stage"] != "traverse" or only not in (None, run["key"]):
+        if run["stage"] not in ("traverse", "graph500") or only not in (None, run["key"]):
             continue
+        if run["stage"] == "graph500" and run["state"] == "failed":
+            blocks.append(Block(run["key"], False, [INVALID]))
         if run["state"] not in ("computed", "cached"):
+            continue
+        if run["stage"] == "graph500":
+            blocks.append(_benchmark(run, cache))
             continue
         traversal, measurement = run["outputs"]
         if traversal.startswith("recipe:"):
@@ -80,9 +83,28 @@ def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None =
         asked = f"stage run {only!r}" if only else "run"
         raise RequestError(
             f"{asked} of {record['run']} measured no breadth-first search",
-            hint="the block is made of a `traverse` stage with algorithm: bfs",
+            hint="the block is made of a `graph500` stage, or of a `traverse` stage with algorithm: bfs",
         )
     return blocks
+
+
+def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
+    """Make the block of a `graph500` stage, which measured all that is in it."""
+    one = cast("Measurement", cache.open(run["outputs"][0]))
+    found = fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))
+    notes = [f"{rule}: {done}" for rule, done in told_rules(one).items()]
+    return Block(run["key"], True, lines(found), [*notes, *_cached(run), _named(run["key"], one)])
+
+
+def _named(key: str, one: Measurement) -> str:
+    return f"{key}: {one.strategy} on {one.hardware}"
+
+
+def _cached(run: Mapping[str, Json]) -> list[str]:
+    """Say of a cached stage run whose time it tells."""
+    if run["state"] != "cached":
+        return []
+    return [f"{run['key']} was cached: its times are those of the run that made it"]
 
 
 def _block(
@@ -114,72 +136,16 @@ def _block(
     prepared = measured["prepare_milliseconds"] / 1e3
     construction = sum(other["seconds"] or 0.0 for other in built) + prepared
 
-    lines = [_line("SCALE", str(scale)), _line("edgefactor", _short(factor)), _line("NBFS", str(len(times)))]
-    if generated is not None:
-        lines.append(_line("graph_generation", _short(generated)))
-    lines.append(_line("construction_time", _short(construction)))
-    lines += _statistics("bfs  ", "time", times)
-    lines += _statistics("", "nedge", edges, digits=11)
-    lines += _rates(times, edges)
-    each = sum(other["seconds"] or 0.0 for other in verified) / len(times) if verified else -1.0
-    lines += [
-        _line(f"bfs  {name}_validate", _short(each if name == "mean" else -1.0))
-        for name in (*ORDERS, "mean", "stddev")
-    ]
+    each = sum(other["seconds"] or 0.0 for other in verified) / len(times) if verified else UNKNOWN
+    found = fields(Run(scale, factor, generated, _processes(measured), construction, times, edges, (), each))
     _say_what_differs(run, measured, verified, built, notes)
-    return Block(key, True, lines, notes)
+    notes += [note for other in (ingest, *built, *verified, run) if other for note in _cached(other)]
+    return Block(key, True, lines(found), notes)
 
 
-ORDERS = ("min", "firstquartile", "median", "thirdquartile", "max")
-
-
-def _line(name: str, value: str, *, marked: bool = False) -> str:
-    """Lay out a field as the reference code does; it marks the one that ranks."""
-    start = f"{name}:".ljust(32)
-    return f"{start[:29]}!{start[30:]}{value}" if marked else start + value
-
-
-def _short(value: float, digits: int = 6) -> str:
-    return f"{value:.{digits}g}"
-
-
-def order_statistics(values: Sequence[float]) -> list[float]:
-    """Return the least, the quartiles and the greatest of some values, as the reference code takes them."""
-    ordered, last = sorted(values), len(values) - 1
-    return [
-        ordered[0],
-        (ordered[last // 4] + ordered[len(values) // 4]) / 2,
-        (ordered[last // 2] + ordered[len(values) // 2]) / 2,
-        (ordered[last - last // 4] + ordered[last - len(values) // 4]) / 2,
-        ordered[last],
-    ]
-
-
-def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the sample's standard deviation, which is no number for a single value."""
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return mean, math.nan
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
-
-
-def _statistics(label: str, unit: str, values: Sequence[float], digits: int = 6) -> list[str]:
-    mean, deviation = mean_and_deviation(values)
-    named = zip((*ORDERS, "mean", "stddev"), (*order_statistics(values), mean, deviation), strict=True)
-    return [_line(f"{label}{name}_{unit}", _short(value, digits)) for name, value in named]
-
-
-def _rates(times: Sequence[float], edges: Sequence[int]) -> list[str]:
-    """Statistics of TEPS are those of seconds per edge, turned over."""
-    slowness = [time / max(count, 1) for time, count in zip(times, edges, strict=True)]
-    mean, deviation = mean_and_deviation(slowness)
-    error = deviation / (mean**2 * math.sqrt(len(times) - 1)) if len(times) > 1 else math.nan
-    named = zip(ORDERS, reversed(order_statistics(slowness)), strict=True)
-    return [
-        *(_line(f"bfs  {name}_TEPS", _short(1 / value)) for name, value in named),
-        _line("bfs  harmonic_mean_TEPS", _short(1 / mean), marked=True),
-        _line("bfs  harmonic_stddev_TEPS", _short(error)),
-    ]
+def _processes(measured: Json) -> int:
+    """Count the ranks of a partition; all other searches are one process."""
+    return int((measured["graph"].get("partition") or {}).get("ranks", 1))
 
 
 def _failed(run: Mapping[str, Json], cache: Cache) -> bool:
@@ -207,7 +173,7 @@ def _size(
     ingest: Mapping[str, Json] | None, measured: Json, cache: Cache, notes: list[str]
 ) -> tuple[int, float, float | None]:
     """Return SCALE, the edge factor, and the seconds of the generator if the graph was generated."""
-    recipe = cache.recall(ingest["recipe"]) if ingest is not None and ingest.get("recipe") else None
+    recipe = cache.look_up(ingest["recipe"]) if ingest is not None and ingest.get("recipe") else None
     source = (recipe.parts["parameters"].get("source") or {}) if recipe is not None else {}
     rmat = source.get("rmat")
     if ingest is not None and rmat is not None:
@@ -234,8 +200,8 @@ def _edge_counts(
     notes: list[str],
 ) -> list[int]:
     """Count the edges of each search by Graph500's rule, or say by which other one."""
-    held = (ingest or {}).get("outputs") or ()
-    record = cache.find(held[0]) if held and not held[0].startswith("recipe:") else None
+    outputs = (ingest or {}).get("outputs") or ()
+    record = cache.find(outputs[0]) if outputs and not outputs[0].startswith("recipe:") else None
     if record is None or record.kind != "EdgeList" or cache.check(record.id) is not None:
         notes.append(
             "nedge counts distinct undirected edges, without multiple edges and self-loops that symmetrize "
@@ -289,6 +255,11 @@ def _say_what_differs(
     searches = measured["searches"]
     names = ", ".join(other["key"] for other in reversed(built)) or "none"
     notes.append(f"construction_time: the stages {names}, reading and writing included, and the preparation")
+    orders = [other["key"] for other in built if other["stage"] == "reorder"]
+    notes.append(
+        "structures from degrees were not built within each search, as the rules ask, but once: "
+        f"{' and '.join([*orders, 'the preparation'])}; a `graph500` stage builds them in each"
+    )
     back = median(search["map_back_milliseconds"] for search in searches)
     notes.append(
         f"times end with the labels in the memory that was searched; copying them to the host in the first "

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pipeline.progress.rates import format_seconds
-from pipeline.report.cells import plain_text
-from pipeline.runs.reading import read_run
-from pipeline.store.sharing import is_shared
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.records.reading import read_run
+from gravel.pipeline.report.cells import plain_text
+from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 Json = Any
 
@@ -75,15 +75,15 @@ def counts_of(record: Mapping[str, Json]) -> str:
 
 
 def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
-    told = []
+    parts = []
     for part in ("parameters", "matrix"):
         theirs, mine = its["workflow"].get(part) or {}, record["workflow"].get(part) or {}
-        told += [
+        parts += [
             f"{name}: {plain_text(theirs.get(name))}"
             for name in dict.fromkeys([*mine, *theirs])
             if theirs.get(name) != mine.get(name)
         ]
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def makers(
@@ -94,7 +94,7 @@ def makers(
     found: dict[str, tuple[str, str | None]] = {}
     there: dict[str, str | None] = {}
     for run in record["stages"]:
-        made = cache.recall(run["recipe"]) if run["state"] == "cached" and run.get("recipe") else None
+        made = cache.look_up(run["recipe"]) if run["state"] == "cached" and run.get("recipe") else None
         maker = str(made.provenance.get("run") or "") if made is not None else ""
         if not maker or maker == record["run"]:
             continue

@@ -8,21 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pipeline.datasets.summary import report_tables
-from pipeline.memory import format_bytes
-from pipeline.progress.rates import format_seconds
-from pipeline.report.answers import DONE, headline, note_verified_runs
-from pipeline.report.cells import plain_text
-from pipeline.report.links import counts_of, log_address, makers, relatives
-from pipeline.report.place import page_path, put
-from pipeline.report.policy import SCRIPT, TABLES, page_policy
-from pipeline.report.received import checked
-from pipeline.report.tables import prepared_table
-from pipeline.report.workflow import workflow_picture
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
+from gravel.pipeline.report.cells import plain_text
+from gravel.pipeline.report.data_sets import report_tables
+from gravel.pipeline.report.links import counts_of, log_address, makers, relatives
+from gravel.pipeline.report.place import page_path, put
+from gravel.pipeline.report.policy import SCRIPT, TABLES, page_policy
+from gravel.pipeline.report.received import checked
+from gravel.pipeline.report.tables import prepared_table
+from gravel.pipeline.report.workflow import workflow_picture
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
-    from stages.artifacts import VertexIds
+    from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifacts import VertexIds
 
 Json = Any
 
@@ -123,7 +123,7 @@ def _name_vertices(
 
 
 def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
-    from pipeline.export.columns import FileIds
+    from gravel.pipeline.export.columns import FileIds
 
     waiting = [key]
     for name in waiting:

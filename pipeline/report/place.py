@@ -11,8 +11,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from pipeline.report.policy import META
-from pipeline.store.sharing import is_own, keep_own
+from gravel.pipeline.report.policy import META
+from gravel.pipeline.store.sharing import is_own, keep_own
 
 
 def page_path(folder: Path) -> Path:

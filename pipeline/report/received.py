@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.report.figures import BadFigure, clean_figure
+from gravel.pipeline.report.figures import BadFigure, clean_figure
 
 Json = Any
 
@@ -29,19 +29,19 @@ def checked(attributes: Mapping[str, Json]) -> tuple[str, list[dict[str, Json]]]
 def _section(section: Json) -> dict[str, Json]:
     if not isinstance(section, Mapping):
         return _nothing("A section", "it is not what a report holds")
-    told = {"title": str(section.get("title", "")), "about": str(section.get("about") or "")}
+    head = {"title": str(section.get("title", "")), "about": str(section.get("about") or "")}
     part = section.get("part")
-    told["part"] = part if part in PARTS else "results"
+    head["part"] = part if part in PARTS else "results"
     if section.get("kind") == "answer":
-        return {"kind": "answer", **told, "part": "answer", **_facts(section)}
+        return {"kind": "answer", **head, "part": "answer", **_facts(section)}
     if section.get("kind") == "figure":
         try:
-            return {**section, **told, "svg": clean_figure(str(section.get("svg", "")))}
+            return {**section, **head, "svg": clean_figure(str(section.get("svg", "")))}
         except BadFigure as error:
-            return _nothing(told["title"], f"its figure cannot be shown: {error}")
+            return _nothing(head["title"], f"its figure cannot be shown: {error}")
     if section.get("kind") == "table" and _is_table(section.get("columns"), section.get("rows")):
-        return {**section, **told}
-    return _nothing(told["title"], "it is neither a figure nor a table")
+        return {**section, **head}
+    return _nothing(head["title"], "it is neither a figure nor a table")
 
 
 def _facts(section: Mapping[str, Json]) -> dict[str, Json]:

@@ -2,7 +2,7 @@
 
 Addresses are those of the runs folder below a random token, so that the links of a page lead on:
 `/TOKEN/RUN/report.html`, its logs and `report.json`; `/TOKEN/` lists the runs. Without the token, which only
-whoever started the server is told, nothing is answered: others of this machine reach the port too. Only the
+whoever started the server was given, nothing is answered: others of this machine reach the port too. Only the
 machine's own name is answered, so that no web page can read reports by a name that it lets point here.
 """
 
@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.report.links import counts_of
-from pipeline.report.page import page_text, report_artifacts
-from pipeline.report.policy import served_headers
-from pipeline.runs.reading import read_run, run_folders
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.records.reading import read_run, run_folders
+from gravel.pipeline.report.links import counts_of
+from gravel.pipeline.report.page import page_text, report_artifacts
+from gravel.pipeline.report.policy import served_headers
 
 if TYPE_CHECKING:
-    from pipeline.store import Cache
+    from gravel.pipeline.store.cache import Cache
 
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 """Runs in the list; their records are read whole."""
 
 Answer = tuple[HTTPStatus, str, bytes]
@@ -96,7 +96,7 @@ class Pages:
 
     def _list(self) -> bytes:
         lines = []
-        for folder in run_folders(self._cache.root)[:MOST_LISTED]:
+        for folder in run_folders(self._cache.root)[:MAX_LISTED]:
             record = read_run(folder)
             if record is not None:
                 lines.append(
@@ -162,8 +162,8 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
             if name not in NAMES:
                 status, form, body = HTTPStatus.FORBIDDEN, "text/plain", b"ask by the name 127.0.0.1\n"
             elif not secrets.compare_digest(given.encode("utf-8", "replace"), token.encode()):
-                told = b"ask by the address that gravel report --watch has printed\n"
-                status, form, body = HTTPStatus.FORBIDDEN, "text/plain", told
+                refusal = b"ask by the address that gravel report --watch has printed\n"
+                status, form, body = HTTPStatus.FORBIDDEN, "text/plain", refusal
             else:
                 status, form, body = pages.answer(rest) if slash else _missing()
             try:

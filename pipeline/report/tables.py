@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.report.cells import cell_text
+from gravel.pipeline.report.cells import cell_text
 
 Json = Any
 
 FEW = 4
-"""Rows from which on a column that says the same in all of them is said once."""
+"""Rows from which on a column that says the same in all of them is written once."""
 MANY = 12
 """Rows from which on a table has a filter."""
 VERDICTS = ("passed", "FAILED")
@@ -18,7 +18,7 @@ VERDICTS = ("passed", "FAILED")
 
 def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
     """Return a table with `cells` of at most `most` rows, and in words what is left out."""
-    shown, told = _shown(section)
+    shown, constants = _shown(section)
     columns = [section["columns"][place] for place in shown]
     rows = [[row[place] for place in shown] for row in section["rows"]]
     numeric = [
@@ -40,12 +40,12 @@ def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
     ]
     if len(rows) > most:
         left = f"The first {most:,} of {len(rows):,} rows; report.json has all."
-        told = f"{told} {left}".strip()
+        constants = f"{constants} {left}".strip()
     return dict(section) | {
         "columns": columns,
         "numeric": numeric,
         "cells": cells,
-        "told": told,
+        "constants": constants,
         "sorted": len(cells) > 1,
         "filtered": len(cells) >= MANY,
     }
@@ -57,12 +57,12 @@ def _shown(section: Mapping[str, Json]) -> tuple[list[int], str]:
     Empty ones go, and in a table of several rows so do those whose cells are all the same, verdicts excepted:
     a page is narrow.
     """
-    rows, shown, told = section["rows"], [], []
+    rows, shown, constants = section["rows"], [], []
     for place, column in enumerate(section["columns"]):
         first = rows[0][place] if rows else ""
         same = all(row[place] == first for row in rows)
         if not rows or not same or (first is not None and len(rows) < FEW) or first in VERDICTS:
             shown.append(place)
         elif first not in (None, ""):
-            told.append(f"{column} {cell_text(first, column)}")
-    return (shown, f"In every row: {', '.join(told)}." if told else "") if shown else ([0], "")
+            constants.append(f"{column} {cell_text(first, column)}")
+    return (shown, f"In every row: {', '.join(constants)}." if constants else "") if shown else ([0], "")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.plan.drawing import Box, draw_svg
+from gravel.pipeline.plan.drawing.graph import Box, gathered
+from gravel.pipeline.plan.drawing.svg import draw_svg
 
 Json = Any
 
@@ -55,16 +55,15 @@ def _of_runs(stages: Sequence[Mapping[str, Json]]) -> list[Box]:
 
 def _of_entries(stages: Sequence[Mapping[str, Json]]) -> list[Box]:
     entry_of = {run["key"]: run["entry"] for run in stages}
-    members: dict[str, list[Mapping[str, Json]]] = {}
-    for run in stages:
-        members.setdefault(run["entry"], []).append(run)
-    boxes = []
-    for entry, runs in members.items():
-        feeds = dict.fromkeys(entry_of[key] for run in runs for key in run["upstream"] if key in entry_of)
-        feeds.pop(entry, None)
-        states = Counter(run["state"] for run in runs)
-        state = next((each for each in URGENCY if states[each]), "")
-        told = ", ".join(f"{states[each]} {each}" for each in URGENCY if states[each])
-        note = f"{len(runs)} runs: {told}" if len(runs) > 1 else ""
-        boxes.append(Box(entry, runs[0]["stage"], tuple(feeds), state, note))
-    return boxes
+    return gathered(
+        (
+            (
+                run["entry"],
+                run["stage"],
+                [entry_of[key] for key in run["upstream"] if key in entry_of],
+                run["state"],
+            )
+            for run in stages
+        ),
+        URGENCY,
+    )

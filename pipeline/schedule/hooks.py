@@ -1,10 +1,10 @@
 """Hooks: a shell command or a webhook that is given a run's JSON.
 
 The JSON is `{"event": "failure" | "change", "schedule": NAME, "claim": {...}, "run": {...} | null}`, where
-`claim` is as in `pipeline.schedule.book` and `run` is the run's `run.json` (null if it made none). A command
-gets it on its standard input, a webhook as the body of a POST; in its URL `${env:NAME}` stands for an
-environment variable. A hook is called at least once: again, if
-the keeper dies while it is called.
+`claim` is as in `gravel.pipeline.schedule.job_store` and `run` is the run's `run.json` (null if it made
+none). A command gets it on its standard input, a webhook as the body of a POST; in its URL `${env:NAME}`
+stands for an environment variable. A hook is called at least once: again, if
+the supervisor dies while it is called.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.modes import given_mask
-from stages.addresses import Address, address_of
-from stages.errors import StageError
+from gravel.pipeline.core.file_modes import given_mask
+from gravel.stages.addresses import Address, address_of
+from gravel.stages.errors import StageError
 
 LIMIT = 60.0
 """Seconds that a command has."""
@@ -59,14 +59,14 @@ def _command(target: str, body: bytes, folder: Path, limit: float) -> str | None
         umask=given_mask(),
     )
     try:
-        said = child.communicate(body, timeout=limit)[0]
+        output = child.communicate(body, timeout=limit)[0]
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
         return f"it took longer than {limit:.0f} s and was stopped"
     if child.returncode == 0:
         return None
-    words = " ".join(said.decode(errors="replace").split())[-300:]
+    words = " ".join(output.decode(errors="replace").split())[-300:]
     return f"it ended with {child.returncode}" + (f": {words}" if words else "")
 
 

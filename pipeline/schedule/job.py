@@ -1,4 +1,4 @@
-"""A scheduled job, as `gravel schedule add` was told it."""
+"""A scheduled job, as `gravel schedule add` was given it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from pipeline.errors import RequestError
-from pipeline.schedule.times import Times, times_of
-from stages.addresses import REFERENCE, hidden_in_text, is_url
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.schedule.times import Times, times_of
+from gravel.stages.addresses import REFERENCE, hidden_in_text, is_url
 
 CATCH_UP = ("none", "once", "all")
 OVERLAP = ("skip", "queue")
@@ -26,8 +26,8 @@ class Job:
 
     `workflow` is an absolute path; `settings` are NAME=VALUE texts of `--set`; `arguments` are further words
     for `gravel run`; `jitter` and `time_limit` are seconds; `hooks` are the events (failure, change) with a
-    hook in the user's configuration (`pipeline.schedule.own_hooks`); `created` is seconds since 1970. `id`
-    tells a job from a later one of the same name. `in_cache` are the events whose hook is in the record
+    hook in the user's configuration (`gravel.pipeline.schedule.own_hooks`); `created` is seconds since 1970.
+    `id` tells a job from a later one of the same name. `in_cache` are the events whose hook is in the record
     itself, as earlier versions of gravel wrote it; such a hook is not called.
     """
 

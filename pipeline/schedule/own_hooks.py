@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import RequestError
-from pipeline.schedule.job import EVENTS, Job
-from pipeline.store.trusted import check_own_file, make_config_folder
-from pipeline.user_config import config_folder
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.user_config import config_folder
+from gravel.pipeline.schedule.job import EVENTS, Job
+from gravel.pipeline.store.trusted import check_own_file, make_config_folder
 
 FORMAT = 1
 

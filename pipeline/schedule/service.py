@@ -1,7 +1,7 @@
-"""The service: notes what is due, decides, and starts keepers. It can be killed at any instant.
+"""The service: notes what is due, decides, and starts supervisors. It can be killed at any instant.
 
 Any number of services, and passes from cron, may go on one cache, on several hosts; what they agree by is in
-`pipeline.schedule.book`.
+`gravel.pipeline.schedule.job_store`.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import GravelError
-from pipeline.modes import given_mask
-from pipeline.schedule.book import Book
-from pipeline.schedule.carrying import program
-from pipeline.schedule.deciding import State, corrected, decide, next_start
-from pipeline.schedule.job import Job
-from pipeline.schedule.keeping import say_line
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.file_modes import given_mask
+from gravel.pipeline.schedule.child_process import program
+from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.job_store import JobStore
+from gravel.pipeline.schedule.policy import State, corrected, decide, next_start
+from gravel.pipeline.schedule.supervisor import say_line
 
 POLL = 1.0
 """Seconds between two looks at the jobs: how long a new job or a clock that jumped goes unnoticed."""
 
 AGAIN_AFTER = 30.0
-"""Seconds before a keeper that failed without changing anything, as on a full disk, is started again."""
+"""Seconds before a supervisor that failed without changing anything, as on a full disk, is started again."""
 
 
-def start_keeper(root: Path, name: str) -> subprocess.Popen[bytes]:
-    """Start a keeper in a session of its own: neither Ctrl-C nor the service's death reaches it."""
+def start_supervisor(root: Path, name: str) -> subprocess.Popen[bytes]:
+    """Start a supervisor in a session of its own: neither Ctrl-C nor the service's death reaches it."""
     return subprocess.Popen(
-        [*program("pipeline.schedule.keeping"), str(root), name],
+        [*program("gravel.pipeline.schedule.supervisor"), str(root), name],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
         umask=given_mask(),
@@ -46,17 +46,17 @@ class Service:
     ----------
     root : the cache.
     clock : returns the seconds since 1970.
-    say : is told, in a line, what happens.
+    say : called with a line on what happens.
 
     """
 
     def __init__(
         self, root: Path, *, clock: Callable[[], float] = time.time, say: Callable[[str], None] = say_line
     ) -> None:
-        self.book = Book(root)
+        self.store = JobStore(root)
         self._clock = clock
         self._say = say
-        self._keepers: dict[str, subprocess.Popen[bytes]] = {}
+        self._supervisors: dict[str, subprocess.Popen[bytes]] = {}
         self._tried: dict[str, tuple[State, float]] = {}
         self._failed = False
         self._stops = 0
@@ -66,9 +66,11 @@ class Service:
     def serve(self) -> int:
         """Go on until told to stop by Ctrl-C or SIGTERM; runs are then interrupted. Returns 130."""
         with self._signals():
-            self.book.sweep()
-            names = self.book.names()
-            self._say(f"serving {len(names)} schedules of {self.book.root}: {', '.join(names) or 'none yet'}")
+            self.store.sweep()
+            names = self.store.names()
+            self._say(
+                f"serving {len(names)} schedules of {self.store.root}: {', '.join(names) or 'none yet'}"
+            )
             while not self._stops:
                 self._wake.wait(max(0.01, min(POLL, self._pass() - self._clock())))
             self._stop()
@@ -77,12 +79,12 @@ class Service:
     def tick(self) -> int:
         """Make one pass; stay while the runs that it began go, and start what falls due meanwhile.
 
-        Returns 0, or 1 if one of its runs failed, or 130 if told to stop.
+        Returns 0, or 1 if one of its runs failed, or 130 if asked to stop.
         """
         with self._signals():
-            self.book.sweep()
+            self.store.sweep()
             self._pass()
-            while self._keepers and not self._stops:
+            while self._supervisors and not self._stops:
                 self._wake.wait(0.1)
                 self._pass()
             if self._stops:
@@ -92,14 +94,14 @@ class Service:
 
     def _pass(self) -> float:
         """Look at every job once; returns when the next one is due."""
-        for name, keeper in list(self._keepers.items()):
-            if keeper.poll() is not None:
-                del self._keepers[name]
-                self._failed |= keeper.returncode != 0
+        for name, supervisor in list(self._supervisors.items()):
+            if supervisor.poll() is not None:
+                del self._supervisors[name]
+                self._failed |= supervisor.returncode != 0
         soonest = float("inf")
-        for name in self.book.names():
+        for name in self.store.names():
             try:
-                soonest = min(soonest, self._look(name))
+                soonest = min(soonest, self._visit(name))
                 self._troubles.pop(name, None)
             except (GravelError, OSError) as error:
                 self._failed = True
@@ -108,36 +110,36 @@ class Service:
                     self._say(f"{name}: {error}")
         return soonest
 
-    def _look(self, name: str) -> float:
-        """Decide what of a job is due and start a keeper if there is work; returns when it is due next."""
-        job = self.book.find(name)
+    def _visit(self, name: str) -> float:
+        """Decide what of a job is due and start a supervisor if needed; returns when it is due next."""
+        job = self.store.find(name)
         if job is None:
             return float("inf")
         now = self._clock()
-        state = self.book.state(job)
+        state = self.store.state(job)
         due = next_start(job, state, now)
         if corrected(state, now) or (due is not None and due <= now):
             self._decide(job, now)
-            state = self.book.state(job)
+            state = self.store.state(job)
             due = next_start(job, state, now)
         work = state.waiting or state.open is not None
-        if work and name not in self._keepers and not self.book.running(name):
+        if work and name not in self._supervisors and not self.store.running(name):
             tried, since = self._tried.get(name, (None, 0.0))
             if tried != state or time.monotonic() - since > AGAIN_AFTER:
                 self._tried[name] = state, time.monotonic()
-                self._keepers[name] = start_keeper(self.book.root, name)
+                self._supervisors[name] = start_supervisor(self.store.root, name)
         return float("inf") if due is None else due
 
     def _decide(self, job: Job, now: float) -> None:
-        with self.book.lock(job.name):
-            held = self.book.find(job.name)
-            if held is None or held.id != job.id:
+        with self.store.lock(job.name):
+            known = self.store.find(job.name)
+            if known is None or known.id != job.id:
                 return
-            before = self.book.state(job)
-            state, told = decide(job, before, now, self.book.running(job.name))
+            before = self.store.state(job)
+            state, events = decide(job, before, now, self.store.running(job.name))
             if state != before:
-                self.book.write_state(job, state)
-        for line in told:
+                self.store.write_state(job, state)
+        for line in events:
             self._say(f"{job.name}: {line}")
 
     @contextmanager
@@ -154,13 +156,13 @@ class Service:
                 signal.signal(number, old)
 
     def _stop(self) -> None:
-        """Interrupt the runs that this service began, as often as it was told to stop, and wait for them."""
-        if self._keepers:
-            self._say(f"interrupting the runs of {', '.join(self._keepers)}")
+        """Interrupt the runs that this service began, as often as it was asked to stop, and wait for them."""
+        if self._supervisors:
+            self._say(f"interrupting the runs of {', '.join(self._supervisors)}")
         passed_on = 0
-        while any(keeper.poll() is None for keeper in self._keepers.values()):
+        while any(supervisor.poll() is None for supervisor in self._supervisors.values()):
             while passed_on < self._stops:
                 passed_on += 1
-                for keeper in self._keepers.values():
-                    keeper.terminate()
+                for supervisor in self._supervisors.values():
+                    supervisor.terminate()
             time.sleep(0.05)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 
-from pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 NICKNAMES = {
     "@hourly": "0 * * * *",
@@ -113,15 +113,15 @@ def _never(fields: str) -> bool:
     return len(parts) in (5, 6)
 
 
-def _complaint(said: str, fields: str) -> str:
+def _complaint(reason: str, fields: str) -> str:
     parts = fields.split()
     if len(parts) not in (5, 6):
         return f"it has {len(parts)} {'field' if len(parts) == 1 else 'fields'}, and five are expected"
     names = ["minute", "hour", "day-of-month", "month", "day-of-week"]
     names = ["second", *names] if len(parts) == 6 else names
-    wrong = said.removeprefix("Bad ")
+    wrong = reason.removeprefix("Bad ")
     if wrong not in names:
-        return said.lower()
+        return reason.lower()
     return f"{parts[names.index(wrong)]!r} is no {wrong.replace('-', ' ')}"
 
 
@@ -132,7 +132,7 @@ def find_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        from pipeline.workflow.names import nearest
+        from gravel.pipeline.core.names import nearest
 
         known = sorted(available_timezones())
         cities = {zone.rpartition("/")[2]: zone for zone in known}

@@ -15,7 +15,7 @@ Type=exec
 ExecStart={command}
 Restart=on-failure
 RestartSec=10
-# Only the service is told to stop; it interrupts its runs and waits for them.
+# Only the service gets the signal to stop; it interrupts its runs and waits for them.
 KillMode=mixed
 TimeoutStopSec=90
 SuccessExitStatus=130

@@ -1,10 +1,4 @@
 """The cache on disk: recipes lead to artifact ids, ids lead to Zarr groups.
 
-`Cache` and what it answers from records import neither NumPy nor Zarr; opening and writing arrays do.
+What is answered from records imports neither NumPy nor Zarr; opening and writing arrays do.
 """
-
-from pipeline.store.cache import Cache
-from pipeline.store.location import find_cache
-from pipeline.store.records import ArtifactRecord, RecipeRecord
-
-__all__ = ["ArtifactRecord", "Cache", "RecipeRecord", "find_cache"]

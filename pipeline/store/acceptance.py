@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.trust.keys import PublicKey
+    from gravel.pipeline.trust.keys import PublicKey
 
 RECIPES, UNTRUSTED = "recipes", "untrusted"
 RECIPE_FOLDERS = (RECIPES, UNTRUSTED)
@@ -30,7 +30,7 @@ class Acceptance:
 
     @cached_property
     def _trusted(self) -> dict[bytes, PublicKey]:
-        from pipeline.trust.trusted import all_trusted
+        from gravel.pipeline.trust.trusted import all_trusted
 
         return all_trusted()
 
@@ -43,7 +43,7 @@ class Acceptance:
 
         Raises `BrokenRecord` for a signature that does not fit, `RequestError` for keys that cannot be read.
         """
-        from pipeline.trust.signatures import check_signature
+        from gravel.pipeline.store.signatures import check_signature
 
         key = check_signature(body)
         return key is not None and key.raw in self._trusted
@@ -52,14 +52,14 @@ class Acceptance:
         """Say whether a record in `recipes/` counts, whose signature was checked when it came."""
         if "signature" not in body:
             return True  # it was made here
-        from pipeline.trust.signatures import signer_of
+        from gravel.pipeline.store.signatures import signer_of
 
         key = signer_of(body)
         return (key is not None and key.raw in self._trusted) or self.counts_anyway(digest, body)
 
     def counts_anyway(self, digest: str, body: dict[str, Any]) -> bool:
         """Say whether a record that nobody trusted signed counts, and remember that."""
-        from pipeline.trust.signatures import signer_of
+        from gravel.pipeline.store.signatures import signer_of
 
         kept = self.accepted if self.trust_remote else self.refused
         kept[digest] = signer_of(body)
@@ -82,11 +82,11 @@ class Acceptance:
 
     def to_json(self) -> dict[str, Any]:
         """Return what a run's record says of it."""
-        told = {
+        recipes = {
             name: {digest: key and key.fingerprint for digest, key in found.items()}
             for name, found in (("accepted", self.accepted), ("refused", self.refused))
         }
-        return {"trust_remote": self.trust_remote, **told}
+        return {"trust_remote": self.trust_remote, **recipes}
 
 
 def signed(key: PublicKey | None) -> str:

@@ -14,21 +14,21 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.errors import DamagedArtifact, GravelError
-from pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode_index
-from pipeline.store.damage import find_fault
-from pipeline.store.files import storage_errors
-from pipeline.store.layout import Layout, read_layout
-from pipeline.store.leases import Lease
-from pipeline.store.metadata import METADATA, read_metadata
-from pipeline.store.obstacles import open_regular
-from pipeline.store.records import ArtifactRecord, seal
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode_index
+from gravel.pipeline.store.faults import find_fault
+from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.layout import Layout, read_layout
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.metadata import METADATA, read_metadata
+from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.records import ArtifactRecord, seal
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
+    from gravel.pipeline.store.folder import CacheFolder
 
 
-def bind(cache: Cache, record: ArtifactRecord, *, digested: bool = False) -> ArtifactRecord:
+def bind(cache: CacheFolder, record: ArtifactRecord, *, digested: bool = False) -> ArtifactRecord:
     """Return the record with the checksums of its chunks, and keep it so; raises `DamagedArtifact`.
 
     `digested` says that the files were found to be what was written just now.
@@ -47,7 +47,7 @@ def bind(cache: Cache, record: ArtifactRecord, *, digested: bool = False) -> Art
     return bound
 
 
-def _keep(cache: Cache, bound: ArtifactRecord) -> None:
+def _keep(cache: CacheFolder, bound: ArtifactRecord) -> None:
     with storage_errors(cache.root):
         try:
             # Whoever removes an artifact takes this lock, too: its record must not come back after that.
@@ -65,7 +65,7 @@ def _keep(cache: Cache, bound: ArtifactRecord) -> None:
 def _checksums(record: ArtifactRecord, name: str) -> bytes:
     """Collect the last bytes of each chunk, in C order."""
     try:
-        layout = read_layout(read_metadata(record, f"{name}/{METADATA}"))
+        layout = read_layout(read_metadata(record.path, record.id, record.files, f"{name}/{METADATA}"))
         found = bytearray()
         shards: dict[str, list[int]] = {}
         for coordinates in itertools.product(*(range(count) for count in layout.grid)):

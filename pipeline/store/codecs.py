@@ -20,7 +20,7 @@ import threading
 import google_crc32c
 import zstandard
 
-from pipeline.store.layout import PLAIN, ZSTD, ZSTD_FRAME
+from gravel.pipeline.store.layout import PLAIN, ZSTD, ZSTD_FRAME
 
 WORTH_COMPRESSING = 0.75
 """Part of the size that zstd must reach on the first chunk to be used; see the rates above."""

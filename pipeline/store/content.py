@@ -14,7 +14,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from pipeline.recipe import digest
+from gravel.pipeline.core.hashing import digest
 
 LEAF_BYTES = 1 << 20
 CONTENT_FORMAT = 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import GravelError, RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 
 CANNOT_WRITE = (errno.EROFS, errno.EACCES, errno.EPERM)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -32,14 +32,14 @@ def storage_errors(root: Path, needed: int | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = explain(error, root, needed)
-        if told is None:
+        explained = explain(error, root, needed)
+        if explained is None:
             raise
-        raise told from error
+        raise explained from error
 
 
 def explain(error: OSError, root: Path, needed: int | None = None) -> GravelError | None:
-    """Return the error that a failed write is told as, or None for one that says enough by itself."""
+    """Return the error that a failed write is reported as, or None for one that says enough by itself."""
     number = _number(error)
     where = error.filename or root
     if number in CANNOT_WRITE:
@@ -73,9 +73,9 @@ def explain_write(
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        told = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
+        explained = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
         return GravelError(
-            f"a file of {what} would exceed the limit on file sizes{told}: {wanted}",
+            f"a file of {what} would exceed the limit on file sizes{explained}: {wanted}",
             hint=f"raise the limit (ulimit -f unlimited), or {otherwise}; what was computed is kept",
         )
     return GravelError(
@@ -99,7 +99,7 @@ def explain_read(error: OSError, path: Path) -> GravelError:
 
 def _number(error: OSError) -> int:
     if error.errno is None and re.search(_NUMPY, str(error)):
-        # NumPy's own writing loses what the system said; all but always it is this.
+        # NumPy's own writing loses the system's reason; all but always it is this.
         return errno.ENOSPC
     return error.errno or 0
 

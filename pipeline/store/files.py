@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.errors import RequestError
-from pipeline.store.failures import ReadOnly, explain_read, storage_errors
-from pipeline.store.obstacles import Obstacle, make_folder, open_regular, set_aside, what_is
-from pipeline.store.sharing import OWN_FOLDERS, keep_own
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.failures import ReadOnly, explain_read, storage_errors
+from gravel.pipeline.store.obstacles import Obstacle, make_folder, open_regular, set_aside, what_is
+from gravel.pipeline.store.sharing import OWN_FOLDERS, keep_own
 
 __all__ = ["LocalFiles", "storage_errors", "sync_file", "sync_folder"]
 
@@ -30,8 +30,8 @@ Say = Callable[[str], None]
 class LocalFiles:
     """Files below a root, named by paths relative to it.
 
-    What is no folder where one is needed is moved to `quarantine/`, and `say` is told. What is no file where
-    one is read is left to `obstructed`, given its name and a sentence; else it is moved, too.
+    What is no folder where one is needed is moved to `quarantine/`, and `say` gets a sentence. What is no
+    file where one is read is left to `obstructed`, given its name and a sentence; else it is moved, too.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class LocalFiles:
 
     def _check_owner(self, name: str, found: os.stat_result) -> None:
         """Refuse a file that is neither of whom the folder belongs to nor of the group that shares it."""
-        from pipeline.store.ownership import user_name
-        from pipeline.store.sharing import sharing_of
-        from pipeline.store.trusted import VARIABLE, is_trusted
+        from gravel.pipeline.store.ownership import user_name
+        from gravel.pipeline.store.sharing import sharing_of
+        from gravel.pipeline.store.trusted import VARIABLE, is_trusted
 
         folder = self.root.stat()
         if found.st_uid == folder.st_uid:

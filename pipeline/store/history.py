@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipeline.store.listing import recipes
+from gravel.pipeline.store.listing import recipes
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.store.folder import CacheFolder
+    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Origin:
     """An artifact, the recipe that made it first, and the same of each input by slot.
 
     `record` is None for what is not in the cache any more, or was never kept. `again` marks an artifact
-    whose inputs are told elsewhere in the same tree.
+    whose inputs are shown elsewhere in the same tree.
     """
 
     id: str
@@ -31,7 +31,7 @@ class Origin:
 class History:
     """The recipes of a cache, by what they made."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: CacheFolder) -> None:
         self._cache = cache
         self._recipes = recipes(cache)
         self._makers: dict[str, RecipeRecord] = {}
@@ -44,14 +44,14 @@ class History:
         """Return the recipes whose digests start so."""
         return [recipe for recipe in self._recipes if recipe.digest.startswith(prefix)]
 
-    def origin(self, artifact_id: str, told: set[str] | None = None) -> Origin:
+    def origin(self, artifact_id: str, shown: set[str] | None = None) -> Origin:
         """Return the tree of an artifact's makers and inputs."""
-        told = set() if told is None else told
+        shown = set() if shown is None else shown
         recipe = self._makers.get(artifact_id)
-        origin = Origin(artifact_id, self._cache.find(artifact_id), recipe, again=artifact_id in told)
-        told.add(artifact_id)
+        origin = Origin(artifact_id, self._cache.find(artifact_id), recipe, again=artifact_id in shown)
+        shown.add(artifact_id)
         if recipe is not None and not origin.again:
             slots: Mapping[str, Any] = recipe.parts.get("inputs", {})
             for slot, ids in slots.items():
-                origin.inputs += [(slot, self.origin(each, told)) for each in ids]
+                origin.inputs += [(slot, self.origin(each, shown)) for each in ids]
         return origin

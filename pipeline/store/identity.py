@@ -2,7 +2,7 @@
 
 The files' digests in a record only say that they are what somebody wrote. Whoever writes another's data
 under an id and seals a fitting record is found out here: arrays are decoded and digested as
-`pipeline.store.content` does, and the attributes are read anew.
+`gravel.pipeline.store.content` does, and the attributes are read anew.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pipeline.store.content import ArrayContent, artifact_id
-from pipeline.store.layout import ITEMSIZE, Layout, read_layout
-from pipeline.store.leaves import Root, check_layout, shard_leaves, shard_paths
-from pipeline.store.metadata import METADATA, extent_of
+from gravel.pipeline.store.content import ArrayContent, artifact_id
+from gravel.pipeline.store.layout import ITEMSIZE, Layout, read_layout
+from gravel.pipeline.store.leaves import Root, check_layout, shard_leaves, shard_paths
+from gravel.pipeline.store.metadata import METADATA, extent_of
 
 if TYPE_CHECKING:
-    from pipeline.store.records import ArtifactRecord, StoredFile
-
-MAX_METADATA_BYTES = 256 << 20
+    from gravel.pipeline.store.record_types import StoredFile
+    from gravel.pipeline.store.records import ArtifactRecord
 
 
 class WrongContent(ValueError):
@@ -117,7 +116,7 @@ def check_id(record: ArtifactRecord, attributes: Mapping[str, Any], roots: Mappi
 
 
 def with_true_extent(record: ArtifactRecord, attributes: Mapping[str, Any]) -> ArtifactRecord:
-    """Return a record whose sizes for estimates are those of the content, whatever it said."""
+    """Return a record whose sizes for estimates are those of the content, whatever it claimed."""
     try:
         extent = extent_of(record.kind, dict(attributes), dict(record.arrays), _bytes_of(record))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:

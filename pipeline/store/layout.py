@@ -38,7 +38,7 @@ DTYPES = frozenset(ITEMSIZE)
 
 @dataclass(frozen=True)
 class Layout:
-    """An array's dtype, shape, inner chunk shape, shard shape and codec (see `pipeline.store.codecs`)."""
+    """An array's dtype, shape, inner chunk shape, shard shape and codec (`gravel.pipeline.store.codecs`)."""
 
     dtype: str
     shape: tuple[int, ...]

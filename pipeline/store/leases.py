@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipeline.modes import mask_for
-from pipeline.store.failures import storage_errors
-from pipeline.store.obstacles import make_folder, set_aside, what_is
+from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
+from gravel.pipeline.store.sharing import mask_for
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -155,9 +155,9 @@ def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | No
         make_folder(root, "locks")
         if what_is(path) is not None:
             set_aside(root, f"locks/{path.name}")
-        # The library sets a mode of its own, so it is told which.
+        # The library sets a mode of its own, so it gets the one to use.
         lock = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
-        held = True
+        locked = True
         try:
             try:
                 lock.acquire(timeout=0)
@@ -168,9 +168,9 @@ def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | No
         except (NotImplementedError, OSError) as error:
             if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
                 raise
-            held = False
+            locked = False
     try:
         yield
     finally:
-        if held:
+        if locked:
             lock.release()

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from blake3 import blake3
 
-from pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
-from pipeline.store.content import LEAF_BYTES
-from pipeline.store.layout import Layout
+from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
+from gravel.pipeline.store.content import LEAF_BYTES
+from gravel.pipeline.store.layout import Layout
 
 MAX_CHUNK_BYTES = 64 << 20
 MAX_CHUNKS = 1 << 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.store.acceptance import RECIPES, UNTRUSTED
+from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.store.folder import CacheFolder
+    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Entry:
     recipe: RecipeRecord | None
 
 
-def recipes(cache: Cache) -> list[RecipeRecord]:
+def recipes(cache: CacheFolder) -> list[RecipeRecord]:
     """Return every recipe's record, the oldest first, then those of others that are not trusted.
 
     Damaged ones are set aside.
@@ -30,14 +30,14 @@ def recipes(cache: Cache) -> list[RecipeRecord]:
     return trusted + [record for record in cache.recipe_records(UNTRUSTED) if record.digest not in known]
 
 
-def artifacts(cache: Cache) -> list[ArtifactRecord]:
+def artifacts(cache: CacheFolder) -> list[ArtifactRecord]:
     """Return every artifact's record, the oldest first; damaged ones are set aside."""
     names = cache.files.names("artifacts", ".json")
     found = [cache.find(name.removesuffix(".json")) for name in names]
     return sorted((record for record in found if record is not None), key=lambda record: record.created)
 
 
-def entries(cache: Cache) -> list[Entry]:
+def entries(cache: CacheFolder) -> list[Entry]:
     """Return every artifact with its maker, the oldest first."""
     makers: dict[str, RecipeRecord] = {}
     for recipe in recipes(cache):

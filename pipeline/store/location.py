@@ -1,9 +1,9 @@
 """Where the cache lies, and whether it is one to use: `find_cache` refuses what other users can write.
 
 Naming a folder is not enough to trust it, as with git. What others own is used if the user trusts it
-(`pipeline.store.trusted`), or if a group shares it (`pipeline.store.sharing`), the user is in that group and
-named the cache: one that is merely found above the current directory may have been put there for that
-purpose.
+(`gravel.pipeline.store.trusted`), or if a group shares it (`gravel.pipeline.store.sharing`), the user is in
+that group and named the cache: one that is merely found above the current directory may have been put there
+for that purpose.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import stat
 import sys
 from pathlib import Path
 
-from pipeline.errors import RequestError
-from pipeline.modes import PRIVATE, make_root, write_as_in
-from pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
-from pipeline.store.sharing import Sharing, sharing_of
-from pipeline.store.trusted import VARIABLE, is_trusted
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import PRIVATE, make_root
+from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
+from gravel.pipeline.store.sharing import Sharing, sharing_of, write_as_in
+from gravel.pipeline.store.trusted import VARIABLE, is_trusted
 
 MARKS = (".gravel", "pyproject.toml", ".git")
 
@@ -31,17 +31,17 @@ def find_cache(option: str | None = None) -> Path:
     remote cache. The modes of what this command writes from now on are those of the cache.
 
     For the URL of a remote cache (`s3://bucket/prefix`) it is the folder of its local tier, which is made and
-    tied to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
+    linked to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
     """
     named = option or os.environ.get("GRAVEL_CACHE")
     root = locate_cache(option)
     _check_trust(root, named=bool(named))
     write_as_in(root)
     if named and "://" in named:
-        from pipeline.store.objects import check_url
-        from pipeline.store.remote import tie
+        from gravel.pipeline.store.objects import check_url
+        from gravel.pipeline.store.remote_link import link_remote
 
-        return tie(root, check_url(named))
+        return link_remote(root, check_url(named))
     return root
 
 
@@ -49,7 +49,7 @@ def locate_cache(option: str | None = None) -> Path:
     """Return where `find_cache` finds the cache, whoever owns it: to copy from, or to make it."""
     named = option or os.environ.get("GRAVEL_CACHE")
     if named and "://" in named:
-        from pipeline.store.objects import check_url
+        from gravel.pipeline.store.objects import check_url
 
         return _usable(_tier(check_url(named)))
     # An unknown user's ~name is left as it is.

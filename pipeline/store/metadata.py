@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store.obstacles import open_regular
-from stages.artifacts import Array, ArrayGroup, Artifact
-from stages.stage import Extent
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.obstacles import open_regular
+from gravel.stages.artifacts import Array, ArrayGroup, Artifact
+from gravel.stages.stage import Extent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pipeline.store.records import ArtifactRecord
+    from gravel.pipeline.store.record_types import StoredFile
 
 METADATA = "zarr.json"
 ARRAY, GROUP, ATTRIBUTE = "array", "group", "attribute"
@@ -70,14 +71,14 @@ def group_metadata(attributes: dict[str, Any]) -> bytes:
     return json.dumps(body, indent=1, allow_nan=False).encode()
 
 
-def read_metadata(record: ArtifactRecord, name: str) -> bytes:
+def read_metadata(folder: Path, artifact_id: str, files: Sequence[StoredFile], name: str) -> bytes:
     """Read a metadata file of an artifact; raises `DamagedArtifact` unless it is what was written."""
-    expected = next((file for file in record.files if file.path == name), None)
+    expected = next((file for file in files if file.path == name), None)
     if expected is None:
-        raise DamagedArtifact(record.id, f"its manifest does not name {name}")
-    text = read_or_damaged(record.path / name, record.id)
+        raise DamagedArtifact(artifact_id, f"its manifest does not name {name}")
+    text = read_or_damaged(folder / name, artifact_id)
     if blake3(text).hexdigest() != expected.blake3:
-        raise DamagedArtifact(record.id, f"{name} is not what was written")
+        raise DamagedArtifact(artifact_id, f"{name} is not what was written")
     return text
 
 
@@ -90,9 +91,9 @@ def read_or_damaged(path: Path, artifact_id: str) -> bytes:
         raise DamagedArtifact(artifact_id, f"{path.name} cannot be read ({error.strerror})") from error
 
 
-def read_attributes(record: ArtifactRecord) -> dict[str, Any]:
+def read_attributes(folder: Path, artifact_id: str, files: Sequence[StoredFile]) -> dict[str, Any]:
     """Return the fields that are not arrays; raises `DamagedArtifact`."""
-    attributes: dict[str, Any] = json.loads(read_metadata(record, METADATA))["attributes"]
+    attributes: dict[str, Any] = json.loads(read_metadata(folder, artifact_id, files, METADATA))["attributes"]
     return {name: value for name, value in attributes.items() if name != "gravel"}
 
 
@@ -118,7 +119,7 @@ def extent_of(
 
 
 def _normal_arcs(attributes: dict[str, Any], arrays: dict[str, tuple[str, tuple[int, ...]]]) -> int | None:
-    """Count the arcs in a partition's subgraphs nn, stored, compressed or told; None for anything else."""
+    """Count the arcs in a partition's subgraphs nn, stored, compressed or stated; None for anything else."""
     if attributes.get("ranks") is None:
         return None
     if attributes.get("generator") is not None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.store.files import LocalFiles
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.store.files import LocalFiles
 
 SCHEMES = ("s3",)
 READ_BYTES = 8 << 20
@@ -124,13 +124,3 @@ def check_url(url: str) -> str:
         raise RequestError(f"{url} names no bucket and prefix", hint="write s3://bucket/prefix")
     prefix = "/".join(part for part in prefix.split("/") if part)
     return f"s3://{bucket}/{prefix}".rstrip("/")
-
-
-def open_remote(url: str) -> Target:
-    """Return the object store of a URL; reaches for nothing yet.
-
-    Raises `RequestError` without the extra `s3` or without any credentials.
-    """
-    from pipeline.store.s3 import Bucket
-
-    return Bucket(check_url(url))

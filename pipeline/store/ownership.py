@@ -59,7 +59,7 @@ def find_unsafe(
                 if unsafe is not None:
                     return unsafe
     except OSError:
-        return None  # it cannot be read, which whoever reads it will be told
+        return None  # it cannot be read, which whoever reads it will see
     return None
 
 

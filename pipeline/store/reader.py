@@ -6,19 +6,20 @@ import base64
 import math
 from typing import Any
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store.codecs import CHECKSUM_BYTES
-from pipeline.store.identity import WrongContent, check_id
-from pipeline.store.layout import Layout, read_layout
-from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
-from pipeline.store.records import ArtifactRecord
-from pipeline.store.stored import StoredArray
-from stages.artifacts import Artifact
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.codecs import CHECKSUM_BYTES
+from gravel.pipeline.store.identity import WrongContent, check_id
+from gravel.pipeline.store.layout import Layout, read_layout
+from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
+from gravel.pipeline.store.records import ArtifactRecord
+from gravel.pipeline.store.stored import StoredArray
+from gravel.stages.artifacts import Artifact
 
 
 def open_artifact(record: ArtifactRecord) -> Artifact:
     """Return the artifact of a record that has checksums; raises `DamagedArtifact`."""
-    if record.kind not in Artifact.kinds:
+    kind = Artifact.kinds.get(record.kind)
+    if kind is None:
         raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
     values: dict[str, Any] = {}
     attributes = record.attributes
@@ -37,18 +38,19 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
                 if path.startswith(f"{name}/")
             }
         elif role == ATTRIBUTE:
-            if name not in attributes:
+            if name in attributes:
+                values[name] = attributes[name]
+            elif name not in kind.added:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
-            values[name] = attributes[name]
         else:
             values[name] = open_array(record, name)
-    return Artifact.kinds[record.kind](**values)
+    return kind(**values)
 
 
 def open_array(record: ArtifactRecord, name: str) -> StoredArray:
     """Return one array of an artifact; raises `DamagedArtifact`."""
     try:
-        layout = read_layout(read_metadata(record, f"{name}/{METADATA}"))
+        layout = read_layout(read_metadata(record.path, record.id, record.files, f"{name}/{METADATA}"))
     except ValueError as error:
         raise DamagedArtifact(record.id, f"{name}: {error}") from error
     if (layout.dtype, layout.shape) != record.arrays.get(name):

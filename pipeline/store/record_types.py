@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
 _HEX = frozenset("0123456789abcdef")
 
 _NAMES_OF_PROVENANCE = {"stage": str, "key": str, "workflow": str, "run": str, "host": str, "user": str}
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of an artifact: its path inside the artifact's folder, its bytes and their BLAKE3."""
+
+    path: str
+    size: int
+    blake3: str
 
 
 def is_recipe(body: Mapping[str, Any]) -> bool:

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from blake3 import blake3
 
-from pipeline.errors import RequestError
-from pipeline.store.record_types import is_artifact, is_recipe, leads_outside
-from stages.sizes import Extent
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.record_types import StoredFile, is_artifact, is_recipe, leads_outside
+from gravel.stages.sizes import Extent
 
 Json: TypeAlias = Any
 
@@ -61,8 +61,8 @@ def unseal(text: bytes) -> dict[str, Json]:
 class RecipeRecord:
     """What a recipe led to: artifact ids in the stage's output order, and who made them how.
 
-    `parts` are those of `pipeline.recipe.Recipe`. `provenance` has stage, key, workflow, run, recipe,
-    inputs, started, seconds, host, user, hardware, versions, peak_host_bytes and need.
+    `parts` are those of `gravel.pipeline.core.hashing.Recipe`. `provenance` has stage, key, workflow, run,
+    recipe, inputs, started, seconds, host, user, hardware, versions, peak_host_bytes and need.
     """
 
     digest: str
@@ -97,15 +97,6 @@ class RecipeRecord:
 
 
 @dataclass(frozen=True)
-class StoredFile:
-    """One file of an artifact: its path inside the artifact's folder, its bytes and their BLAKE3."""
-
-    path: str
-    size: int
-    blake3: str
-
-
-@dataclass(frozen=True)
 class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
 
@@ -113,7 +104,7 @@ class ArtifactRecord:
     shape, `roots` to the root of its digest (empty in records that older versions wrote); `absent` lists the
     array fields that are None. `bytes` counts the arrays uncompressed, `bytes_on_disk` the files. `path` is
     the Zarr group's folder. `used` is when a run last relied on it. `checksums` has those of each array's
-    chunks (`pipeline.store.codecs`), in C order and base64; None in a record of format 1.
+    chunks (`gravel.pipeline.store.codecs`), in C order and base64; None in a record of format 1.
     """
 
     id: str
@@ -133,9 +124,9 @@ class ArtifactRecord:
     @cached_property
     def attributes(self) -> dict[str, Json]:
         """The fields that are not arrays, read from the group's metadata; raises `DamagedArtifact`."""
-        from pipeline.store.metadata import read_attributes
+        from gravel.pipeline.store.metadata import read_attributes
 
-        return read_attributes(self)
+        return read_attributes(self.path, self.id, self.files)
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from pipeline.errors import DamagedArtifact, GravelError, RequestError
-from pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
-    from pipeline.store.objects import Target
+    from gravel.pipeline.store.folder import CacheFolder
+    from gravel.pipeline.store.objects import Target
 
-TIE = "remote.json"
 
 PAUSE_SECONDS = 15.0
 """After a failure; a store that is down must not delay each of hundreds of stage runs."""
@@ -38,42 +37,23 @@ MISSES = 16
 LISTED_SECONDS = 30.0
 """For which a list is believed; what another machine adds meanwhile is at worst computed twice."""
 
-SAY_SECONDS = 2.0
-"""Of waiting for the store at the end of a run until it is said."""
+REPORT_SECONDS = 2.0
+"""Of waiting for the store at the end of a run until that is reported."""
 
 UNWRITTEN_SECONDS = 3600.0
 """From when a pending recipe that has no record belongs to no living run."""
 
 
-def tie(root: Path, url: str) -> Path:
-    """Make a folder the local tier of a remote cache, and return it."""
-    from pipeline.store.files import LocalFiles
-
-    files = LocalFiles(root)
-    if tied_to(files.read(TIE)) != url:
-        files.replace(TIE, json.dumps({"format": 1, "url": url}).encode())
-    return root
-
-
-def tied_to(found: tuple[bytes, float] | None) -> str | None:
-    """Return the URL that the text of a `remote.json` names, or None."""
-    try:
-        url = json.loads(found[0])["url"] if found is not None else None
-    except (ValueError, KeyError, TypeError):
-        return None
-    return url if isinstance(url, str) else None
-
-
 class Remote:
     """The store behind one cache folder; safe to use from many threads."""
 
-    def __init__(self, cache: Cache, url: str) -> None:
+    def __init__(self, cache: CacheFolder, url: str) -> None:
         self.url = url
         self._cache = cache
         self._target: Target | None = None
         self._opening = threading.Lock()
         self._quiet_until = 0.0
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._missed = 0
         self._listed: set[str] = set()
         self._listed_until = 0.0
@@ -86,15 +66,15 @@ class Remote:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""
         if here is not None and all(self._cache.find(output) is not None for output in here.outputs):
             return here
-        from pipeline.store.identity import WrongContent
-        from pipeline.store.selecting import read_recipe
+        from gravel.pipeline.store.identity import WrongContent
+        from gravel.pipeline.store.selecting import read_recipe
 
         try:
             target = self._reach()
             if target is None:
                 return here
             # Artifacts are known by their content, whatever the store's recipe says.
-            if here is not None and all(self._know(output, target) for output in here.outputs):
+            if here is not None and all(self._fetch_record(output, target) for output in here.outputs):
                 return here
             text = self._recipe(digest, target)
             if text is None:
@@ -105,7 +85,7 @@ class Remote:
             trusted = acceptance.trusts(body)
             if not trusted and (here is not None or not acceptance.counts_anyway(digest, body)):
                 return here
-            if not all(self._know(output, target) for output in found.outputs):
+            if not all(self._fetch_record(output, target) for output in found.outputs):
                 return here
         except (BrokenRecord, WrongContent) as error:
             self._cache.say(f"a record of recipe {digest[:12]} in {self.url} is damaged ({error})")
@@ -128,19 +108,19 @@ class Remote:
         self._missed += text is None
         return text
 
-    def _know(self, artifact_id: str, target: Target) -> bool:
+    def _fetch_record(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
-        from pipeline.store.identity import attributes_in, check_id, with_true_extent
-        from pipeline.store.metadata import METADATA
-        from pipeline.store.moving import read_artifact_record
+        from gravel.pipeline.store.artifact_transfer import read_artifact_record
+        from gravel.pipeline.store.identity import attributes_in, check_id, with_true_extent
+        from gravel.pipeline.store.metadata import METADATA
 
         if self._cache.find(artifact_id) is not None:
             return True
         text = target.get(f"artifacts/{artifact_id}.json")
         if text is None:
             return False
-        record = read_artifact_record(text, artifact_id, self._away("data"))
-        if self._is_bad(artifact_id, record.path.name):
+        record = read_artifact_record(text, artifact_id, self._remote_path("data"))
+        if self._is_quarantined(artifact_id, record.path.name):
             return False
         attributes = target.get(f"data/{record.path.name}/{METADATA}")
         if attributes is None:
@@ -165,17 +145,17 @@ class Remote:
         if not record.roots:
             # Without roots only the data can tell whether the attributes belong to this id.
             try:
-                self.bring(artifact_id)
+                self.fetch(artifact_id)
             except DamagedArtifact as error:
                 self._cache.say(str(error))
-                self.forget(artifact_id)
+                self.invalidate(artifact_id)
                 return False
         return True
 
-    def _away(self, folder: str) -> Path:
+    def _remote_path(self, folder: str) -> Path:
         return self._cache.root / "away" / folder
 
-    def _is_bad(self, artifact_id: str, place: str) -> bool:
+    def _is_quarantined(self, artifact_id: str, place: str) -> bool:
         # Data that are wrong for one artifact may be right for another.
         return self._cache.files.read(f"away/bad/{artifact_id}-{place}") is not None
 
@@ -185,9 +165,9 @@ class Remote:
         if found is None:
             return None
         try:
-            return ArtifactRecord.from_json(unseal(found[0]), self._away("data"), found[1])
+            return ArtifactRecord.from_json(unseal(found[0]), self._remote_path("data"), found[1])
         except (KeyError, TypeError, ValueError):
-            self.forget(artifact_id)
+            self.invalidate(artifact_id)
             return None
 
     def known(self) -> list[str]:
@@ -195,10 +175,10 @@ class Remote:
         names = self._cache.files.names("away/artifacts", ".json")
         return [name.removesuffix(".json") for name in names]
 
-    def bring(self, artifact_id: str) -> None:
+    def fetch(self, artifact_id: str) -> None:
         """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
-        from pipeline.store.moving import FaultySource, arrive
-        from pipeline.store.objects import RemoteError
+        from gravel.pipeline.store.artifact_transfer import FaultySource, download_artifact
+        from gravel.pipeline.store.objects import RemoteError
 
         known = self.record(artifact_id)
         if known is None or self._cache.is_here(artifact_id):
@@ -212,10 +192,10 @@ class Remote:
                 target = self._reach(patient=True)
                 assert target is not None
                 try:
-                    arrive(self._cache, artifact_id, found[0], target)
+                    download_artifact(self._cache, artifact_id, found[0], target)
                 except FaultySource:
                     # A line may lie once.
-                    arrive(self._cache, artifact_id, found[0], target)
+                    download_artifact(self._cache, artifact_id, found[0], target)
             except FaultySource as error:
                 self._set_aside(artifact_id, known.path.name)
                 raise DamagedArtifact(artifact_id, str(error)) from error
@@ -226,7 +206,7 @@ class Remote:
     def _set_aside(self, artifact_id: str, place: str) -> None:
         """Take a damaged artifact's record out of everybody's way, as `quarantine` does here."""
         self._cache.files.replace(f"away/bad/{artifact_id}-{place}", b"")
-        self.forget(artifact_id)
+        self.invalidate(artifact_id)
         name = f"artifacts/{artifact_id}.json"
         try:
             target = self._reach()
@@ -238,7 +218,7 @@ class Remote:
             # A key that may only read: the mark made above does for this machine.
             self._cache.say(f"{self.url} keeps the record of a damaged artifact: {error}")
 
-    def forget(self, artifact_id: str) -> None:
+    def invalidate(self, artifact_id: str) -> None:
         """Drop what is known here of an artifact that lies in the store."""
         found = self._cache.files.read(f"away/artifacts/{artifact_id}.json")
         self._cache.files.remove(f"away/artifacts/{artifact_id}.json")
@@ -247,13 +227,13 @@ class Remote:
         except (ValueError, KeyError):
             return
         if isinstance(place, str) and "/" not in place:
-            rmtree(self._away("data") / place, ignore_errors=True)
+            rmtree(self._remote_path("data") / place, ignore_errors=True)
 
     def mark(self, digest: str) -> None:
         """Say on disk that a recipe is to be pushed; called before it is recorded."""
         self._cache.files.replace(f"pending/{digest}", b"", durable=False)
 
-    def offer(self, digest: str) -> None:
+    def enqueue_push(self, digest: str) -> None:
         """Have a recorded recipe and its outputs pushed while the run goes on."""
         if self._pusher is None:
             self._pusher = threading.Thread(target=self._push_offered, name="push", daemon=True)
@@ -266,19 +246,19 @@ class Remote:
 
     def _push(self, digest: str) -> GravelError | None:
         """Push one recipe; returns why it could not be, after saying so. Its mark stays then."""
-        from pipeline.store.transfer import send_recipe
+        from gravel.pipeline.store.recipe_transfer import upload_recipe
 
         try:
             target = self._reach()
             if target is None:
                 return RequestError(f"{self.url} failed a moment ago")
-            self.pushed_bytes += send_recipe(self._cache, digest, target, self._is_bad)
+            self.pushed_bytes += upload_recipe(self._cache, digest, target, self._is_quarantined)
         except DamagedArtifact as error:
             self._cache.say(f"recipe {digest[:12]} is not pushed to {self.url}: {error}")
         except (GravelError, OSError) as error:
-            told = error if isinstance(error, GravelError) else GravelError(str(error))
-            self.failed(told)
-            return told
+            failure = error if isinstance(error, GravelError) else GravelError(str(error))
+            self.failed(failure)
+            return failure
         else:
             self.pushed += 1
         self._cache.files.remove(f"pending/{digest}")
@@ -296,20 +276,20 @@ class Remote:
                 self._cache.files.remove(f"pending/{digest}")
         return waiting
 
-    def settle(self, run: str | None = None) -> None:
+    def finish_pushes(self, run: str | None = None) -> None:
         """Wait until everything is in the store, what earlier runs left included; say what could not be.
 
         The record of `run` follows if anything was pushed.
         """
         if self._pusher is not None:
             self._queue.put(None)
-            self._pusher.join(SAY_SECONDS)
+            self._pusher.join(REPORT_SECONDS)
             if self._pusher.is_alive():
                 count = _results(len(self.pending()))
                 self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
             self._pusher.join()
             self._pusher = None
-        from pipeline.memory import format_bytes
+        from gravel.pipeline.core.memory import format_bytes
 
         waiting = self.pending()
         self._quiet_until = 0.0
@@ -324,22 +304,22 @@ class Remote:
         if problem is None and self.pushed and run is not None:
             problem = self._push_run(run)
         if problem is not None:
-            self.tell_pending(str(problem))
+            self.report_pending(str(problem))
 
     def _push_run(self, run: str) -> GravelError | None:
-        from pipeline.store.transfer import send_run
+        from gravel.pipeline.store.recipe_transfer import upload_run
 
         try:
             target = self._reach()
             assert target is not None
-            send_run(self._cache, run, target)
+            upload_run(self._cache, run, target)
         except GravelError as error:
             return error
         except OSError as error:
             return GravelError(f"the record of run {run} cannot be read: {error.strerror}")
         return None
 
-    def tell_pending(self, reason: str) -> None:
+    def report_pending(self, reason: str) -> None:
         """Say how much is not in the store, if anything is."""
         waiting = self.pending()
         if waiting:
@@ -352,8 +332,8 @@ class Remote:
         """Leave the store alone for a while, and say why, once for each reason."""
         self._quiet_until = time.monotonic() + PAUSE_SECONDS
         text = str(error)
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             hint = error.problems[0].hint
             self._cache.say(
                 f"{text}; going on with what is here" + (f" ({hint})" if hint is not None else "")
@@ -365,7 +345,8 @@ class Remote:
             return None
         with self._opening:
             if self._target is None:
-                from pipeline.store.objects import RemoteError, open_remote
+                from gravel.pipeline.store.objects import RemoteError
+                from gravel.pipeline.store.s3 import open_remote
 
                 try:
                     self._target = open_remote(self.url)

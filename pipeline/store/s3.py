@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.errors import RequestError
-from pipeline.store.objects import READ_BYTES, RemoteError
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.objects import READ_BYTES, RemoteError, Target, check_url
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -194,6 +194,14 @@ class Bucket:
         return RemoteError(
             f"{self.where}{at} cannot be reached: {reason}", hint="look at the network and AWS_ENDPOINT_URL"
         )
+
+
+def open_remote(url: str) -> Target:
+    """Return the object store of a URL; reaches for nothing yet.
+
+    Raises `RequestError` without the extra `s3` or without any credentials.
+    """
+    return Bucket(check_url(url))
 
 
 def _settings(url: str) -> dict[str, Any]:

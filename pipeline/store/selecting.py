@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import RequestError
-from pipeline.store.moving import check_name
-from pipeline.store.records import BrokenRecord, RecipeRecord, unseal
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.artifact_transfer import check_name
+from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:
-    from pipeline.store.objects import Source
+    from gravel.pipeline.store.objects import Source
 
-LOOK_THREADS = 16
+READ_THREADS = 16
 """Records asked for at once; each is one round trip to a store."""
 
 
@@ -112,7 +112,7 @@ def _only(
 
 def _recipes(source: Source, chosen: Chosen) -> dict[str, RecipeRecord]:
     digests = [name.removesuffix(".json") for name in source.names("recipes") if name.endswith(".json")]
-    with ThreadPoolExecutor(LOOK_THREADS) as pool:
+    with ThreadPoolExecutor(READ_THREADS) as pool:
         texts = list(pool.map(lambda digest: source.get(f"recipes/{digest}.json"), digests))
     known = {}
     for digest, text in zip(digests, texts, strict=True):
@@ -128,7 +128,7 @@ def _recipes(source: Source, chosen: Chosen) -> dict[str, RecipeRecord]:
 def _runs(source: Source) -> dict[str, dict[str, Any]]:
     """Return the records of the runs that have ended."""
     names = [name for name in source.names("runs") if not name.startswith(".")]
-    with ThreadPoolExecutor(LOOK_THREADS) as pool:
+    with ThreadPoolExecutor(READ_THREADS) as pool:
         texts = list(pool.map(lambda name: source.get(f"runs/{name}/run.json"), names))
     runs = {}
     for name, text in zip(names, texts, strict=True):

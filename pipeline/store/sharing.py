@@ -16,8 +16,9 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import RequestError
-from pipeline.store.ownership import group_name, user_name
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import GROUP, OTHERS_READ, PRIVATE, given_mask
+from gravel.pipeline.store.ownership import group_name, user_name
 
 MARK = "shared.json"
 FORMAT = 1
@@ -68,6 +69,26 @@ def sharing_of(root: Path) -> Sharing | None:
 def is_shared(root: Path) -> bool:
     """Say whether a cache is shared; whoever shares it may write results, never code, hooks or pages."""
     return os.path.exists(f"{root}/{MARK}")  # noqa: PTH110
+
+
+def mask_for(root: Path) -> int:
+    """Return the mask for what is written to a cache.
+
+    A folder of somebody else, which the user trusts, may be one that a container writes as root: what is made
+    there stays readable as far as the folder itself is.
+    """
+    if is_shared(root):
+        return GROUP
+    try:
+        return PRIVATE if os.stat(root).st_uid == os.geteuid() else OTHERS_READ  # noqa: PTH116
+    except OSError:
+        return PRIVATE
+
+
+def write_as_in(root: Path) -> None:
+    """Have this process write as is right for a cache, if it is a command of gravel or a worker."""
+    if given_mask() >= 0:
+        os.umask(mask_for(root))
 
 
 def keep_own(root: Path, path: Path) -> None:

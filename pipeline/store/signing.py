@@ -6,28 +6,28 @@ import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pipeline.store.acceptance import RECIPES, UNTRUSTED
-from pipeline.store.records import BrokenRecord, RecipeRecord, unseal
-from pipeline.store.selecting import read_recipe
-from pipeline.trust.signatures import FIELD, sign, signer_of
+from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
+from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
+from gravel.pipeline.store.selecting import read_recipe
+from gravel.pipeline.store.signatures import FIELD, sign, signer_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from pipeline.store.cache import Cache
-    from pipeline.store.transfer import Moved
-    from pipeline.trust.keys import PublicKey
+    from gravel.pipeline.store.folder import CacheFolder
+    from gravel.pipeline.store.moved import Moved
+    from gravel.pipeline.trust.keys import PublicKey
 
 
 class Signer:
     """Signs the recipes that were made here; those that came signed keep their signature."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: CacheFolder) -> None:
         self._cache = cache
 
     @cached_property
     def _key(self) -> tuple[Ed25519PrivateKey, PublicKey]:
-        from pipeline.trust.own_key import signing_key
+        from gravel.pipeline.trust.own_key import signing_key
 
         return signing_key()
 
@@ -53,7 +53,7 @@ class Signer:
 class Incoming:
     """Takes recipes into a cache; counts, of those that came, the ones that no trusted key signed."""
 
-    def __init__(self, cache: Cache, moved: Moved) -> None:
+    def __init__(self, cache: CacheFolder, moved: Moved) -> None:
         self._cache = cache
         self._moved = moved
         self._counting = threading.Lock()
@@ -84,7 +84,7 @@ class Incoming:
         Without the signature of a trusted key it is kept apart and does not count until its key is trusted.
         """
         digest = recipe.digest
-        here = self._cache.recall_here(digest)
+        here = self._cache.look_up_here(digest)
         if here is not None and all(self._cache.is_here(output) for output in here.outputs):
             return False
         try:

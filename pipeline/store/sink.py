@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy
 from blake3 import blake3
 
-from pipeline.store.codecs import MISSING, checksum_of, choose_codec, encode, encode_index
-from pipeline.store.content import ArrayContent, LeafDigest
-from pipeline.store.files import storage_errors, sync_file
-from pipeline.store.layout import CHUNK_BYTES, DTYPES, SHARD_BYTES, Layout, array_metadata, cut
-from pipeline.store.metadata import METADATA
-from pipeline.store.records import StoredFile
-from pipeline.store.stored import StoredArray
+from gravel.pipeline.store.codecs import MISSING, checksum_of, choose_codec, encode, encode_index
+from gravel.pipeline.store.content import ArrayContent, LeafDigest
+from gravel.pipeline.store.files import storage_errors, sync_file
+from gravel.pipeline.store.layout import CHUNK_BYTES, DTYPES, SHARD_BYTES, Layout, array_metadata, cut
+from gravel.pipeline.store.metadata import METADATA
+from gravel.pipeline.store.record_types import StoredFile
+from gravel.pipeline.store.stored import StoredArray
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
-from pipeline.store.layout import Layout
-from pipeline.store.obstacles import open_regular
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
+from gravel.pipeline.store.layout import Layout
+from gravel.pipeline.store.obstacles import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

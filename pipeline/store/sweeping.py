@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.store.acceptance import RECIPE_FOLDERS
-from pipeline.store.leases import holder
-from pipeline.store.listing import artifacts
+from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
+from gravel.pipeline.store.leases import holder
+from gravel.pipeline.store.listing import artifacts
 
 if TYPE_CHECKING:
-    from pipeline.store.cache import Cache
+    from gravel.pipeline.store.folder import CacheFolder
 
 TEMPORARY_AGE = 3600.0
 """Seconds after which a small file that is still temporary has no living writer."""
@@ -19,7 +19,7 @@ TEMPORARY = (*RECIPE_FOLDERS, "artifacts", "data", "leases", "digests", "frozen"
 """Folders in which files are written beside their name."""
 
 
-def sweep(cache: Cache, *, delete: bool = True, orphans: bool = False) -> int:
+def sweep(cache: CacheFolder, *, delete: bool = True, orphans: bool = False) -> int:
     """Remove what dead writers left; returns the bytes. `orphans` includes data whose record was damaged."""
     if delete:
         for folder in TEMPORARY:

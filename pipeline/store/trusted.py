@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pipeline.errors import RequestError
-from pipeline.store.ownership import describe, find_unsafe
-from pipeline.user_config import config_folder
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.user_config import config_folder
+from gravel.pipeline.store.ownership import describe, find_unsafe
 
 VARIABLE = "GRAVEL_TRUSTED"
 FILE = "trusted-folders"

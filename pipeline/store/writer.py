@@ -15,23 +15,32 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
-from pipeline.store.binding import bind
-from pipeline.store.content import artifact_id
-from pipeline.store.damage import find_fault
-from pipeline.store.files import storage_errors, sync_file, sync_folder
-from pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
-from pipeline.store.leases import Lease
-from pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, extent_of, fields_of, group_metadata, plain
-from pipeline.store.reader import open_array
-from pipeline.store.records import ArtifactRecord, StoredFile, seal
-from pipeline.store.sink import ArraySink
-from pipeline.store.stored import StoredArray
+from gravel.pipeline.store.binding import bind
+from gravel.pipeline.store.content import artifact_id
+from gravel.pipeline.store.faults import find_fault
+from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
+from gravel.pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.metadata import (
+    ATTRIBUTE,
+    GROUP,
+    METADATA,
+    extent_of,
+    fields_of,
+    group_metadata,
+    plain,
+)
+from gravel.pipeline.store.reader import open_array
+from gravel.pipeline.store.record_types import StoredFile
+from gravel.pipeline.store.records import ArtifactRecord, seal
+from gravel.pipeline.store.sink import ArraySink
+from gravel.pipeline.store.stored import StoredArray
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pipeline.store.cache import Cache
-    from stages.artifacts import Array, Artifact
+    from gravel.pipeline.store.folder import CacheFolder
+    from gravel.stages.artifacts import Array, Artifact
 
 WRITE_THREADS = 4
 """At most; four encode 2 GB/s, about what one stage makes and one disk takes."""
@@ -48,7 +57,7 @@ class ArtifactWriter:
     """
 
     def __init__(
-        self, cache: Cache, *, chunk_bytes: int = CHUNK_BYTES, shard_bytes: int = SHARD_BYTES
+        self, cache: CacheFolder, *, chunk_bytes: int = CHUNK_BYTES, shard_bytes: int = SHARD_BYTES
     ) -> None:
         self._cache = cache
         self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
@@ -203,6 +212,8 @@ def _split(artifact: Artifact) -> tuple[dict[str, Array], dict[str, Any]]:
     kind = type(artifact).__name__
     for name, role in fields_of(kind).items():
         value = getattr(artifact, name)
+        if role == ATTRIBUTE and name in artifact.added and value == artifact.added[name]:
+            continue
         if role == ATTRIBUTE:
             attributes[name] = plain(value, f"{kind}.{name}")
         elif value is None:

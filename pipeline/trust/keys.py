@@ -14,7 +14,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.errors import RequestError
+from gravel.pipeline.core.errors import RequestError
 
 KIND = "ssh-ed25519"
 _HEAD = len(KIND).to_bytes(4, "big") + KIND.encode() + (32).to_bytes(4, "big")

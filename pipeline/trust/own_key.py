@@ -9,9 +9,9 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import RequestError
-from pipeline.trust.keys import PublicKey, check_only_mine, parse_key
-from pipeline.user_config import config_folder
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.user_config import config_folder
+from gravel.pipeline.trust.keys import PublicKey, check_only_mine, parse_key
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

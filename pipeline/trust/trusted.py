@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.errors import RequestError
-from pipeline.trust.keys import PublicKey, check_only_mine, parse_key
-from pipeline.trust.own_key import make_config_folder, own_public_key
-from pipeline.user_config import config_folder
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.user_config import config_folder
+from gravel.pipeline.trust.keys import PublicKey, check_only_mine, parse_key
+from gravel.pipeline.trust.own_key import make_config_folder, own_public_key
 
 NAME = "trusted-keys"
 

@@ -1,6 +1,1 @@
-"""Workflow files: read, checked and located. See `load_workflow`."""
-
-from pipeline.workflow.loading import load_workflow
-from pipeline.workflow.model import EntryOutput, StageEntry, Variant, Workflow
-
-__all__ = ["EntryOutput", "StageEntry", "Variant", "Workflow", "load_workflow"]
+"""Workflow files: read, checked and located. See `gravel.pipeline.workflow.loading`."""

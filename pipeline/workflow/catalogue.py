@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import GravelError, Location, WorkflowError
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import MapNode, Node, Text, parse
-from pipeline.workflow.reading import read_workflow_text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill
-from stages.artifacts import Json
+from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nodes import MapNode, Node, Text, parse
+from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill
+from gravel.stages.artifacts import Json
 
 __all__ = ["CATALOGUE", "FIELDS", "DataSet", "described", "is_catalogue", "is_url", "read_catalogue"]
 
@@ -33,7 +33,7 @@ FIELDS = {
     "licence": "under which terms it may be used",
     "stand_in": "a generator of `ingest`: a graph of the same kind for machines that cannot fetch this one",
 }
-"""What may be said of a data set."""
+"""The keys of a data set."""
 
 CATALOGUE = {
     "catalogue": "the catalogue's name",
@@ -106,7 +106,7 @@ def described(
     at: Mapping[str, Location],
     faults: Faults,
 ) -> DataSet | None:
-    """Check what is said of a data set; `at` leads from its keys to their places. None after a fault."""
+    """Check the entry of a data set; `at` leads from its keys to their places. None after a fault."""
     before = len(faults)
 
     def fault(key: str, message: str, hint: str | None = None) -> None:
@@ -115,9 +115,9 @@ def described(
     for key in value:
         if key not in FIELDS:
             fault(key, f"a data set has no field {key!r}", suggest(key, FIELDS, "field"))
-    said = [key for key in ("file", "url") if value.get(key) is not None]
-    if len(said) != 1 and not (not said and "stand_in" in value) and len(faults) == before:
-        found = "both `file` and `url`" if said else "neither `file` nor `url`"
+    named = [key for key in ("file", "url") if value.get(key) is not None]
+    if len(named) != 1 and not (not named and "stand_in" in value) and len(faults) == before:
+        found = "both `file` and `url`" if named else "neither `file` nor `url`"
         faults.add(f"the data set {name!r} has {found}", "say where it lies, once", place)
     for key in ("file", "url", "sha256", "format", "about", "homepage", "citation", "licence"):
         text = value.get(key)
@@ -139,11 +139,11 @@ def described(
             f"`stand_in` is {to_text(generator)!r:.60}, and one generator with its parameters is expected",
             "write it like stand_in: {rmat: {scale: 10, edge_factor: 16, seed: 1}}",
         )
-    if "url" in said and isinstance(value["url"], str) and not is_url(value["url"]):
+    if "url" in named and isinstance(value["url"], str) and not is_url(value["url"]):
         fault("url", f"`url` is {value['url']!r:.60}, which is no URL", "name a path as `file`")
     if len(faults) > before:
         return None
-    location = value[said[0]] if said else ""
+    location = value[named[0]] if named else ""
     return DataSet(
         name,
         location if is_url(location) or not location else str(absolute(location, folder)),

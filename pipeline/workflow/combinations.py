@@ -39,8 +39,8 @@ class Combinations:
 
     def project(self, axes: Sequence[str], fixed: Mapping[str, int]) -> list[Place]:
         """Return what occurs on some of the axes, each once, where others are fixed at a position."""
-        held = tuple(axis for axis in self.axes if axis in fixed)
-        key = tuple(axes), held
+        constant = tuple(axis for axis in self.axes if axis in fixed)
+        key = tuple(axes), constant
         if key not in self._found:
             named, where = ([self.axes.index(axis) for axis in each] for each in key)
             found: dict[Place, dict[Place, None]] = {}
@@ -48,7 +48,7 @@ class Combinations:
                 at = tuple(place[position] for position in where)
                 found.setdefault(at, {})[tuple(place[position] for position in named)] = None
             self._found[key] = {at: list(several) for at, several in found.items()}
-        return self._found[key].get(tuple(fixed[axis] for axis in held), [])
+        return self._found[key].get(tuple(fixed[axis] for axis in constant), [])
 
 
 def choices(

@@ -12,24 +12,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import GravelError, Location, WorkflowError
-from pipeline.frozen.witness import doubt
-from pipeline.workflow.catalogue import DataSet, absolute, described, is_catalogue, is_url, read_catalogue
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill, references
-from pipeline.workflow.values import Values, malformed
-from stages.addresses import shown
-from stages.artifacts import Json
+from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.core.trace import doubt
+from gravel.pipeline.workflow.catalogue import (
+    DataSet,
+    absolute,
+    described,
+    is_catalogue,
+    is_url,
+    read_catalogue,
+)
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill, references
+from gravel.pipeline.workflow.values import Values, malformed
+from gravel.stages.addresses import shown
+from gravel.stages.artifacts import Json
 
-__all__ = ["AXIS", "MOST_DATASETS", "axis_node", "read_datasets"]
+__all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]
 
 AXIS = "dataset"
 """The name of the axis, and of what stages refer to."""
 
-MOST_DATASETS = 1000
+MAX_DATASETS = 1000
 """Of one section; each is a value of the axis, so the limits of the matrix come next."""
 
 _PACKED = {".gz", ".bz2", ".xz", ".zst"}
@@ -52,8 +59,8 @@ def read_datasets(
     found = list(reader.section(node))
     if len(faults) > before:
         return {}
-    if len(found) > MOST_DATASETS:
-        message = f"`datasets` names {len(found):,} data sets, and at most {MOST_DATASETS:,} are taken"
+    if len(found) > MAX_DATASETS:
+        message = f"`datasets` names {len(found):,} data sets, and at most {MAX_DATASETS:,} are taken"
         faults.add(message, "split them over several workflows", source.at(node))
         return {}
     return _named(found, faults)
@@ -100,7 +107,7 @@ class _Reader:
             if name is None:
                 self.faults.add(*malformed(reference.text), reference.location)
             elif name in self.values.varying:
-                message = f"`datasets` cannot refer to {self.values.told_axis(name)} for it is fixed"
+                message = f"`datasets` cannot refer to {self.values.describe_axis(name)} for it is fixed"
                 self.faults.add(message, "refer to it in a stage instead", reference.location)
             elif name not in self.values.parameters and name not in self.values.broken:
                 hint = suggest(name, self.values.parameters, "parameter")
@@ -276,7 +283,7 @@ def _short(location: str) -> str:
 
 
 def _named(found: list[_Found], faults: Faults) -> dict[str, DataSet]:
-    """Give each a name of its own; the same file named twice, without more said of it, is one data set."""
+    """Give each a name of its own; the same file named twice, without other keys, is one data set."""
     once: dict[tuple[str, str], _Found] = {}
     for each in found:
         data_set = each.data_set

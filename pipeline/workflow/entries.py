@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipeline.errors import Location
-from pipeline.workflow.entry_reader import RESERVED, EntryReader, Named
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.nodes import MapNode, Node, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.values import NAME, Values
-from stages.stage import Stage
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.plugins.reserved_keys import RESERVED
+from gravel.pipeline.workflow.entry_reader import EntryReader, Named
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nodes import MapNode, Node, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.values import NAME, Values
+from gravel.stages.stage import Stage
 
 __all__ = ["Draft", "read_entry"]
 

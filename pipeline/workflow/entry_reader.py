@@ -5,34 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipeline.errors import Location, WorkflowError
-from pipeline.workflow.durations import FORM, parse_duration
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import either, nearest, suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import fill, references
-from pipeline.workflow.values import Values, malformed
-from stages.artifacts import Json
-from stages.stage import Stage
+from gravel.pipeline.core.durations import FORM, parse_duration
+from gravel.pipeline.core.errors import Location, WorkflowError
+from gravel.pipeline.core.names import either, nearest, suggest
+from gravel.pipeline.plugins.reserved_keys import RESERVED
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import fill, references
+from gravel.pipeline.workflow.values import Values, malformed
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Stage
 
-__all__ = ["LIMIT", "MOST_REPETITIONS", "REPEAT", "RESERVED", "EntryReader", "Named"]
+__all__ = ["LIMIT", "MAX_REPETITIONS", "REPEAT", "EntryReader", "Named"]
 
-RESERVED = {
-    "stage": "the stage that this entry runs",
-    "input": "the entry that feeds the stage's one slot, or its slot `input`",
-    "inputs": "a list for a slot that takes several, or a mapping slot -> entry",
-    "keep": "false: the result stays in memory and is not stored",
-    "repeat": "how often a stage that measures does so; every repetition is kept",
-    "time_limit": "how long a run may take, such as `10 min`; then it is stopped and counts as failed",
-    "over": "`matrix`, or a list of axes: gather their combinations in one run; `none`: one run each",
-    "about": "what the entry is for",
-}
-"""Keys of an entry that are not parameters of its stage."""
 
 REPEAT = "repeat"
 LIMIT = "time_limit"
-MOST_REPETITIONS = 1000
+MAX_REPETITIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -79,7 +69,9 @@ class EntryReader:
             if wanted in self.values.broken:
                 return None
             if wanted in self.values.varying:
-                message = f"{self.values.told_axis(wanted)} cannot decide this; it can only set parameters"
+                message = (
+                    f"{self.values.describe_axis(wanted)} cannot decide this; it can only set parameters"
+                )
                 self.faults.add(message, "write one entry for each case", reference.location)
                 return None
             if wanted not in self.values.parameters:
@@ -113,11 +105,11 @@ class EntryReader:
         if REPEAT not in self.node.items:
             return 1
         times, place = self.plain(REPEAT, 1), self.at(REPEAT)
-        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_REPETITIONS:
-            told = (
-                f"`repeat` is {to_text(times)!r:.60}, and a number from 1 to {MOST_REPETITIONS} is expected"
+        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_REPETITIONS:
+            message = (
+                f"`repeat` is {to_text(times)!r:.60}, and a number from 1 to {MAX_REPETITIONS} is expected"
             )
-            self.faults.add(told, None, place)
+            self.faults.add(message, None, place)
             return 1
         if not stage.measures:
             message = f"stage {stage.name} measures nothing, so that repeating it gives the same result"

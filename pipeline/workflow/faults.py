@@ -1,12 +1,12 @@
-"""Faults of a workflow file, collected so that several are told at once."""
+"""Faults of a workflow file, collected so that several are reported at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.nodes import MOST_PROBLEMS
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.nodes import MAX_PROBLEMS
 
 
 class Faults:
@@ -28,13 +28,13 @@ class Faults:
         self._problems.setdefault(problem)
 
     def raise_if_any(self) -> None:
-        """Raise WorkflowError with everything that was found, the first `MOST_PROBLEMS` in full."""
+        """Raise WorkflowError with everything that was found, the first `MAX_PROBLEMS` in full."""
         if not self._problems:
             return
         files = [self._main, *(each.location.file for each in self._problems if each.location is not None)]
         order = {file: place for place, file in enumerate(dict.fromkeys(files))}
         ordered = sorted(self._problems, key=lambda problem: _place(problem, order))
-        shown = ordered[:MOST_PROBLEMS]
+        shown = ordered[:MAX_PROBLEMS]
         if len(ordered) > len(shown):
             more = f"{len(ordered) - len(shown)} more faults are not shown"
             shown[-1] = replace(shown[-1], hint="; ".join(filter(None, (shown[-1].hint, more))))

@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.errors import Location
-from pipeline.frozen.witness import note_there
-from pipeline.workflow.entries import Draft
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from pipeline.workflow.substitution import references
-from stages.artifacts import Json
-from stages.stage import Parameters
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.core.trace import note_there
+from gravel.pipeline.workflow.entries import Draft
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
+from gravel.pipeline.workflow.substitution import references
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Parameters
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+(?:::|://)", re.IGNORECASE)  # fsspec's forms
 

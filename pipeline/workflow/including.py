@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pipeline.errors import Location
-from pipeline.workflow.combinations import Combinations
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import Filled
-from pipeline.workflow.values import NAME, Choice, Values
-from stages.artifacts import Json
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.workflow.combinations import Combinations
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import Filled
+from gravel.pipeline.workflow.values import NAME, Choice, Values
+from gravel.stages.artifacts import Json
 
 __all__ = ["Axis", "combine"]
 
-MOST_COMBINATIONS = 100_000  # of a matrix with include or exclude, which are written out one by one
+MAX_COMBINATIONS = 100_000  # of a matrix with include or exclude, which are written out one by one
 
 
 @dataclass
@@ -98,9 +98,10 @@ class _Combiner:
             count *= len(axis.called)
             if name in self.values.parameters:
                 self.faults.add(f"{name!r} is a parameter and a matrix axis", "rename one of the two")
-        if count > MOST_COMBINATIONS:
-            told = f"beside include or exclude at most {MOST_COMBINATIONS:,} combinations are read"
-            self.faults.add(told, "give its axes fewer values", self.source.at(next(iter(special.values()))))
+        if count > MAX_COMBINATIONS:
+            message = f"beside include or exclude at most {MAX_COMBINATIONS:,} combinations are read"
+            where = self.source.at(next(iter(special.values())))
+            self.faults.add(message, "give its axes fewer values", where)
             return None
         rules: dict[tuple[str, ...], set[Choice]] = {}
         for item in excluded:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.plugins.installed import known_stages
-from pipeline.workflow.entries import Draft
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.model import StageEntry, Workflow
-from pipeline.workflow.nodes import MapNode, ScalarNode, Text
-from pipeline.workflow.reading import read_workflow_text
-from pipeline.workflow.scopes import Reading, top_of
-from pipeline.workflow.variants import axes_of, make_variants
-from pipeline.workflow.wiring import in_order, wire
-from stages.stage import Stage
+from gravel.pipeline.plugins.installed import known_stages
+from gravel.pipeline.workflow.entries import Draft
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.model import StageEntry, Workflow
+from gravel.pipeline.workflow.nodes import MapNode, ScalarNode, Text
+from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.scopes import Reading, top_of
+from gravel.pipeline.workflow.variants import axes_of, make_variants
+from gravel.pipeline.workflow.wiring import in_order, wire
+from gravel.stages.stage import Stage
 
 
 def load_workflow(
@@ -30,7 +30,7 @@ def load_workflow(
 
     Raises
     ------
-    WorkflowError : a file, or a value of `overrides`, has faults; all that could be found are told.
+    WorkflowError : a file, or a value of `overrides`, has faults; all that could be found are reported.
     RequestError : there is no such file, or it is no text of sane size.
 
     """

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.errors import WorkflowError
-from pipeline.workflow.combinations import Combinations
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.including import Axis, combine
-from pipeline.workflow.names import nearest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import Filled, fill, references
-from pipeline.workflow.values import NAME, Values, Varying, malformed
-from stages.addresses import hidden
+from gravel.pipeline.core.errors import WorkflowError
+from gravel.pipeline.core.names import nearest
+from gravel.pipeline.workflow.combinations import Combinations
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.including import Axis, combine
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import Filled, fill, references
+from gravel.pipeline.workflow.values import NAME, Values, Varying, malformed
+from gravel.stages.addresses import hidden
 
 __all__ = ["SPECIAL", "named_items", "read_matrix"]
 
@@ -109,7 +109,7 @@ class _Reader:
             if wanted is None:
                 self.faults.add(*malformed(reference.text), reference.location)
             elif wanted in values.varying and wanted not in values.own_axes:
-                message = f"the matrix cannot refer to {values.told_axis(wanted)} for it is fixed"
+                message = f"the matrix cannot refer to {values.describe_axis(wanted)} for it is fixed"
                 self.faults.add(message, "refer to it in a stage instead", reference.location)
             elif wanted not in values.parameters and wanted not in values.broken:
                 meant = nearest(wanted, values.parameters)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.errors import Location
-from pipeline.workflow.catalogue import DataSet
-from pipeline.workflow.combinations import Combinations
-from stages.artifacts import Json
-from stages.stage import Parameters, Stage
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.workflow.catalogue import DataSet
+from gravel.pipeline.workflow.combinations import Combinations
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Parameters, Stage
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,27 @@
 """A workflow that another one uses: `name: {use: other.yaml, parameters: {...}}`.
 
 Its entries become entries of the using workflow, called `name.entry`, and its axes become axes called
-`name.axis`. Faults are told where they stand, in whichever file that is.
+`name.axis`. Faults are reported where they stand, in whichever file that is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from pipeline.errors import GravelError, Location, WorkflowError
-from pipeline.workflow.entries import Draft
-from pipeline.workflow.entry_reader import EntryReader
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import Filled, references
-from pipeline.workflow.values import NAME, Origin, Values, Varying, malformed
+from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.workflow.entries import Draft
+from gravel.pipeline.workflow.entry_reader import EntryReader
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import Filled, references
+from gravel.pipeline.workflow.values import NAME, Origin, Values, Varying, malformed
 
 if TYPE_CHECKING:
-    from pipeline.workflow.scopes import Reading, Scope
+    from gravel.pipeline.workflow.faults import Faults
+    from gravel.pipeline.workflow.scope import Scope
 
 __all__ = ["NEST", "USE", "is_use", "read_use"]
 
@@ -34,8 +35,21 @@ NEST = {
 }
 """Keys of an entry that uses another workflow."""
 
-MOST_USES = 200  # of one workflow, counted with those of the workflows that it uses
-MOST_NESTED = 16  # workflows that use each other
+MAX_USES = 200  # of one workflow, counted with those of the workflows that it uses
+MAX_NESTED = 16  # workflows that use each other
+
+
+class Reading(Protocol):
+    """What reads the files that a workflow uses; see `gravel.pipeline.workflow.scopes`."""
+
+    faults: Faults
+    names: list[str]
+
+    def open(self, path: Path, user: Scope, prefix: str, where: Location) -> Scope | None:
+        """Open a file that another one uses; None after a fault."""
+
+    def read(self, scope: Scope, values: Values, given: Mapping[str, Filled | Varying | None]) -> list[Draft]:
+        """Read the sections of a file."""
 
 
 def is_use(node: Node) -> bool:

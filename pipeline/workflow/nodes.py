@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.scalars import plain_value
-from stages.artifacts import Json
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.scalars import plain_value
+from gravel.stages.artifacts import Json
 
 __all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "parse"]
 
-MOST_DEPTH = 32  # an entry's parameters nest four or five deep
-MOST_NODES = 50_000  # counted with every alias written out; a file of 2,000 entries has 20,000
-MOST_PROBLEMS = 20  # told at once; more than a screen helps nobody
+MAX_DEPTH = 32  # an entry's parameters nest four or five deep
+MAX_NODES = 50_000  # counted with every alias written out; a file of 2,000 entries has 20,000
+MAX_PROBLEMS = 20  # reported at once; more than a screen helps nobody
 
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # where YAML readers count lines
 
@@ -141,7 +141,7 @@ class _Builder:
 
     def found(self, message: str, hint: str | None, line: int, column: int) -> None:
         self.problems.append(Problem(message, hint, self.source.place(line, column)))
-        if len(self.problems) >= MOST_PROBLEMS:
+        if len(self.problems) >= MAX_PROBLEMS:
             raise WorkflowError(self.problems)
 
     def document(self, events: Iterator[Any]) -> Node | None:
@@ -172,10 +172,10 @@ class _Builder:
         if isinstance(event, AliasEvent):
             return self.alias(event.anchor)
         self.count += 1
-        if self.count > MOST_NODES:
-            raise self.fail(f"the file has more than {MOST_NODES:,} values")
-        if depth > MOST_DEPTH:
-            raise self.fail(f"values are nested more than {MOST_DEPTH} deep")
+        if self.count > MAX_NODES:
+            raise self.fail(f"the file has more than {MAX_NODES:,} values")
+        if depth > MAX_DEPTH:
+            raise self.fail(f"values are nested more than {MAX_DEPTH} deep")
         if event.tag is not None and event.tag != "!":
             tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
             message = f"the tag {tag:.60} is not understood"
@@ -189,9 +189,9 @@ class _Builder:
             node = self.mapping(events, depth, line, column)
         else:
             node = self.sequence(events, depth, line, column)
-        if node.size > MOST_NODES:
+        if node.size > MAX_NODES:
             self.line, self.column = line, column
-            raise self.fail(f"with its aliases written out this has more than {MOST_NODES:,} values")
+            raise self.fail(f"with its aliases written out this has more than {MAX_NODES:,} values")
         if event.anchor is not None:
             self.anchors[event.anchor] = node
         return node

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.errors import Location, WorkflowError
-from pipeline.workflow.datasets import AXIS, axis_node, read_datasets
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.matrix import named_items, read_matrix
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nodes import MapNode, Node, ScalarNode, Text, parse
-from pipeline.workflow.substitution import Filled, references
-from pipeline.workflow.values import Values, Varying, malformed
+from gravel.pipeline.core.errors import Location, WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.workflow.datasets import AXIS, axis_node, read_datasets
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.matrix import named_items, read_matrix
+from gravel.pipeline.workflow.nodes import MapNode, Node, ScalarNode, Text, parse
+from gravel.pipeline.workflow.substitution import Filled, references
+from gravel.pipeline.workflow.values import Values, Varying, malformed
 
 __all__ = ["read_values"]
 
-MOST_CHAIN = 100  # references from parameter to parameter
+MAX_CHAIN = 100  # references from parameter to parameter
 
 
 def read_values(
@@ -42,8 +42,8 @@ def read_values(
     axes = named_items(matrix, "matrix", source, faults)
     if datasets is not None:
         if AXIS in axes:
-            told = f"`datasets` makes an axis {AXIS!r}, and the matrix has one"
-            faults.add(told, "rename that of the matrix", source.at(axes.pop(AXIS)))
+            message = f"`datasets` makes an axis {AXIS!r}, and the matrix has one"
+            faults.add(message, "rename that of the matrix", source.at(axes.pop(AXIS)))
         axes = {AXIS: datasets, **axes}
     for name in axes.keys() & defaults.keys():
         faults.add(
@@ -136,17 +136,17 @@ class _Resolver:
             wanted = reference.name
             if wanted in (*path, name):
                 circle = [*path, name][[*path, name].index(wanted) :]
-                told = " -> ".join([*circle, wanted])
+                message = " -> ".join([*circle, wanted])
                 self.faults.add(
-                    f"parameters refer to each other in a circle: {told}", None, reference.location
+                    f"parameters refer to each other in a circle: {message}", None, reference.location
                 )
                 self.values.broken.update(circle)
                 good = False
             elif wanted is None or wanted not in self.texts:
                 self._unknown(wanted, reference.text, reference.location)
                 good = False
-            elif len(path) >= MOST_CHAIN:
-                message = f"a chain of more than {MOST_CHAIN} parameters that refer to each other"
+            elif len(path) >= MAX_CHAIN:
+                message = f"a chain of more than {MAX_CHAIN} parameters that refer to each other"
                 self.faults.add(message, None, reference.location)
                 good = False
             else:

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.errors import Location, RequestError
-from pipeline.frozen.witness import doubt
-from pipeline.plugins.checking import faults_of
-from pipeline.plugins.files import PluginSource, import_source, read_source
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import nearest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
-from pipeline.workflow.reading import read_workflow_text
-from stages.stage import Origin, Stage
+from gravel.pipeline.core.errors import Location, RequestError
+from gravel.pipeline.core.names import nearest
+from gravel.pipeline.core.trace import doubt
+from gravel.pipeline.plugins.checking import faults_of
+from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.stages.stage import Origin, Stage
 
 __all__ = ["read_plugin", "stages_for", "with_plugins"]
 
@@ -65,9 +65,11 @@ def with_plugins(
             if stage.name in stages or stage.name in added:
                 other = added.get(stage.name)
                 owner = other.origin.place if other is not None and other.origin is not None else None
-                told = f"{Path(read.path).name} adds a stage {stage.name!r}, and "
-                told += f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
-                faults.add(told, f"give it another name in {read.path}", place)
+                message = f"{Path(read.path).name} adds a stage {stage.name!r}, and "
+                message += (
+                    f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
+                )
+                faults.add(message, f"give it another name in {read.path}", place)
             elif len(faults) == before:
                 added[stage.name] = stage
     return _Joined(stages, added)
@@ -138,17 +140,24 @@ def _stages_in(
     source: PluginSource, stages: Mapping[str, Stage], place: Location, faults: Faults
 ) -> list[Stage]:
     """Import a file and return the stages at its top, each once, without those that it imported."""
-    from pipeline.plugins.code import file_code
+    from gravel.pipeline.plugins.code import file_code
+    from gravel.pipeline.plugins.old_imports import old_import
 
     name = Path(source.path).name
     try:
+        if (found := old_import(source.text)) is not None:
+            line, message = found
+            faults.add(
+                f"the plugin {name} uses an old name: {message}", f"line {line} of {source.path}", place
+            )
+            return []
         code = file_code(source.text)
         module = import_source(source)
     except (Exception, SystemExit) as error:
         hint = _line(error, source)
         if isinstance(error, ModuleNotFoundError) and error.name and _beside(source, error.name):
             hint = f"a plugin is one file: put what {error.name}.py holds into it, or make a package of both"
-        faults.add(f"the plugin {name} cannot be imported: {_told(error)}", hint, place)
+        faults.add(f"the plugin {name} cannot be imported: {_reason(error)}", hint, place)
         return []
     unique = {id(value): value for value in vars(module).values() if isinstance(value, Stage)}
     own = [value for value in unique.values() if value.run.__module__ == module.__name__]
@@ -165,9 +174,9 @@ def _beside(source: PluginSource, module: str) -> bool:
     return (Path(source.path).parent / f"{module.partition('.')[0]}.py").is_file()
 
 
-def _told(error: BaseException) -> str:
-    told = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+def _reason(error: BaseException) -> str:
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _line(error: BaseException, source: PluginSource) -> str | None:

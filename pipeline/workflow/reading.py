@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.errors import Problem, RequestError, WorkflowError
-from pipeline.frozen.witness import note_text
-from pipeline.workflow.names import nearest
-from pipeline.workflow.nodes import Text
+from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
+from gravel.pipeline.core.names import nearest
+from gravel.pipeline.core.trace import note_text
+from gravel.pipeline.workflow.nodes import Text
 
-MOST_BYTES = 256 * 1024  # a pure Python YAML scanner reads about 200 KB a second
+MAX_BYTES = 256 * 1024  # a pure Python YAML scanner reads about 200 KB a second
 
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -19,7 +19,7 @@ def read_workflow_text(path: Path) -> Text:
     name = str(path)
     try:
         with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+            raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise RequestError(f"there is no workflow file {name}", hint=_other_file(path)) from None
     except IsADirectoryError:
@@ -32,9 +32,9 @@ def read_workflow_text(path: Path) -> Text:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise RequestError(f"the workflow file {name!r} cannot be read: {reason}") from None
     note_text(path, raw)
-    if len(raw) > MOST_BYTES:
+    if len(raw) > MAX_BYTES:
         raise RequestError(
-            f"{name} is larger than {MOST_BYTES // 1024} KiB, the most that a workflow file may have",
+            f"{name} is larger than {MAX_BYTES // 1024} KiB, the most that a workflow file may have",
             hint="is it a data file? Name it in an ingest stage instead",
         )
     return Text(name, _decode(raw, name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stages.artifacts import Json
+from gravel.stages.artifacts import Json
 
 _WORDS: dict[str, Json] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -19,7 +19,7 @@ _OCTAL = re.compile(r"0o[0-7]+")
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
-MOST_DIGITS = 40  # longer than any id, seed or size; int() refuses much longer ones by itself
+MAX_DIGITS = 40  # longer than any id, seed or size; int() refuses much longer ones by itself
 
 
 def plain_value(text: str) -> Json:
@@ -28,8 +28,8 @@ def plain_value(text: str) -> Json:
         return _WORDS[text]
     for pattern, base in ((_INTEGER, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
         if pattern.fullmatch(text):
-            if len(text) > MOST_DIGITS:
-                raise ValueError(f"a number of {len(text)} digits; at most {MOST_DIGITS} are read")
+            if len(text) > MAX_DIGITS:
+                raise ValueError(f"a number of {len(text)} digits; at most {MAX_DIGITS} are read")
             return int(text[2:] if base != 10 else text, base)
     return float(text) if _FLOAT.fullmatch(text) else text
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.workflow.catalogue import FIELDS
-from pipeline.workflow.entry_reader import LIMIT, MOST_REPETITIONS, REPEAT, RESERVED
-from pipeline.workflow.matrix import SPECIAL
-from pipeline.workflow.nesting import NEST, USE
-from pipeline.workflow.scopes import SECTIONS
-from pipeline.workflow.substitution import MERGE
-from pipeline.workflow.values import NAME
-from stages.stage import Slot, Stage
+from gravel.pipeline.plugins.reserved_keys import RESERVED
+from gravel.pipeline.workflow.catalogue import FIELDS
+from gravel.pipeline.workflow.entry_reader import LIMIT, MAX_REPETITIONS, REPEAT
+from gravel.pipeline.workflow.matrix import SPECIAL
+from gravel.pipeline.workflow.nesting import NEST, USE
+from gravel.pipeline.workflow.scopes import SECTIONS
+from gravel.pipeline.workflow.substitution import MERGE
+from gravel.pipeline.workflow.values import NAME
+from gravel.stages.stage import Slot, Stage
 
 __all__ = ["workflow_schema"]
 
@@ -182,7 +183,7 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
         LIMIT: {"anyOf": [{"type": "string"}, {"type": "number", "exclusiveMinimum": 0}]},
     }
     if stage.measures:
-        times: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_REPETITIONS}
+        times: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_REPETITIONS}
         properties[REPEAT] = {"anyOf": [times, {"$ref": "#/$defs/reference"}]}
     one: Schema = {"$ref": "#/$defs/name"}
     several: Schema = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
@@ -240,6 +241,6 @@ def _open(schema: Schema) -> Schema:
 
 
 def _or_reference(schema: Schema) -> Schema:
-    told: Schema = {key: schema[key] for key in ("description", "default", "title") if key in schema}
-    rest: Schema = {key: value for key, value in _open(schema).items() if key not in told}
-    return {"anyOf": [rest, {"$ref": "#/$defs/reference"}], **told}
+    kept: Schema = {key: schema[key] for key in ("description", "default", "title") if key in schema}
+    rest: Schema = {key: value for key, value in _open(schema).items() if key not in kept}
+    return {"anyOf": [rest, {"$ref": "#/$defs/reference"}], **kept}

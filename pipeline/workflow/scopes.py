@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.entries import Draft, read_entry
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.names import suggest
-from pipeline.workflow.nesting import MOST_NESTED, MOST_USES, is_use, read_use
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
-from pipeline.workflow.parameters import read_values
-from pipeline.workflow.plugins import with_plugins
-from pipeline.workflow.reading import read_workflow_text
-from pipeline.workflow.substitution import Filled
-from pipeline.workflow.values import Values, Varying
-from stages.stage import Stage
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.workflow.entries import Draft, read_entry
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nesting import MAX_NESTED, MAX_USES, is_use, read_use
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from gravel.pipeline.workflow.parameters import read_values
+from gravel.pipeline.workflow.plugins import with_plugins
+from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.substitution import Filled
+from gravel.pipeline.workflow.values import Values, Varying
+from gravel.stages.stage import Stage
 
-__all__ = ["SECTIONS", "Reading", "Scope"]
+__all__ = ["SECTIONS", "Reading"]
 
 SECTIONS = {
     "workflow": "the workflow's name",
@@ -31,18 +31,6 @@ SECTIONS = {
     "stages": "the entries: which stage, from which inputs, with which parameters",
 }
 """The keys of a workflow file."""
-
-
-@dataclass
-class Scope:
-    """One file being read; `chain` holds the files that use each other, this one last."""
-
-    source: Text
-    path: Path
-    top: MapNode
-    prefix: str = ""
-    chain: tuple[Path, ...] = ()
-    values: Values = field(default_factory=Values)
 
 
 class Reading:
@@ -82,13 +70,13 @@ class Reading:
             return None
         if real in user.chain:
             circle = [*user.chain[user.chain.index(real) :], real]
-            told = " uses ".join(each.name for each in circle)
-            self.faults.add(f"the workflows use each other in a circle: {told}", None, where)
+            names = " uses ".join(each.name for each in circle)
+            self.faults.add(f"the workflows use each other in a circle: {names}", None, where)
             return None
         self._uses += 1
-        if len(user.chain) >= MOST_NESTED or self._uses > MOST_USES:
-            limit = f"{MOST_NESTED} files deep" if len(user.chain) >= MOST_NESTED else f"{MOST_USES} in all"
-            if self._uses <= MOST_USES + 1:
+        if len(user.chain) >= MAX_NESTED or self._uses > MAX_USES:
+            limit = f"{MAX_NESTED} files deep" if len(user.chain) >= MAX_NESTED else f"{MAX_USES} in all"
+            if self._uses <= MAX_USES + 1:
                 self.faults.add(f"too many workflows use each other; the limit is {limit}", None, where)
             return None
         if real not in self._trees:

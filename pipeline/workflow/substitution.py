@@ -11,20 +11,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from stages.addresses import REFERENCE, is_url
-from stages.artifacts import Json
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.addresses import REFERENCE, is_url
+from gravel.stages.artifacts import Json
 
 __all__ = ["Filled", "Reference", "fill", "references"]
 
 MERGE = "with"
 """The key of a mapping whose own mapping is put in. (YAML 1.1's `<<` may hold no text such as `${name}`.)"""
 
-MOST_FILLED = 10_000  # values in one filled-in tree
-MOST_TEXT = 10_000  # characters of one filled-in text
-MOST_FILLED_DEPTH = 64
+MAX_FILLED = 10_000  # values in one filled-in tree
+MAX_TEXT = 10_000  # characters of one filled-in text
+MAX_FILLED_DEPTH = 64
 
 _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -85,10 +85,10 @@ def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
             plain = _merged(dict(zip(node.items, plain, strict=True)), node, source)
         size = 1 + sum(part.size for part in parts)
         filled = Filled(plain, size, 1 + max((part.depth for part in parts), default=0))
-    if filled.size > MOST_FILLED or filled.depth > MOST_FILLED_DEPTH:
-        message = f"with its references filled in this has more than {MOST_FILLED:,} values"
-        if filled.depth > MOST_FILLED_DEPTH:
-            message = f"with its references filled in this is nested more than {MOST_FILLED_DEPTH} deep"
+    if filled.size > MAX_FILLED or filled.depth > MAX_FILLED_DEPTH:
+        message = f"with its references filled in this has more than {MAX_FILLED:,} values"
+        if filled.depth > MAX_FILLED_DEPTH:
+            message = f"with its references filled in this is nested more than {MAX_FILLED_DEPTH} deep"
         raise WorkflowError([Problem(message, None, source.at(node))])
     return filled
 
@@ -121,8 +121,8 @@ def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -
         parts += [node.value[end : match.start()], written]
         length += len(parts[-1]) + len(parts[-2])
         end = match.end()
-        if length > MOST_TEXT:
-            message = f"with its references filled in this text has more than {MOST_TEXT:,} characters"
+        if length > MAX_TEXT:
+            message = f"with its references filled in this text has more than {MAX_TEXT:,} characters"
             raise WorkflowError([Problem(message, None, source.at(node))])
     text = "".join(parts) + node.value[end:]
     named = REFERENCE.search(text)

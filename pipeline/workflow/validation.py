@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from pipeline.errors import Location, Problem
-from pipeline.workflow.names import either, nearest, suggest
-from pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from pipeline.workflow.scalars import to_text
-from pipeline.workflow.substitution import MERGE
-from stages.artifacts import Json
-from stages.stage import Parameters, Stage
+from gravel.pipeline.core.errors import Location, Problem
+from gravel.pipeline.core.names import either, nearest, suggest
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.substitution import MERGE
+from gravel.stages.artifacts import Json
+from gravel.stages.stage import Parameters, Stage
 
 __all__ = ["validate"]
 
@@ -237,11 +237,11 @@ def _problem(
         shown = f"the text {shown}"  # in quotes in the file, or it would be a number
     hint = f"its value comes from {reference}" if reference else None
     if step.kind == "one_of":
-        told = step.message
+        expected = step.message
     elif step.message.startswith("Input should be ") or step.kind in _COUNTED_OR_MATCHED:
-        told = f"{_expectation(step)} is expected"
+        expected = f"{_expectation(step)} is expected"
     else:
-        told = _expectation(step)
+        expected = _expectation(step)
     options = re.findall(r"'([^']*)'", str(step.context.get("expected", "")))
     if options and isinstance(step.value, str):
         meant = suggest(step.value, options, "value")
@@ -250,7 +250,7 @@ def _problem(
         about = fields_at(stage.parameters, step.path[:-1]).get(str(step.path[-1]))
         hint = "; ".join(filter(None, (about and about.rstrip("."), hint)))
     subject = f"`{dotted}` of stage {stage.name} is {shown}" if dotted else f"stage {stage.name}"
-    return Problem(f"{subject}{', and ' if dotted else ': '}{told}", hint or None, where)
+    return Problem(f"{subject}{', and ' if dotted else ': '}{expected}", hint or None, where)
 
 
 def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:
@@ -271,7 +271,7 @@ def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:
 
 def fields_at(model: type[BaseModel], path: Sequence[str | int]) -> dict[str, str | None]:
     """Return the field names that fit at a path inside a model, with what each is about."""
-    from stages.documented import documented, models_in
+    from gravel.stages.documented import documented, models_in
 
     here = [model]
     for part in path:

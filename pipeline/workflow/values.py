@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from pipeline.errors import Location, Problem, WorkflowError
-from pipeline.workflow.catalogue import DataSet
-from pipeline.workflow.combinations import Combinations, choices
-from pipeline.workflow.nodes import Node, ScalarNode, Text
-from pipeline.workflow.substitution import Filled, fill, references
-from stages.artifacts import Json
+from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.workflow.catalogue import DataSet
+from gravel.pipeline.workflow.combinations import Combinations, choices
+from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text
+from gravel.pipeline.workflow.substitution import Filled, fill, references
+from gravel.stages.artifacts import Json
 
-__all__ = ["MOST_RUNS", "MOST_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying", "malformed"]
+__all__ = ["MAX_RUNS", "MAX_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying", "malformed"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")
 
-MOST_RUNS = 20_000  # of one workflow; planning takes about a millisecond each
-MOST_VALUES = 1_000_000  # filled in over all variants of one entry, or all values of one parameter
+MAX_RUNS = 20_000  # of one workflow; planning takes about a millisecond each
+MAX_VALUES = 1_000_000  # filled in over all variants of one entry, or all values of one parameter
 
 Choice: TypeAlias = tuple[int, ...]
 """Positions of values, one for each of some axes."""
@@ -121,7 +121,7 @@ class Values:
         whole = _WHOLE.fullmatch(node.value)
         return self.origins.get(whole[1].strip()) if whole is not None else None
 
-    def told_axis(self, name: str) -> str:
+    def describe_axis(self, name: str) -> str:
         """Write what a varying name is, for messages."""
         if name in self.own_axes:
             return f"the matrix axis {name!r}"
@@ -138,16 +138,16 @@ class Values:
         axes = self.axes_behind(varying)
         if not axes:
             return fill(node, self.parameters, source)
-        if self.axes.count(axes) > MOST_RUNS:
-            message = f"this has more than {MOST_RUNS:,} values over the axes {', '.join(axes)}"
+        if self.axes.count(axes) > MAX_RUNS:
+            message = f"this has more than {MAX_RUNS:,} values over the axes {', '.join(axes)}"
             raise WorkflowError([Problem(message, "give the matrix fewer values", source.at(node))])
         table: dict[Choice, Filled] = {}
         size = 0
         for choice in self.axes.choices(axes):
             table[choice] = fill(node, {**self.parameters, **self.at(varying, axes, choice)}, source)
             size += table[choice].size
-            if size > MOST_VALUES:
-                message = f"over the axes {', '.join(axes)} this has more than {MOST_VALUES:,} values"
+            if size > MAX_VALUES:
+                message = f"over the axes {', '.join(axes)} this has more than {MAX_VALUES:,} values"
                 raise WorkflowError([Problem(message, None, source.at(node))])
         return Varying(axes, table)
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from pipeline.errors import WorkflowError
-from pipeline.workflow.entries import Draft
-from pipeline.workflow.entry_reader import RESERVED
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.files import place_files
-from pipeline.workflow.model import Variant
-from pipeline.workflow.names import suggest
-from pipeline.workflow.substitution import fill, references
-from pipeline.workflow.validation import validate
-from pipeline.workflow.values import MOST_RUNS, MOST_VALUES, malformed
+from gravel.pipeline.core.errors import WorkflowError
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.plugins.reserved_keys import RESERVED
+from gravel.pipeline.workflow.entries import Draft
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.files import place_files
+from gravel.pipeline.workflow.model import Variant
+from gravel.pipeline.workflow.substitution import fill, references
+from gravel.pipeline.workflow.validation import validate
+from gravel.pipeline.workflow.values import MAX_RUNS, MAX_VALUES, malformed
 
 __all__ = ["axes_of", "make_variants"]
 
@@ -56,8 +56,8 @@ def make_variants(draft: Draft, axes: tuple[str, ...], faults: Faults) -> dict[t
     values = draft.values
     also = [*RESERVED, *draft.stage.inputs]
     count = values.axes.count(axes)
-    if count > MOST_RUNS:
-        message = f"{draft.name!r} would run {count:,} times, and a workflow has at most {MOST_RUNS:,} runs"
+    if count > MAX_RUNS:
+        message = f"{draft.name!r} would run {count:,} times, and a workflow has at most {MAX_RUNS:,} runs"
         faults.add(message, "give the matrix fewer values", draft.location)
         return found
     named = [each.name for each in references(draft.parameters, draft.source) if each.name in values.varying]
@@ -72,9 +72,9 @@ def make_variants(draft: Draft, axes: tuple[str, ...], faults: Faults) -> dict[t
                 faults.add_problem(problem)
             return found
         filled_in += filled.size
-        if filled_in > MOST_VALUES:
+        if filled_in > MAX_VALUES:
             faults.add(
-                f"the variants of {draft.name!r} have more than {MOST_VALUES:,} values", None, draft.location
+                f"the variants of {draft.name!r} have more than {MAX_VALUES:,} values", None, draft.location
             )
             return found
         variant = _variant(draft, filled.value, faults, also)

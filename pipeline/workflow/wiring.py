@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.workflow.entries import Draft
-from pipeline.workflow.entry_reader import Named
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.model import EntryOutput
-from pipeline.workflow.names import either, suggest
+from gravel.pipeline.core.names import either, suggest
+from gravel.pipeline.workflow.entries import Draft
+from gravel.pipeline.workflow.entry_reader import Named
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.model import EntryOutput
 
 __all__ = ["in_order", "wire"]
 
@@ -66,8 +66,8 @@ def _tell_unknown(draft: Draft, named: Named, all_names: list[str], faults: Faul
     written = named.name.removeprefix(prefix)
     inside = [name for name in here if name.startswith(f"{written}.")]
     if inside:
-        told = f"{written!r} is a whole workflow, and an entry is expected"
-        faults.add(told, f"name one of its entries: {', '.join(inside)}", named.location)
+        message = f"{written!r} is a whole workflow, and an entry is expected"
+        faults.add(message, f"name one of its entries: {', '.join(inside)}", named.location)
     else:
         faults.add(f"there is no entry {written!r}", suggest(written, here, "entry"), named.location)
 
@@ -110,5 +110,5 @@ def _tell_circle(drafts: Mapping[str, Draft], circle: list[str], faults: Faults)
         (named.location for slot in first.slots.values() for named in slot if named.name == wanted),
         first.location,
     )
-    told = " needs ".join([*circle, circle[0]])
-    faults.add(f"the entries form a circle: {told}", "one of these inputs must come from elsewhere", place)
+    message = " needs ".join([*circle, circle[0]])
+    faults.add(f"the entries form a circle: {message}", "one of these inputs must come from elsewhere", place)

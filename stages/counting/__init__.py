@@ -11,10 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.counting.metrics import METRICS, added, by_kernel
-from stages.counting.stored import ASKED, FOUND, GRAPH, write_stored
-from stages.counting.table import UnreadableTable, read_table
-from stages.counting.tool import (
+from gravel.stages.counting.metrics import METRICS, added, by_kernel
+from gravel.stages.counting.stored import ASKED, FOUND, GRAPH, write_stored
+from gravel.stages.counting.table import UnreadableTable, read_table
+from gravel.stages.counting.tool import (
     NAME,
     OPTIONS,
     TOO_LONG,
@@ -26,24 +26,24 @@ from stages.counting.tool import (
     unknown_metrics,
     version_of,
 )
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from stages.artifacts import CompressedGraph, Counters, Graph, Measurement
-    from stages.context import Context
-    from stages.counters import CountersParameters
+    from gravel.stages.artifacts import CompressedGraph, Counters, Graph, Measurement
+    from gravel.stages.context import Context
+    from gravel.stages.counters import CountersParameters
 
 ON_CPU = "the searches ran on the CPU, whose counters are not read"
 NOT_ASKED = "no tool was asked for (`tool: none`)"
 
-PROGRAM = "stages.counting.under_tool"
+PROGRAM = "gravel.stages.counting.under_tool"
 
 
 def count_searches(
     context: Context, parameters: CountersParameters, stored: Graph | CompressedGraph
 ) -> Counters:
-    """Make the artifact; see `stages.counters.counters`."""
-    from stages.artifacts import Counters
+    """Make the artifact; see `gravel.stages.counters.counters`."""
+    from gravel.stages.artifacts import Counters
 
     measurement, starts = _searched(context, parameters, stored)
     found: dict[str, Any] = {}
@@ -85,11 +85,11 @@ def _searched(
     """
     from dataclasses import replace
 
-    from stages.context import PlainContext
-    from stages.counting.gathered import add_gathered
-    from stages.searching.bfs import prepare_search, search_all
-    from stages.searching.prepared import prepared
-    from stages.searching.reading import read_searched, sources_of
+    from gravel.stages.context import PlainContext
+    from gravel.stages.counting.gathered import add_gathered
+    from gravel.stages.searching.bfs import prepare_search, search_all
+    from gravel.stages.searching.prepared import prepared
+    from gravel.stages.searching.reading import read_searched, sources_of
 
     plain = PlainContext(context.machine, context.scratch)  # its labels are not kept
     asked = parameters.searched()
@@ -176,10 +176,10 @@ def _device() -> int:
 
 def _called(tool: Path, folder: Path, seconds: float) -> tuple[Said, list[str]]:
     """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
-    import stages
+    import gravel
 
     program = [sys.executable, "-m", PROGRAM, str(folder)]
-    paths = str(Path(stages.__file__).resolve().parents[1])
+    paths = str(Path(gravel.__file__).resolve().parents[1])
     until = time.monotonic() + seconds
     asked = list(METRICS)
     while True:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.searching.counts import add_statistics
-from stages.searching.rows import on_host
+from gravel.stages.searching.counts import add_statistics
+from gravel.stages.searching.rows import on_host
 
 if TYPE_CHECKING:
-    from kernels.bfs import Search
-    from stages.searching.graph import SearchedGraph
+    from gravel.kernels.bfs import Search
+    from gravel.stages.searching.graph import SearchedGraph
 
 BOTTOM_UP = "arcs of bottom-up levels are counted: of each unvisited vertex up to the first in the frontier"
 
@@ -31,7 +31,7 @@ def add_gathered(
     ]
     if not pulled:
         return []
-    from kernels.pulled import pulled_arcs
+    from gravel.kernels.pulled import pulled_arcs
 
     offsets, columns = on_host(graph.row_offsets), graph.host_columns()
     for start, record in pulled:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import Artifact, CompressedGraph, Graph
+from gravel.stages.artifacts import Artifact, CompressedGraph, Graph
 
 if TYPE_CHECKING:
     import numpy
@@ -47,7 +47,7 @@ def read_stored(folder: Path) -> Graph | CompressedGraph:
 def _write(path: Path, array: Any) -> None:
     import numpy
 
-    from stages.searching.rows import on_host
+    from gravel.stages.searching.rows import on_host
 
     dtype: numpy.dtype[Any] = numpy.dtype(array.dtype)
     if not len(array):

@@ -1,4 +1,4 @@
-"""The process that searches under ncu: `python -m stages.counting.under_tool FOLDER`.
+"""The process that searches under ncu: `python -m gravel.stages.counting.under_tool FOLDER`.
 
 The folder has the graph and `search.json`, and gets `found.json`. Only the kernels of the searches are in the
 tool's range: preparing and a first search, which compile, come before it.
@@ -12,23 +12,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.counters import CountersParameters
-from stages.counting.stored import ASKED, FOUND, GRAPH, read_stored
-from stages.stage import Machine
+from gravel.stages.counters import CountersParameters
+from gravel.stages.counting.stored import ASKED, FOUND, GRAPH, read_stored
+from gravel.stages.stage import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.bfs import BFSResult
+    from gravel.kernels.bfs import BFSResult
 
 
 def main(folder: Path) -> None:
     """Search from each start twice, the second time in the range, and write whether both found the same."""
     import cupy
 
-    from stages.context import PlainContext
-    from stages.searching.bfs import prepare_search
-    from stages.searching.reading import read_searched
+    from gravel.stages.context import PlainContext
+    from gravel.stages.searching.bfs import prepare_search
+    from gravel.stages.searching.reading import read_searched
 
     asked = json.loads((folder / ASKED).read_text())
     # Whoever started this process may be gone.
@@ -52,7 +52,7 @@ def main(folder: Path) -> None:
 
 def _labels(result: BFSResult) -> NDArray[Any]:
     """Return distances, or which vertices were reached where a search has none, since trees may differ."""
-    from stages.searching.rows import on_host
+    from gravel.stages.searching.rows import on_host
 
     if result.distance is not None:
         distance: NDArray[Any] = on_host(result.distance)  # type: ignore[assignment]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.ids import BLOCK, count_before, mark, members, rank
-from stages.numbering.sparse import SparseIds
+from gravel.kernels.ids import BLOCK, count_before, mark, members, rank
+from gravel.stages.numbering.sparse import SparseIds
 
 Ids = NDArray[numpy.int64]
 

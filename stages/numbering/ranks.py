@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy
 from numpy.typing import NDArray
 
-from stages.numbering.ids import IdSet
-from stages.numbering.spool import Spool
-from stages.readers import Chunk
+from gravel.stages.numbering.ids import IdSet
+from gravel.stages.numbering.spool import Spool
+from gravel.stages.readers import Chunk
 
 
 def ranked(spool: Spool, ids: IdSet, folder: Path, memory: int, *, weighted: bool) -> Iterator[Chunk]:

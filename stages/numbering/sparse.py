@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy
 from numpy.typing import NDArray
 
-from stages.streams.opening import explain
+from gravel.stages.streams.opening import explain
 
 Ids = NDArray[numpy.int64]
 

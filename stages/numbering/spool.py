@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 import numpy
 from numpy.typing import NDArray
 
-from stages.readers import Chunk
-from stages.streams.opening import explain
+from gravel.stages.readers import Chunk
+from gravel.stages.streams.opening import explain
 
 NARROW = 1 << 32
 """Chunks whose ids all lie below this can be kept in 32 bits."""

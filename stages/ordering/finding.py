@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import Graph
-from stages.ordering.placing import COMMUNITY, community_room, place_of, uses_device
-from stages.ordering.rows import row_ranges, uploaded
+from gravel.stages.artifacts import Graph
+from gravel.stages.ordering.placing import COMMUNITY, community_room, place_of, uses_device
+from gravel.stages.ordering.rows import row_ranges, uploaded
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from stages.context import Context
-    from stages.stage import Machine
+    from gravel.stages.context import Context
+    from gravel.stages.stage import Machine
 
 
 def find_order(
@@ -23,7 +23,7 @@ def find_order(
     """Find the order; returns it, the columns where the device reads them, if it does, and where that was."""
     import numpy
 
-    from kernels.order import METHODS, permutation
+    from gravel.kernels.order import METHODS, permutation
 
     method = METHODS[name]
     row_offsets, columns = offsets, graph.column_indices if method.reads_columns else None
@@ -35,7 +35,7 @@ def find_order(
     if method.cuda is not None:
         place = place_of(method.name, machine, graph.vertex_count, int(row_offsets[-1]))
     if place == "pinned":
-        from kernels.placement.placed import in_pages
+        from gravel.kernels.placement.placed import in_pages
 
         columns = in_pages(columns)
         on_device, there, refusal = _with_pinned(machine, name, row_offsets, columns)
@@ -67,8 +67,8 @@ def _with_pinned(
     import cupy
     import numpy
 
-    from kernels.order import permutation
-    from kernels.placement.pinned import PinnedRefused, pin
+    from gravel.kernels.order import permutation
+    from gravel.kernels.placement.pinned import PinnedRefused, pin
 
     tuning: dict[str, Any] = {}
     if name in COMMUNITY:
@@ -86,9 +86,9 @@ def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
     """Build the rows of a directed graph and its reverse together, from parts of its rows."""
     import numpy
 
-    from kernels.csr import degrees
-    from kernels.csr.rows import RowBuilder
-    from kernels.index import index_dtype
+    from gravel.kernels.csr import degrees
+    from gravel.kernels.csr.rows import RowBuilder
+    from gravel.kernels.index import index_dtype
 
     dtype = index_dtype(graph.vertex_count)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stages.stage import Machine
+from gravel.stages.stage import Machine
 
 DEVICE_BYTES_PER_ARC = 16
-"""Peak of `kernels.order.renumber_cuda` beside both graphs: a 64-bit key, sorted out of place."""
+"""Peak of `gravel.kernels.order.renumber_cuda` beside both graphs: a 64-bit key, sorted out of place."""
 
 DEVICE_ARCS_AT_ONCE = 1 << 29
 """Arcs of new rows that are sorted at once where memory does not ask for fewer."""
@@ -13,12 +13,12 @@ DEVICE_ARCS_AT_ONCE = 1 << 29
 DEVICE_BYTES_PER_ROW = 40
 
 RCM_WORDS_PER_ROW = 16
-"""Peak of `kernels.order.rcm_cuda` beside row offsets and columns, in words of a vertex: ranks, queue, marks,
-components, and 64-bit keys sorted out of place; a few more where most components are tiny."""
+"""Peak of `gravel.kernels.order.rcm_cuda` beside row offsets and columns, in words of a vertex: ranks, queue,
+marks, components, and 64-bit keys sorted out of place; a few more where most components are tiny."""
 
 ON_DEVICE = {"degree", "hub_sort", "hub_cluster", "degree_groups", "rcm", "rcm_by_degree"}
 ON_DEVICE |= {"community", "community_rcm"}
-"""Orders with a CUDA implementation: what `kernels.order.METHODS` says, which plans do not import."""
+"""Orders with a CUDA implementation: what `gravel.kernels.order.METHODS` says, which plans do not import."""
 
 COMMUNITY = ("community", "community_rcm")
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import Graph
-from stages.ordering.placing import arcs_at_once, uses_device
+from gravel.stages.artifacts import Graph
+from gravel.stages.ordering.placing import arcs_at_once, uses_device
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from kernels.order import OrderStatistics
-    from stages.context import Context
-    from stages.stage import Machine
+    from gravel.kernels.order import OrderStatistics
+    from gravel.stages.context import Context
+    from gravel.stages.stage import Machine
 
 ROWS_AT_ONCE = 1 << 21
 ARCS_AT_ONCE = 1 << 22
@@ -63,7 +63,7 @@ def renumbered(
     """
     import numpy
 
-    from kernels.order import statistics
+    from gravel.kernels.order import statistics
 
     if method == "original":
         for first, last in row_ranges(offsets):
@@ -77,7 +77,7 @@ def renumbered(
         if at_once:
             yield from _on_device(there, offsets, permutation, at_once)
             return
-    from kernels.order.renumber import Renumbering
+    from gravel.kernels.order.renumber import Renumbering
 
     renumbering = Renumbering(offsets, numpy.asarray(graph.column_indices), permutation)
     new = renumbering.row_offsets
@@ -113,8 +113,8 @@ def _readable(
         return None, 0
     if held is not None:
         return held, at_once
-    from kernels.placement.pinned import PinnedRefused, pin
-    from kernels.placement.placed import in_pages
+    from gravel.kernels.placement.pinned import PinnedRefused, pin
+    from gravel.kernels.placement.placed import in_pages
 
     try:
         return pin(in_pages(graph.column_indices)).view(), at_once
@@ -128,9 +128,9 @@ def _on_device(
 ) -> Iterator[NewRows]:
     import cupy
 
-    from kernels.order import OrderStatistics, statistics
-    from kernels.order.renumber_cuda import Renumbering
-    from kernels.placement.pinned import PinnedRefused, buffer, pin
+    from gravel.kernels.order import OrderStatistics, statistics
+    from gravel.kernels.order.renumber_cuda import Renumbering
+    from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
 
     renumbering = Renumbering(cupy.asarray(offsets), columns, cupy.asarray(permutation))
     new = cupy.asnumpy(renumbering.row_offsets)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.readers import LARGEST_ID
+from gravel.stages.errors import StageError
+from gravel.stages.readers import LARGEST_ID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from stages.streams.lines import BYTE_ORDER_MARK
+from gravel.stages.streams.lines import BYTE_ORDER_MARK
 
 HEAD_BYTES = 1 << 16
 """Enough for the comments that real files start with and some hundred edges."""

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from stages.errors import StageError
-from stages.readers import Chunk, Reading
-from stages.streams import LineStream
+from gravel.stages.errors import StageError
+from gravel.stages.readers import Chunk, Reading
+from gravel.stages.streams import LineStream
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
     """
     import numpy
 
-    from kernels.text.lists import LINE, ROW, new_state, parse_lists
-    from kernels.text.numbers import byte_kinds
+    from gravel.kernels.text.lists import LINE, ROW, new_state, parse_lists
+    from gravel.kernels.text.numbers import byte_kinds
 
     kinds = byte_kinds("", grammar.comments)
     state = new_state()
@@ -77,7 +77,7 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
 
 
 def _complain(lines: LineStream, piece: bytes, code: int, place: int, grammar: ListGrammar) -> None:
-    from stages.parsing.problem import describe
+    from gravel.stages.parsing.problem import describe
 
     message, hint = describe(code, piece, place, form=grammar.form, low=grammar.low, high=grammar.high)
     lines.fail(message, line=lines.line + 1, hint=hint)

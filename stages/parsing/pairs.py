@@ -8,9 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.readers import LARGEST_ID, Chunk, Reading
-from stages.streams import LineStream
+from gravel.stages.errors import StageError
+from gravel.stages.readers import LARGEST_ID, Chunk, Reading
+from gravel.stages.streams import LineStream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class _Parsed:
 
 def read_pairs(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
-    from kernels.text.numbers import byte_kinds
+    from gravel.kernels.text.numbers import byte_kinds
 
     kinds = byte_kinds(grammar.delimiter, grammar.comments)
     blocks = lines.blocks()
@@ -82,7 +82,7 @@ def read_pairs(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Ite
 def _parse(block: bytes, kinds: NDArray[Any], grammar: PairGrammar) -> _Parsed:
     import numpy
 
-    from kernels.text.pairs import parse_pairs
+    from gravel.kernels.text.pairs import parse_pairs
 
     most = block.count(b"\n")
     source, target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
@@ -105,7 +105,7 @@ def _parse(block: bytes, kinds: NDArray[Any], grammar: PairGrammar) -> _Parsed:
 
 
 def _complain(lines: LineStream, block: bytes, parsed: _Parsed, grammar: PairGrammar) -> None:
-    from stages.parsing.problem import describe
+    from gravel.stages.parsing.problem import describe
 
     message, hint = describe(
         parsed.code,

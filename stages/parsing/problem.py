@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernels import text
-from stages.parsing.head import shown
+from gravel.kernels import text
+from gravel.stages.parsing.head import shown
 
 _ENDS = b" \t\r\n\v\f"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stages.parsing.head import Head, is_integer, shown
-from stages.readers import Counts
-from stages.streams import LineStream
+from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.readers import Counts
+from gravel.stages.streams import LineStream
 
 
 class Problem(NamedTuple):

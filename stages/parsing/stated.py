@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stages.parsing.pairs import PairGrammar, read_pairs
+from gravel.stages.parsing.pairs import PairGrammar, read_pairs
 
 if TYPE_CHECKING:
-    from stages.readers import Chunk, Reading
-    from stages.streams import LineStream
+    from gravel.stages.readers import Chunk, Reading
+    from gravel.stages.streams import LineStream
 
 __all__ = ["read_stated"]
 

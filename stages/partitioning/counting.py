@@ -6,21 +6,21 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.partitioning.ranges import CountTask, count_range, offset_pieces, ranges
+from gravel.stages.partitioning.ranges import CountTask, count_range, offset_pieces, ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.partition.census import Census
-    from stages.artifacts import Graph
-    from stages.context import Context
+    from gravel.kernels.partition.census import Census
+    from gravel.stages.artifacts import Graph
+    from gravel.stages.context import Context
 
 
 def take_census(context: Context, graph: Graph) -> Census:
     """Count the graph's vertices and arcs by degree, over all workers."""
     import numpy
 
-    from kernels.partition.census import LARGEST, Census, capped
+    from gravel.kernels.partition.census import LARGEST, Census, capped
 
     file = context.scratch / "degrees.npy"
     of_degree, busier, quieter = (numpy.zeros(LARGEST + 1, numpy.int64) for _ in range(3))
@@ -51,7 +51,7 @@ def find_delegates(
     """List the vertices above the threshold, and write their index to files for the workers."""
     import numpy
 
-    from kernels.partition.chunks import delegate_words, index_delegates
+    from gravel.kernels.partition.chunks import delegate_words, index_delegates
 
     words, vertices, degrees = [], [], []
     for first, offsets in offset_pieces(graph):

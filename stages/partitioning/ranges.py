@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.partition.chunks import DelegateIndex, Share
-    from stages.artifacts import Graph
+    from gravel.kernels.partition.chunks import DelegateIndex, Share
+    from gravel.stages.artifacts import Graph
 
 RANGE_ARCS = 1 << 22
 """Arcs of a range, at most one row more: 16 MiB of columns."""
@@ -92,7 +92,7 @@ def count_range(task: CountTask) -> tuple[NDArray[Any], NDArray[Any]]:
     """Count a range's arcs by the degrees of their ends."""
     import numpy
 
-    from kernels.partition.census import count_rows
+    from gravel.kernels.partition.census import count_rows
 
     offsets, columns = task.rows.read()
     degrees = numpy.load(task.degrees, mmap_mode="r")
@@ -114,14 +114,14 @@ def load_index(files: tuple[Path, Path, Path]) -> DelegateIndex:
     """Map the delegate index, which all workers of a host share."""
     import numpy
 
-    from kernels.partition.chunks import DelegateIndex
+    from gravel.kernels.partition.chunks import DelegateIndex
 
     return DelegateIndex(*(numpy.load(file, mmap_mode="r") for file in files))
 
 
 def split_range(task: SplitTask) -> list[Share]:
     """Distribute a range's arcs."""
-    from kernels.partition.chunks import split_rows
+    from gravel.kernels.partition.chunks import split_rows
 
     offsets, columns = task.rows.read()
     index = load_index(task.index)

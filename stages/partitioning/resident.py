@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from kernels.exchange import Wire
-    from kernels.partition.census import Census
-    from kernels.partition.distributor import RankShare
-    from stages.artifacts import DistributedGraph
-    from stages.context import Context
-    from stages.gang import RankContext
+    from gravel.kernels.exchange import Wire
+    from gravel.kernels.partition.census import Census
+    from gravel.kernels.partition.distributor import RankShare
+    from gravel.stages.artifacts import DistributedGraph
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
 
 Result = TypeVar("Result")
 Task = TypeVar("Task")
@@ -68,7 +68,7 @@ RESIDENT: dict[tuple[str, int], Held] = {}
 
 
 class Renamed:
-    """A gang whose members go by the ranks that they hold (`stages.gang.RankContext`)."""
+    """A gang whose members go by the ranks that they hold (`gravel.stages.rank_group.RankContext`)."""
 
     def __init__(self, gang: RankContext, ranks: Sequence[int]) -> None:
         self._gang = gang
@@ -101,10 +101,10 @@ def run_gang(
 
     Raises `StageError` where GPUs of their own are needed and are not there.
     """
-    from stages.gang import run_in_threads
+    from gravel.stages.rank_group import run_in_threads
 
     if context.reserved >= ranks:
-        return context.gang(function, [task] * ranks)
+        return context.rank_group(function, [task] * ranks)
     if ranks > 1 and getattr(task, "backend", "cpu") == "cuda":
         raise StageError(
             f"{ranks} ranks take {ranks} GPUs at the same time, and {context.reserved} were there",
@@ -146,22 +146,22 @@ def _held_rank(preferred: int, recipe: Recipe) -> int | None:
 
 def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
     """Make one rank of a graph, all ranks of the gang at the same time."""
-    from kernels.exchange import Endpoint, drive
-    from kernels.index import index_dtype
-    from kernels.partition.distributor import EdgeSource, distribute_program
-    from kernels.partition.distributor.program import PART_EDGES, PART_EDGES_CUDA
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.index import index_dtype
+    from gravel.kernels.partition.distributor import EdgeSource, distribute_program
+    from gravel.kernels.partition.distributor.program import PART_EDGES, PART_EDGES_CUDA
 
     source = EdgeSource(recipe.name, json.loads(recipe.arguments))
     threshold: Any = recipe.threshold
     if threshold == "auto":
         threshold = _chooser(recipe)
     if backend == "cuda":
-        from kernels.partition.distributor.cuda import RankBuilder as OnGpu
+        from gravel.kernels.partition.distributor.cuda import RankBuilder as OnGpu
 
         builder: Any = OnGpu(source, gang.size, gang.rank)
         largest = PART_EDGES_CUDA
     else:
-        from kernels.partition.distributor.cpu import RankBuilder as OnCpu
+        from gravel.kernels.partition.distributor.cpu import RankBuilder as OnCpu
 
         builder, largest = OnCpu(source, gang.size, gang.rank), PART_EDGES
     part = part_edges(source.edges, gang.size, largest)
@@ -184,7 +184,7 @@ def wire_of(gang: RankContext, backend: str, mailbox: int = 0) -> Iterator[Wire]
     if backend == "cpu":
         yield gang
         return
-    from kernels.partition.distributor.wires import HALF, cuda_wire
+    from gravel.kernels.partition.distributor.wires import HALF, cuda_wire
 
     with cuda_wire(gang, max(mailbox, HALF)) as wire:
         yield wire
@@ -192,14 +192,14 @@ def wire_of(gang: RankContext, backend: str, mailbox: int = 0) -> Iterator[Wire]
 
 def moved(share: RankShare, backend: str) -> RankShare:
     """Bring a rank's arrays to the side of a backend."""
-    from kernels.partition.layout import SUBGRAPHS, Subgraph
+    from gravel.kernels.partition.layout import SUBGRAPHS, Subgraph
 
     if backend == "cuda":
         import cupy
 
         there: Callable[[Any], Any] = cupy.asarray
     else:
-        from stages.searching.rows import on_host
+        from gravel.stages.searching.rows import on_host
 
         there = on_host
     part = share.part
@@ -217,6 +217,6 @@ def part_edges(edges: int, ranks: int, largest: int) -> int:
 
 
 def _chooser(recipe: Recipe) -> Callable[[Census], int]:
-    from kernels.partition.threshold import choose_threshold
+    from gravel.kernels.partition.threshold import choose_threshold
 
     return lambda census: choose_threshold(census, recipe.ranks, hosts=recipe.hosts)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stages.partitioning.ranges import Rows, ranges
+from gravel.stages.partitioning.ranges import Rows, ranges
 
 if TYPE_CHECKING:
-    from kernels.partition import RankSize
-    from kernels.partition.chunks import Share
-    from stages.artifacts import Array, Graph
-    from stages.context import Context
+    from gravel.kernels.partition import RankSize
+    from gravel.kernels.partition.chunks import Share
+    from gravel.stages.artifacts import Array, Graph
+    from gravel.stages.context import Context
 
 RANKS_AT_ONCE = 64
 """Ranks that are written in one pass over the graph: each has two arrays open."""
@@ -29,7 +29,7 @@ class StripeTask:
 
 def stripe_range(task: StripeTask) -> list[Share]:
     """Divide a range's rows."""
-    from kernels.striped import stripe_rows
+    from gravel.kernels.striped import stripe_rows
 
     offsets, columns = task.rows.read()
     return stripe_rows(offsets, columns, task.rows.first, ranks=task.ranks, low=task.low, high=task.high)
@@ -37,8 +37,8 @@ def stripe_range(task: StripeTask) -> list[Share]:
 
 def write_stripes(context: Context, graph: Graph, ranks: int) -> tuple[dict[str, Array], list[RankSize], int]:
     """Write all ranks' rows on all workers; returns the arrays by name, their sizes, the largest degree."""
-    from kernels.partition import RankSize
-    from stages.partitioning.writing import RankWriter
+    from gravel.kernels.partition import RankSize
+    from gravel.stages.partitioning.writing import RankWriter
 
     arrays: dict[str, Array] = {}
     sizes: list[RankSize] = []

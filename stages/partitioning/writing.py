@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.partition import RankSize
-    from kernels.partition.chunks import Share
-    from stages.artifacts import Array
-    from stages.context import Context, Sink
+    from gravel.kernels.partition import RankSize
+    from gravel.kernels.partition.chunks import Share
+    from gravel.stages.artifacts import Array
+    from gravel.stages.context import Context, Sink
 
 PIECE_ROWS = 1 << 20
 """Rows whose lengths become offsets at once; a multiple of 64."""
@@ -53,7 +53,7 @@ class RankWriter:
 
     def close(self) -> tuple[dict[str, Array], RankSize]:
         """End all arrays."""
-        from kernels.partition import RankSize
+        from gravel.kernels.partition import RankSize
 
         arrays: dict[str, Array] = {}
         prefix = f"rank{self._rank}"
@@ -77,7 +77,7 @@ class RankWriter:
         """Turn lengths into row offsets, and into the list or mask of filled rows, with its bytes."""
         import numpy
 
-        from kernels.partition.chunks import delegate_words
+        from gravel.kernels.partition.chunks import delegate_words
 
         file = self._files[name]
         file.seek(0)

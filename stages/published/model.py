@@ -6,17 +6,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from stages.stage import Parameters
+from gravel.stages.stage import Parameters
 
 CONVENTIONS = {
     "arcs": "10^9 stored arcs/s",
     "generated": "10^9 generated edges/s",
     "edges": "10^9 distinct edges/s",
     "milliseconds": "ms",
+    "order_milliseconds": "ms to find and apply an order",
+    "speedup": "times as fast",
+    "row_bytes": "10^9 bytes of rows",
+    "row_rate": "10^9 bytes of rows/s",
 }
 """How a value counts, and the unit that a report shows."""
 
-Convention = Literal["arcs", "generated", "edges", "milliseconds"]
+RATES = ("arcs", "generated", "edges")
+"""The conventions of rates of searches."""
+
+Convention = Literal[
+    "arcs", "generated", "edges", "milliseconds", "order_milliseconds", "speedup", "row_bytes", "row_rate"
+]
 
 
 def _alternatives(value: Any) -> Any:
@@ -34,8 +43,16 @@ class Row(Parameters):
 
     row: str
     """The row as the paper names it."""
-    value: Annotated[float, Field(gt=0)]
-    """The value, in the unit of the table's convention."""
+    value: Annotated[float, Field(gt=0)] | None = None
+    """The value, in the unit of the convention; only a row with a `column` may lack it."""
+    column: str | None = None
+    """The column as the paper names it: a table whose rows have columns is shown as the paper prints it."""
+    convention: Convention | None = None
+    """What the value counts, where that is not what its table says."""
+    over: str | None = None
+    """Of a speedup: the row over whose time it is."""
+    ours: Match = Field(default_factory=dict)
+    """Which experiments are gravel's own way to do the same, beside what its table says."""
     arcs: Annotated[float, Field(gt=0)] | None = None
     """Stored arcs of the graph that the paper measured, where it states them."""
     match: Match = Field(default_factory=dict)
@@ -55,8 +72,45 @@ class Table(Parameters):
     """What a value counts: arcs, generated, edges or milliseconds."""
     match: Match = Field(default_factory=dict)
     """Which experiments all rows compare with."""
+    ours: Match = Field(default_factory=dict)
+    """Which experiments are gravel's own way, of all rows that have columns."""
+    baseline: str | None = None
+    """The column that the best one is told against, in a table where that is a column of its own."""
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
     """The printed values."""
+
+    @property
+    def printed(self) -> bool:
+        """Whether it is shown with the rows and columns that the paper prints."""
+        return self.rows[0].column is not None
+
+    def convention_of(self, row: Row) -> Convention:
+        """Return what a row's value counts."""
+        return row.convention or self.convention
+
+    @model_validator(mode="after")
+    def _check(self) -> Table:
+        columns = {row.column for row in self.rows}
+        if None in columns and len(columns) > 1:
+            raise ValueError("either all rows of a table have a column or none has")
+        if not self.printed and any(row.value is None for row in self.rows):
+            raise ValueError("a row without a column needs a value")
+        if self.baseline is not None and self.baseline not in columns:
+            raise ValueError(f"baseline {self.baseline!r} is not a column of the table")
+        timed = {row.row for row in self.rows if self.convention_of(row) == "milliseconds"}
+        for row in self.rows:
+            if self.convention_of(row) == "speedup" and row.over not in timed:
+                raise ValueError(f"the speedup of {row.row!r} needs `over`, a row of the table with a time")
+        return self
+
+
+class OwnTable(Parameters):
+    """What a paper's own table gives where a sentence of it claims something else."""
+
+    value: float
+    """The number that follows from the printed rows."""
+    rows: Annotated[str, Field(min_length=1)]
+    """Which rows of which table it follows from."""
 
 
 class Claim(Parameters):
@@ -68,6 +122,8 @@ class Claim(Parameters):
     """What is claimed, with its unit."""
     value: float
     """The number that the paper states."""
+    own_table: OwnTable | None = None
+    """The same by the paper's own table, where the two differ; a report shows both."""
     compute: Literal["mean_ratio", "change", "compression", "weak_slope"]
     """How the number follows from measurements."""
     tables: tuple[str, ...] = ()
@@ -109,6 +165,6 @@ class Published(Parameters):
                 if name not in names:
                     raise ValueError(f"claim {claim.claim!r} names table {name!r}, and there is none")
                 rated = next(table for table in self.tables if table.table == name)
-                if rated.convention == "milliseconds":
-                    raise ValueError(f"claim {claim.claim!r} needs rates, and table {name!r} holds times")
+                if rated.convention not in RATES:
+                    raise ValueError(f"claim {claim.claim!r} needs rates, and table {name!r} holds none")
         return self

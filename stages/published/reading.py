@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stages.errors import StageError
-from stages.published.model import Published
+from gravel.stages.errors import StageError
+from gravel.stages.published.model import Published
 
 MAX_BYTES = 1 << 20
 """A file of printed figures is small; a larger one is something else."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.parsing.head import Head
-    from stages.streams import ByteStream
+    from gravel.stages.parsing.head import Head
+    from gravel.stages.streams import ByteStream
 
 LARGEST_ID = (1 << 63) - 1
 
@@ -95,4 +95,4 @@ FORMATS = tuple(
 @cache
 def all_readers() -> dict[str, Reader]:
     """Every reader by name."""
-    return {name: importlib.import_module(f"stages.readers.{name}").READER for name in FORMATS}
+    return {name: importlib.import_module(f"gravel.stages.readers.{name}").READER for name in FORMATS}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stages.parsing.head import Head
-from stages.parsing.problem_line import counts_in, problem_in, read_problem
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.parsing.head import Head
+from gravel.stages.parsing.problem_line import counts_in, problem_in, read_problem
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 
 def _fits(head: Head) -> bool:
@@ -15,9 +15,9 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.pairs import PairGrammar
-    from stages.parsing.stated import read_stated
-    from stages.streams import LineStream
+    from gravel.stages.parsing.pairs import PairGrammar
+    from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
     problem = read_problem(lines, ("sp",), "p sp vertices arcs")

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stages.parsing.head import Head, is_number, shown
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.parsing.head import Head, is_number, shown
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
-    from stages.streams import LineStream
+    from gravel.stages.streams import LineStream
 
 COMMENTS = b"#%"
 SOURCE_NAMES = ("source", "src", "from", "u", "fromnodeid", "start", "tail", "node1", "id1")
@@ -101,9 +101,9 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.pairs import PairGrammar, read_pairs
-    from stages.parsing.stated import read_stated
-    from stages.streams import LineStream
+    from gravel.stages.parsing.pairs import PairGrammar, read_pairs
+    from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
     first, comments = _content(lines)

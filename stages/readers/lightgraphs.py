@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stages.parsing.head import Head, is_integer, shown
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 
 class _Stated(NamedTuple):
@@ -29,9 +29,9 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.pairs import PairGrammar
-    from stages.parsing.stated import read_stated
-    from stages.streams import LineStream
+    from gravel.stages.parsing.pairs import PairGrammar
+    from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
     line = lines.readline() or b""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from stages.parsing.head import Head, is_integer, shown
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
-    from stages.streams import LineStream
+    from gravel.stages.streams import LineStream
 
 BANNER = b"%%matrixmarket"
 FIELDS = {"pattern": False, "real": True, "double": True, "integer": True}
@@ -29,9 +29,9 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.pairs import PairGrammar
-    from stages.parsing.stated import read_stated
-    from stages.streams import LineStream
+    from gravel.stages.parsing.pairs import PairGrammar
+    from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
     banner = _banner(lines.readline() or b"", lines)

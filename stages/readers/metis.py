@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from stages.parsing.head import Head, is_integer, shown
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
-    from stages.parsing.lists import ListGrammar
-    from stages.streams import LineStream
+    from gravel.stages.parsing.lists import ListGrammar
+    from gravel.stages.streams import LineStream
 
 
 class _Stated(NamedTuple):
@@ -56,8 +56,8 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.lists import ListGrammar
-    from stages.streams import LineStream
+    from gravel.stages.parsing.lists import ListGrammar
+    from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
     line = lines.readline()
@@ -92,8 +92,8 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
 def _arcs(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _Stated) -> Iterator[Chunk]:
     import numpy
 
-    from kernels.text.lists import add_imbalance
-    from stages.parsing.lists import read_lists, too_few_rows
+    from gravel.kernels.text.lists import add_imbalance
+    from gravel.stages.parsing.lists import read_lists, too_few_rows
 
     imbalance = numpy.zeros(max(1, min(stated.vertices, 2 * reading.block_bytes)), numpy.uint64)
     arcs = loops = 0

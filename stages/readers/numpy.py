@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from stages.errors import StageError
-from stages.parsing.array_checks import check_ids, check_weights
-from stages.parsing.head import Head
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.errors import StageError
+from gravel.stages.parsing.array_checks import check_ids, check_weights
+from gravel.stages.parsing.head import Head
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -262,7 +262,7 @@ def _counts(head: Head, location: str) -> Counts | None:
         if head.data.startswith(NPY):
             layout = _layout(io.BytesIO(head.data), location, "the array")
             return Counts(None, layout.edges)
-        from stages.streams.opening import local_path
+        from gravel.stages.streams.opening import local_path
 
         with zipfile.ZipFile(local_path(location)) as archive, archive.open("source.npy") as member:
             return Counts(None, _layout(member, location, "source").edges)  # type: ignore[arg-type]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.parsing.array_checks import check_ids, check_weights
-from stages.parsing.head import Head
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.errors import StageError
+from gravel.stages.parsing.array_checks import check_ids, check_weights
+from gravel.stages.parsing.head import Head
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ def _damaged(location: str, error: Exception) -> StageError:
 
 
 def _counts(head: Head, location: str) -> Counts | None:
-    from stages.streams.opening import is_url, local_path
+    from gravel.stages.streams.opening import is_url, local_path
 
     if is_url(location) or not head.data.startswith(MAGIC):
         return None

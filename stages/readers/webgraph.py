@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stages.parsing.head import Head, is_integer, shown
-from stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 
 def _stated(line: bytes) -> int | None:
@@ -27,8 +27,8 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from stages.parsing.lists import ListGrammar, read_lists, too_few_rows
-    from stages.streams import LineStream
+    from gravel.stages.parsing.lists import ListGrammar, read_lists, too_few_rows
+    from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
     line = lines.readline() or b""

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from stages.errors import StageError
-from stages.searching.encoded import encoded_record, prepare_encoded
-from stages.searching.executed import executed
-from stages.searching.placed import placement_record, prepare_placed
-from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
+from gravel.stages.errors import StageError
+from gravel.stages.searching.encoded import encoded_record, prepare_encoded
+from gravel.stages.searching.executed import executed
+from gravel.stages.searching.placed import placement_record, prepare_placed
+from gravel.stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.bfs import BFSResult, Search
-    from stages.artifacts import Measurement, Traversal
-    from stages.context import Context
-    from stages.searching.graph import SearchedGraph
-    from stages.searching.rows import Rows
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import BFSResult, Search
+    from gravel.stages.artifacts import Measurement, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.searching.rows import Rows
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters
 
 
 @runtime_checkable
@@ -51,10 +51,10 @@ def search_all(
     """
     import numpy
 
-    from stages.artifacts import Measurement
-    from stages.searching.counts import add_statistics
-    from stages.searching.ordering import OrderTimes, order_times
-    from stages.searching.rows import Rows
+    from gravel.stages.artifacts import Measurement
+    from gravel.stages.searching.counts import add_statistics
+    from gravel.stages.searching.ordering import OrderTimes, order_times
+    from gravel.stages.searching.rows import Rows
 
     permutation = graph.permutation
     starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()
@@ -124,7 +124,7 @@ def labelled(
     """Make the artifact of distances and predecessors, a row for each source."""
     import numpy
 
-    from stages.artifacts import Traversal
+    from gravel.stages.artifacts import Traversal
 
     return Traversal(
         algorithm="bfs",
@@ -142,11 +142,11 @@ def prepare_search(
     """Return a search and sentences about what it leaves out."""
     strategy, tuning = parameters.strategy, parameters.tuning
     if graph.partition is not None:
-        from stages.searching.partitioned import prepare_ranks
+        from gravel.stages.searching.partitioned import prepare_ranks
 
         refuse_choice(strategy)
         return prepare_ranks(context, graph, parameters)
-    from kernels.bfs import choose, prepare
+    from gravel.kernels.bfs import choose, prepare
 
     if graph.rows is not None:
         try:
@@ -157,7 +157,7 @@ def prepare_search(
         return prepare_placed(graph, graph.placed, parameters)
     try:
         choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
-        constants, notes = checked_tuning("kernels.bfs", choice.strategy, graph.backend, tuning)
+        constants, notes = checked_tuning("gravel.kernels.bfs", choice.strategy, graph.backend, tuning)
         search = prepare(
             graph.row_offsets,
             graph.columns,
@@ -206,8 +206,8 @@ def timed(
 
     `starts` are the sources in the numbering that is searched. With `warm` one search comes before the clock.
     """
-    from stages.searching.counts import reached
-    from stages.searching.partitioned import told_by_ranks
+    from gravel.stages.searching.counts import reached
+    from gravel.stages.searching.partitioned import told_by_ranks
 
     records: list[dict[str, Any]] = []
     for source, result in zip(sources, _results(graph, search, starts, warm), strict=True):
@@ -230,8 +230,8 @@ def timed(
 
 def _results(graph: SearchedGraph, search: Search, starts: Sequence[int], warm: bool) -> Iterator[BFSResult]:
     """Search from one vertex after another, or from as many at once as the search takes."""
-    from kernels.bfs import BatchSearch
-    from kernels.cuda.wake import wake
+    from gravel.kernels.bfs import BatchSearch
+    from gravel.kernels.cuda.wake import wake
 
     if isinstance(search, Series):
         search.run(starts[0])
@@ -250,7 +250,7 @@ def _results(graph: SearchedGraph, search: Search, starts: Sequence[int], warm: 
 
 
 def _run(search: Search, starts: Sequence[int]) -> list[BFSResult]:
-    from kernels.bfs import BatchSearch
+    from gravel.kernels.bfs import BatchSearch
 
     if isinstance(search, BatchSearch):
         return search.run_many(starts).searches()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import Graph
-from stages.errors import StageError
+from gravel.stages.artifacts import Graph
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.artifacts import CompressedGraph
+    from gravel.stages.artifacts import CompressedGraph
 
 
 class ByteColumns:
@@ -37,7 +37,7 @@ class ByteColumns:
         """Read the columns from `first` on into `out`."""
         import numpy
 
-        from kernels.placement.pinned import fill
+        from gravel.kernels.placement.pinned import fill
 
         fill(out.view(numpy.uint8), self._stream, first * self.dtype.itemsize)
 
@@ -49,7 +49,7 @@ def columns_as_stored(stored: CompressedGraph) -> Graph:
     """
     import numpy
 
-    from kernels.index import index_dtype
+    from gravel.kernels.index import index_dtype
 
     n, dtype = stored.vertex_count, numpy.dtype(index_dtype(stored.vertex_count))
     byte_offsets = numpy.asarray(stored.byte_offsets)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.partitioning.resident import Recipe, find_rank, run_gang, wire_of
-from stages.searching.distributed_rank import checker_of
+from gravel.stages.partitioning.resident import Recipe, find_rank, run_gang, wire_of
+from gravel.stages.searching.distributed_rank import checker_of
 
 if TYPE_CHECKING:
-    from kernels.verify import Check
-    from stages.artifacts import DistributedGraph, Traversal
-    from stages.context import Context
-    from stages.gang import RankContext
+    from gravel.kernels.verify import Check
+    from gravel.stages.artifacts import DistributedGraph, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class CheckTask:
 
 def check_as_rank(gang: RankContext, task: CheckTask) -> list[Check]:
     """Check one search as one rank."""
-    from kernels.exchange import Endpoint, drive
-    from kernels.jit import set_threads
-    from kernels.verify.ranks import check_program
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.verify.ranks import check_program
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, None)
@@ -80,7 +80,7 @@ def checks_over_ranks(
 
 def recorded(record: dict[str, Any]) -> Check:
     """Read a check as a traversal keeps it."""
-    from kernels.verify import Check
+    from gravel.kernels.verify import Check
 
     arcs = tuple((int(u), int(v)) for u, v in record["arcs"])
     return Check(record["name"], record["rule"], record["faults"], tuple(record["vertices"]), arcs)

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.searching.encoded import encoded_record
-from stages.searching.executed import components_ran, executed, told
-from stages.searching.placed import placement_record
-from stages.searching.strategy import checked_tuning, machine_name, refuse_choice
+from gravel.stages.errors import StageError
+from gravel.stages.searching.encoded import encoded_record
+from gravel.stages.searching.executed import components_ran, executed, told
+from gravel.stages.searching.placed import placement_record
+from gravel.stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
-    from kernels.components import ComponentsResult
-    from kernels.layouts import EncodedRows
-    from kernels.strategy import Ran
-    from stages.artifacts import Measurement, Traversal
-    from stages.context import Context
-    from stages.searching.graph import SearchedGraph
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.components import ComponentsResult
+    from gravel.kernels.layouts import EncodedRows
+    from gravel.kernels.strategy import Ran
+    from gravel.stages.artifacts import Measurement, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
 
 RUNS = 3
 """How often components are found and timed, after one run that compiles."""
@@ -33,15 +33,15 @@ def find_components(
 
     Raises `StageError` for a strategy or a tuning constant that does not exist for this graph.
     """
-    from kernels.cuda.wake import wake
-    from stages.artifacts import Measurement, Traversal
+    from gravel.kernels.cuda.wake import wake
+    from gravel.stages.artifacts import Measurement, Traversal
 
     strategy, tuning = parameters.strategy, parameters.tuning
     times = []
     exchange: dict[str, Any] = {}
     backend, reason = graph.backend, "asked for" if strategy != "auto" else "it is the default"
     if graph.partition is not None:
-        from stages.searching.ranked_components import prepare_components
+        from gravel.stages.searching.ranked_components import prepare_components
 
         refuse_choice(strategy, tuning)
         ranked, notes = prepare_components(context, graph, parameters)
@@ -76,7 +76,11 @@ def find_components(
         **({"exchange": exchange} if exchange else {}),
     }
     traversal = Traversal(
-        algorithm="components", component=sink.close(), vertex_count=graph.vertex_count, max_depth=None
+        algorithm="components",
+        component=sink.close(),
+        vertex_count=graph.vertex_count,
+        max_depth=None,
+        converged=found.converged,
     )
     measurement = Measurement(
         algorithm="components",
@@ -99,13 +103,13 @@ def _labels_back(graph: SearchedGraph, component: Any) -> tuple[Any, float]:
     on_device = graph.backend == "cuda"
     back = 0.0
     if graph.permutation is not None and on_device:
-        from kernels.components.cuda.relabel import components_back as back_on_device
+        from gravel.kernels.components.cuda.relabel import components_back as back_on_device
 
         component, back = back_on_device(graph.permutation, component)
     elif graph.permutation is not None:
         import numpy
 
-        from kernels.relabel import components_back
+        from gravel.kernels.relabel import components_back
 
         smallest, result = numpy.empty_like(component), numpy.empty_like(component)
         started = time.perf_counter()
@@ -141,12 +145,12 @@ def _prepared(
     elif graph.placed and graph.placed.plan.heads and name == "afforest":
         plan = graph.placed.plan
         rows, planned = _as_rows(graph), {"rounds": plan.heads, "keep": plan.keep}
-    package = "kernels.components" if rows is None else "kernels.components.rows"
+    package = "gravel.kernels.components" if rows is None else "gravel.kernels.components.rows"
     try:
         constants, notes = checked_tuning(package, name, graph.backend, tuning)
         ran = components_ran(package, name, graph.backend, planned | constants)
         if rows is not None:
-            from kernels.components.rows import prepare
+            from gravel.kernels.components.rows import prepare
 
             given: dict[str, Any] = {"symmetric": graph.symmetric, "strategy": name, **planned, **constants}
             # What compiles while rows are made ready must not count as their preparation.
@@ -162,7 +166,7 @@ def _as_rows(graph: SearchedGraph) -> EncodedRows:
     """Columns as rows, of which the device keeps first neighbours; encoded rows are themselves."""
     import numpy
 
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
     if graph.rows is not None:
         return graph.rows
@@ -172,7 +176,7 @@ def _as_rows(graph: SearchedGraph) -> EncodedRows:
 
 
 def _default(graph: SearchedGraph, in_parts: bool) -> str:
-    from kernels.components import default_on
+    from gravel.kernels.components import default_on
 
     if in_parts:
         return "streamed"
@@ -182,7 +186,7 @@ def _default(graph: SearchedGraph, in_parts: bool) -> str:
 
 
 def _run(graph: SearchedGraph, strategy: str, constants: dict[str, Any]) -> ComponentsResult:
-    from kernels.components import components
+    from gravel.kernels.components import components
 
     try:
         return components(

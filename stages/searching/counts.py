@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.searching.rows import on_host
+from gravel.stages.searching.rows import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.bfs import BFSResult, Search
-    from stages.searching.graph import SearchedGraph
+    from gravel.kernels.bfs import BFSResult, Search
+    from gravel.stages.searching.graph import SearchedGraph
 
 
 def reached(
@@ -24,7 +24,7 @@ def reached(
     """Count what a search reached; source and labels are in `symmetrize`'s numbering."""
     import numpy
 
-    from kernels.level_statistics import distances_of_tree, level_sums
+    from gravel.kernels.level_statistics import distances_of_tree, level_sums
 
     if distance is None:
         distance = numpy.empty(graph.vertex_count, numpy.int32)
@@ -63,9 +63,9 @@ def add_statistics(
     `redundant_expansion` and `levels["expanded"]`; that of the first search gets `levels["distinct"]`, the
     vertices that its edge frontiers hold, each once.
     """
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
-    strategy = strategies_in("kernels.bfs")[search.strategy]
+    strategy = strategies_in("gravel.kernels.bfs")[search.strategy]
     counting = graph.backend in strategy.counts
     for place, (start, record) in enumerate(zip(starts, records, strict=True)):
         if place and not counting:
@@ -87,7 +87,7 @@ def _distinct(graph: SearchedGraph, start: int, result: BFSResult) -> list[int]:
     """Count the vertices that are in each level's edge frontier, without duplicates."""
     import numpy
 
-    from kernels.level_statistics import distances_of_tree, distinct_neighbours
+    from gravel.kernels.level_statistics import distances_of_tree, distinct_neighbours
 
     distance = on_host(result.distance)
     if distance is None:

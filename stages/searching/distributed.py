@@ -9,16 +9,16 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.partitioning.resident import Recipe, run_gang
-from stages.searching.distributed_rank import RankAnswer, RankTask, ready_as_rank, work_as_rank
+from gravel.stages.errors import StageError
+from gravel.stages.partitioning.resident import Recipe, run_gang
+from gravel.stages.searching.distributed_rank import RankAnswer, RankTask, ready_as_rank, work_as_rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.artifacts import DistributedGraph, Measurement, Traversal
-    from stages.context import Context
-    from stages.traverse import TraverseParameters
+    from gravel.stages.artifacts import DistributedGraph, Measurement, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.traverse import TraverseParameters
 
 CHECKED_AT_ONCE = 8
 """Sources of one call of the gang when no labels come back; between calls progress is told."""
@@ -39,10 +39,10 @@ def search_distributed(
     """
     import numpy
 
-    from kernels.strategy import Ran
-    from stages.artifacts import Measurement, Traversal
-    from stages.searching.executed import told
-    from stages.searching.strategy import machine_name, refuse_choice
+    from gravel.kernels.strategy import Ran
+    from gravel.stages.artifacts import Measurement, Traversal
+    from gravel.stages.searching.executed import told
+    from gravel.stages.searching.strategy import machine_name, refuse_choice
 
     refuse_elsewhere(parameters)
     if parameters.statistics:
@@ -132,10 +132,10 @@ def described(graph: DistributedGraph) -> dict[str, Any]:
 def _task_of(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
 ) -> tuple[RankTask, list[str]]:
-    from kernels.exchange import Groups
-    from stages.searching.nccl_ranks import check_nccl_options
-    from stages.searching.partitioned import search_options
-    from stages.searching.strategy import backend_of_search
+    from gravel.kernels.exchange import Groups
+    from gravel.stages.searching.nccl_ranks import check_nccl_options
+    from gravel.stages.searching.partitioned import search_options
+    from gravel.stages.searching.strategy import backend_of_search
 
     options = search_options(parameters.tuning)
     backend = backend_of_search(parameters, context.machine)
@@ -167,8 +167,8 @@ def _task_of(
 def _sources(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph, task: RankTask
 ) -> NDArray[Any]:
-    from stages.searching.sources import check_sources
-    from stages.traverse import RandomSources, VertexSources
+    from gravel.stages.searching.sources import check_sources
+    from gravel.stages.traverse import RandomSources, VertexSources
 
     asked = parameters.sources
     if isinstance(asked, RandomSources):
@@ -182,7 +182,7 @@ def _sources(
 def _answers(
     context: Context, task: RankTask, sources: Sequence[int], ranks: int
 ) -> Iterator[tuple[int, list[RankAnswer]]]:
-    from stages.searching.partitioned import LABEL_BYTES
+    from gravel.stages.searching.partitioned import LABEL_BYTES
 
     size = CHECKED_AT_ONCE
     if task.labels:
@@ -198,14 +198,14 @@ def _answers(
 def _vertices(task: RankTask) -> int:
     import json
 
-    from kernels.generate import size
+    from gravel.kernels.generate import size
 
     return size(task.recipe.name, **json.loads(task.recipe.arguments)).vertices
 
 
 def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
-    from kernels.partition.search import directions_of
-    from stages.searching.partitioned import told_by_ranks
+    from gravel.kernels.partition.search import directions_of
+    from gravel.stages.searching.partitioned import told_by_ranks
 
     labels = [answer.labels for answer in answers]
     sums = answers[0].sums
@@ -232,7 +232,7 @@ class _Output:
     def __init__(self, context: Context, vertex_count: int, output: str) -> None:
         import numpy
 
-        from kernels.partition.search import predecessor_dtype
+        from gravel.kernels.partition.search import predecessor_dtype
 
         self._n, self._tree = vertex_count, predecessor_dtype(vertex_count)
         self.checks: list[Any] | None = [] if output == "checks" else None
@@ -243,7 +243,7 @@ class _Output:
     def append(self, answers: Sequence[RankAnswer]) -> None:
         import numpy
 
-        from kernels.partition.search import put_together
+        from gravel.kernels.partition.search import put_together
 
         if self.checks is not None:
             self.checks.append([asdict(check) for check in answers[0].checks])

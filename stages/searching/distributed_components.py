@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from stages.partitioning.resident import Recipe, run_gang
-from stages.searching.distributed_components_rank import (
+from gravel.stages.partitioning.resident import Recipe, run_gang
+from gravel.stages.searching.distributed_components_rank import (
     CheckTask,
     ComponentsAnswer,
     ComponentsTask,
@@ -17,10 +17,10 @@ from stages.searching.distributed_components_rank import (
 )
 
 if TYPE_CHECKING:
-    from kernels.verify import Check
-    from stages.artifacts import DistributedGraph, Measurement, Traversal
-    from stages.context import Context
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.verify import Check
+    from gravel.stages.artifacts import DistributedGraph, Measurement, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.traverse import TraverseParameters
 
 
 def find_distributed(
@@ -32,14 +32,14 @@ def find_distributed(
     the traversal. Raises `StageError` for what a distributed graph does not have, and where GPUs cannot read
     each other's memory.
     """
-    from kernels.strategy import Ran
-    from stages.artifacts import Measurement, Traversal
-    from stages.searching.components import RUNS
-    from stages.searching.distributed import described, refuse_elsewhere, whereabouts
-    from stages.searching.distributed_rank import ready_as_rank
-    from stages.searching.executed import told
-    from stages.searching.ranked_components import told_by_ranks
-    from stages.searching.strategy import backend_of_search, machine_name, refuse_choice
+    from gravel.kernels.strategy import Ran
+    from gravel.stages.artifacts import Measurement, Traversal
+    from gravel.stages.searching.components import RUNS
+    from gravel.stages.searching.distributed import described, refuse_elsewhere, whereabouts
+    from gravel.stages.searching.distributed_rank import ready_as_rank
+    from gravel.stages.searching.executed import told
+    from gravel.stages.searching.ranked_components import told_by_ranks
+    from gravel.stages.searching.strategy import backend_of_search, machine_name, refuse_choice
 
     refuse_elsewhere(parameters)
     refuse_choice(parameters.strategy, parameters.tuning)
@@ -55,7 +55,7 @@ def find_distributed(
     where, notes = whereabouts(context, graph, backend)
     started = time.perf_counter()
     if any(run_gang(context, ready_as_rank, task, graph.ranks)):
-        from stages.searching.distributed import MADE_ANEW
+        from gravel.stages.searching.distributed import MADE_ANEW
 
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
@@ -99,7 +99,7 @@ def find_distributed(
 
 
 def _labels(context: Context, answers: Sequence[ComponentsAnswer]) -> Any:
-    from kernels.partition.components import joined
+    from gravel.kernels.partition.components import joined
 
     component = joined([answer.last for answer in answers], 0.0).component
     sink = context.sink(component.dtype)
@@ -112,7 +112,7 @@ def checks_of_components(context: Context, graph: DistributedGraph, traversal: T
 
     Raises ValueError for a traversal that has neither labels nor checks.
     """
-    from stages.searching.checked import recorded
+    from gravel.stages.searching.checked import recorded
 
     if traversal.component is None:
         if not traversal.checks:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from stages.partitioning.resident import Held, Recipe, find_rank, wire_of
+from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
 
 if TYPE_CHECKING:
-    from kernels.partition.components import RankComponents
-    from kernels.verify import Check
-    from stages.gang import RankContext
+    from gravel.kernels.partition.components import RankComponents
+    from gravel.kernels.verify import Check
+    from gravel.stages.rank_group import RankContext
 
 PIECE = 1 << 24
 """Labels that a rank reads at once where it takes its own of all."""
@@ -51,7 +51,7 @@ class CheckTask:
 
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     """Find components as one rank, so many times; the rank's part is found or made first."""
-    from kernels.jit import set_threads
+    from gravel.kernels.jit import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, task.backend)
@@ -61,7 +61,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
         return _answer(named, held, task, found, times)
 
     if task.backend == "cuda":
-        from stages.searching.distributed_gpu import find_on_gpu
+        from gravel.stages.searching.distributed_gpu import find_on_gpu
 
         return find_on_gpu(named, held, task.runs, finish)
     return _find_on_cpu(named, held, task.runs, finish)
@@ -73,8 +73,8 @@ def _find_on_cpu(
     runs: int,
     finish: Callable[[RankComponents, list[float]], ComponentsAnswer],
 ) -> ComponentsAnswer:
-    from kernels.partition import components_of_rank
-    from kernels.partition.components_rank import ComponentsRank
+    from gravel.kernels.partition import components_of_rank
+    from gravel.kernels.partition.components_rank import ComponentsRank
 
     share = held.share
     state = ComponentsRank(share.part, share.delegates, share.vertex_count, gang.size, symmetric=True)
@@ -94,7 +94,7 @@ def _answer(
 ) -> ComponentsAnswer:
     import numpy
 
-    from stages.searching.rows import on_host
+    from gravel.stages.searching.rows import on_host
 
     component = found.component
     named = _named(gang, component, held.backend)
@@ -116,13 +116,13 @@ def _named(gang: RankContext, component: Any, backend: str) -> int:
 
 
 def _checked(gang: RankContext, held: Held, component: Any) -> list[Check]:
-    from kernels.exchange import Endpoint, drive
-    from kernels.verify.ranks.components import check_components_program
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.verify.ranks.components import check_components_program
 
     if held.backend == "cuda":
-        from kernels.verify.ranks.components_cuda import RankLabelChecker as Made
+        from gravel.kernels.verify.ranks.components_cuda import RankLabelChecker as Made
     else:
-        from kernels.verify.ranks.components_cpu import RankLabelChecker as Made  # type: ignore[assignment]
+        from gravel.kernels.verify.ranks.components_cpu import RankLabelChecker as Made  # type: ignore[assignment]
     share = held.share
     checker: Any = Made(share.part, share.delegates, share.vertex_count, gang.size)
     # What one program posts must not be taken for what the next does.
@@ -135,7 +135,7 @@ def check_as_rank(gang: RankContext, task: CheckTask) -> list[Check]:
     """Check labels as one rank, which reads some at a time and keeps its own."""
     import numpy
 
-    from kernels.jit import set_threads
+    from gravel.kernels.jit import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, None)

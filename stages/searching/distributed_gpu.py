@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stages.errors import StageError
-from stages.searching.nccl_ranks import over_nccl
+from gravel.stages.errors import StageError
+from gravel.stages.searching.nccl_ranks import over_nccl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernels.partition.components import RankComponents
-    from kernels.partition.cuda.peer_rank import PeerRank
-    from kernels.partition.nccl import NcclRank
-    from kernels.partition.program import RankLabels
-    from stages.gang import RankContext
-    from stages.partitioning.resident import Held
-    from stages.searching.distributed_rank import RankTask
+    from gravel.kernels.partition.components import RankComponents
+    from gravel.kernels.partition.cuda.peer_rank import PeerRank
+    from gravel.kernels.partition.nccl import NcclRank
+    from gravel.kernels.partition.program import RankLabels
+    from gravel.stages.partitioning.resident import Held
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.distributed_rank import RankTask
 
 Answer = TypeVar("Answer")
 
@@ -24,10 +24,10 @@ Answer = TypeVar("Answer")
 def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
     """Search from one vertex as one rank; labels stay on the GPU until the next search.
 
-    Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot reach
-    each other as was asked.
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
+    reach each other as was asked.
     """
-    from stages.gang import GangBroken
+    from gravel.stages.rank_group import RankGroupBroken
 
     try:
         if "searcher" not in held.kept:
@@ -40,17 +40,17 @@ def search_on_gpu(gang: RankContext, held: Held, task: RankTask, source: int) ->
         return rank.run(source, on_device=True)
     except RuntimeError as error:
         held.kept.clear()
-        raise GangBroken(f"rank {gang.rank}: {error}") from error
+        raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
 
 
 def _peer_rank(gang: RankContext, held: Held, task: RankTask) -> PeerRank:
-    from kernels.partition.cuda.peer_rank import PeerRank
+    from gravel.kernels.partition.cuda.peer_rank import PeerRank
 
     return PeerRank(gang, held.share.part, **_facts(held, task))
 
 
 def _nccl_rank(gang: RankContext, held: Held, task: RankTask) -> NcclRank:
-    from kernels.partition.nccl import NcclRank
+    from gravel.kernels.partition.nccl import NcclRank
 
     try:
         return NcclRank(gang, held.share.part, **_facts(held, task))
@@ -74,15 +74,15 @@ def find_on_gpu(
 ) -> Answer:
     """Find components as one rank, so many times; `finish` gets the last labels, on the GPU, and all times.
 
-    Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot read
-    each other's memory.
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
+    read each other's memory.
     """
     import cupy
 
-    from kernels.cuda.wake import wake
-    from kernels.partition.cuda.components import PeerComponents
-    from kernels.partition.cuda.mapping import why_no_peers
-    from stages.gang import GangBroken
+    from gravel.kernels.cuda.wake import wake
+    from gravel.kernels.partition.cuda.components import PeerComponents
+    from gravel.kernels.partition.cuda.mapping import why_no_peers
+    from gravel.stages.rank_group import RankGroupBroken
 
     problem = why_no_peers(gang)
     if problem is not None:
@@ -105,7 +105,7 @@ def find_on_gpu(
             found = rank.run(on_device=True)
             times.append(found.milliseconds)
     except RuntimeError as error:
-        raise GangBroken(f"rank {gang.rank}: {error}") from error
+        raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
     answer = finish(found, times)
     rank.leave(gang)
     return answer

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stages import distribute
-from stages.searching.gpu_components import BYTES_PER_NODE
-from stages.searching.gpu_ranks import (
+from gravel.stages import distribute
+from gravel.stages.searching.gpu_components import BYTES_PER_NODE
+from gravel.stages.searching.gpu_ranks import (
     BYTES_PER_DELEGATE,
     BYTES_PER_NORMAL_ARC,
     DELEGATE_SHARE,
     vertex_bytes,
 )
-from stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
-from stages.stage import Extent, Machine, Need
+from gravel.stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
+from gravel.stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
-    from stages.traverse import TraverseParameters
+    from gravel.stages.traverse import TraverseParameters
 
 SEARCH_BYTES_PER_ARC = 60
-"""Of a level on the CPU, as in `stages.searching.need`."""
+"""Of a level on the CPU, as in `gravel.stages.searching.need`."""
 
 LEVEL_BYTES = 4
 """Of each vertex of the graph on every rank that checks."""
@@ -31,7 +31,7 @@ OFFSET_BYTES = 16
 """Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
 
 LABEL_BYTES_PER_ARC = 44
-"""Of the first round of components on the CPU, as in `stages.searching.need`."""
+"""Of the first round of components on the CPU, as in `gravel.stages.searching.need`."""
 
 LABEL_BYTES_PER_VERTEX = 64
 """Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
@@ -46,7 +46,7 @@ def need(
     label_bytes: int,
 ) -> Need:
     """State what all ranks take on the host, and each on its GPU: to make the graph, or to search it."""
-    from stages.searching.partitioned import LABEL_BYTES
+    from gravel.stages.searching.partitioned import LABEL_BYTES
 
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
     width = _width(n)

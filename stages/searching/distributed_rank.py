@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from stages.partitioning.resident import Held, Recipe, find_rank, wire_of
+from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
 
 if TYPE_CHECKING:
-    from kernels.partition import SearchOptions
-    from kernels.partition.program import RankLabels
-    from kernels.verify import Check
-    from kernels.verify.ranks import LevelSums
-    from stages.gang import RankContext
-    from stages.searching.distributed_components_rank import ComponentsTask
+    from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.program import RankLabels
+    from gravel.kernels.verify import Check
+    from gravel.kernels.verify.ranks import LevelSums
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.distributed_components_rank import ComponentsTask
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class RankAnswer:
 
 def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
     """Do what a task asks for as one rank; the rank's part is found or made first."""
-    from kernels.jit import set_threads
+    from gravel.kernels.jit import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, task.backend)
@@ -62,7 +62,7 @@ def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
 
 def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
     """Find or make the rank; returns whether it was made."""
-    from kernels.jit import set_threads
+    from gravel.kernels.jit import set_threads
 
     set_threads(task.threads)
     _, _, new = find_rank(gang, task.recipe, task.backend)
@@ -70,8 +70,8 @@ def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
 
 
 def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
-    from kernels.exchange import Endpoint, drive
-    from kernels.partition.distributor.draw import draw_program, with_arcs
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.partition.distributor.draw import draw_program, with_arcs
 
     share = held.share
     filled = with_arcs(share.part, share.delegates, share.vertex_count, gang.size)
@@ -80,11 +80,11 @@ def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
 
 
 def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankAnswer:
-    from kernels.exchange import Endpoint, drive
-    from kernels.verify.ranks import check_program, sum_levels_program
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.verify.ranks import check_program, sum_levels_program
 
     if task.backend == "cuda":
-        from stages.searching.distributed_gpu import search_on_gpu
+        from gravel.stages.searching.distributed_gpu import search_on_gpu
 
         labels = search_on_gpu(gang, held, task, source)
     else:
@@ -103,8 +103,8 @@ def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankA
 
 
 def _search_on_cpu(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
-    from kernels.partition.rank_search import RankSearch
-    from kernels.partition.search import search_rank
+    from gravel.kernels.partition.rank_search import RankSearch
+    from gravel.kernels.partition.search import search_rank
 
     if "searcher" not in held.kept:
         share = held.share
@@ -120,9 +120,9 @@ def checker_of(held: Held, ranks: int) -> Any:
     """Find or make what a rank checks its labels with."""
     if "checker" not in held.kept:
         if held.backend == "cuda":
-            from kernels.verify.ranks.cuda import RankChecker as Made
+            from gravel.kernels.verify.ranks.cuda import RankChecker as Made
         else:
-            from kernels.verify.ranks.cpu import RankChecker as Made  # type: ignore[assignment]
+            from gravel.kernels.verify.ranks.cpu import RankChecker as Made  # type: ignore[assignment]
         share = held.share
         held.kept["checker"] = Made(share.part, share.delegates, share.vertex_count, ranks)
     return held.kept["checker"]
@@ -132,7 +132,7 @@ def _told(labels: RankLabels, wanted: bool) -> RankLabels:
     """Bring labels to the host, or leave them behind."""
     import numpy
 
-    from stages.searching.rows import on_host
+    from gravel.stages.searching.rows import on_host
 
     if not wanted:
         return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.bfs import Search
-    from kernels.bfs.choice import Choice
-    from kernels.layouts import EncodedRows
-    from kernels.placement import Placed
-    from stages.artifacts import CompressedGraph
-    from stages.searching.graph import SearchedGraph
-    from stages.searching.placing import Placing
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import Search
+    from gravel.kernels.bfs.choice import Choice
+    from gravel.kernels.layouts import EncodedRows
+    from gravel.kernels.placement import Placed
+    from gravel.stages.artifacts import CompressedGraph
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.searching.placing import Placing
+    from gravel.stages.traverse import TraverseParameters
 
 DECODED = "decoded before the search"
 COLUMNS = "rows of codec csr are columns, and were searched as such"
@@ -37,9 +37,9 @@ def searched_encoded(parameters: TraverseParameters, placement: str, codec: str 
         return False
     if parameters.strategy == "auto" or placement == STREAMED:
         return True
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
-    package = "kernels.bfs.rows" if parameters.algorithm == "bfs" else "kernels.components.rows"
+    package = "gravel.kernels.bfs.rows" if parameters.algorithm == "bfs" else "gravel.kernels.components.rows"
     return parameters.strategy in strategies_in(package)
 
 
@@ -57,10 +57,10 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     """
     import numpy
 
-    from kernels.index import index_dtype
-    from kernels.layouts import EncodedRows
-    from kernels.layouts.alignment import padded
-    from kernels.placement.pinned import fill, pinnable
+    from gravel.kernels.index import index_dtype
+    from gravel.kernels.layouts import EncodedRows
+    from gravel.kernels.layouts.alignment import padded
+    from gravel.kernels.placement.pinned import fill, pinnable
 
     offsets = numpy.asarray(stored.byte_offsets)
     end = int(offsets[-1]) if len(offsets) else 0
@@ -85,9 +85,9 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     """
     import numpy
 
-    from kernels.index import index_dtype
-    from kernels.layouts import EncodedRows
-    from kernels.layouts.parts import host_offsets
+    from gravel.kernels.index import index_dtype
+    from gravel.kernels.layouts import EncodedRows
+    from gravel.kernels.layouts.parts import host_offsets
 
     arrays = {"byte_offsets": numpy.asarray(stored.byte_offsets), STREAM: stored.stream}
     dtype = numpy.dtype(index_dtype(stored.vertex_count))
@@ -98,7 +98,7 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
 
 def decoded_columns(stored: CompressedGraph) -> NDArray[Any]:
     """Decode a compressed graph's columns on the host."""
-    from kernels.layouts import decode
+    from gravel.kernels.layouts import decode
 
     columns: NDArray[Any] = decode(read_rows(stored))[1]
     return columns
@@ -113,7 +113,7 @@ def on_device(rows: EncodedRows, placing: Placing | None = None) -> tuple[Encode
 
     import cupy
 
-    from kernels.placement import place
+    from gravel.kernels.placement import place
 
     placed, arrays = None, dict(rows.arrays)
     if placing is not None and placing.plan.placement not in WHOLE:
@@ -131,8 +131,8 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> NDArray[Any]
     """
     import numpy
 
-    from kernels.bfs.rows.cpu.readers import count_neighbours
-    from stages.compress import row_ranges
+    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
+    from gravel.stages.compress import row_ranges
 
     if not in_parts:
         offsets = count_neighbours(rows)
@@ -153,9 +153,9 @@ def edge_ends_of(rows: EncodedRows) -> NDArray[Any]:
     """Count the ends of distinct edges of each row, a range of rows decoded at a time; see `edge_ends`."""
     import numpy
 
-    from kernels.layouts import decode
-    from kernels.level_statistics import edge_ends
-    from stages.compress import row_ranges
+    from gravel.kernels.layouts import decode
+    from gravel.kernels.level_statistics import edge_ends
+    from gravel.stages.compress import row_ranges
 
     counts = [numpy.empty(0, numpy.int64)]
     name = "row_offsets" if rows.layout == "csr" else "byte_offsets"
@@ -169,7 +169,7 @@ def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
     """Rows from `first` on, whose offsets are these, with their number of arcs."""
     from dataclasses import replace
 
-    from kernels.bfs.rows.cpu.readers import count_neighbours
+    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
 
     some = _several(rows, first, offsets)
     return replace(some, arc_count=int(count_neighbours(some)[-1]))
@@ -179,7 +179,7 @@ def _several(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRow
     """Rows from `first` on, whose offsets are these, in memory; how many arcs they have is not known."""
     from dataclasses import replace
 
-    from kernels.layouts.alignment import pad
+    from gravel.kernels.layouts.alignment import pad
 
     begin, end = int(offsets[0]), int(offsets[-1])
     if rows.layout == "csr":
@@ -193,7 +193,7 @@ def _several(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRow
 def encoded_record(graph: SearchedGraph) -> dict[str, Any]:
     """Return the layout of rows that were searched as they are, and their bytes, for a measurement."""
     if graph.partition is not None and graph.compressed is not None:
-        from kernels.partition.encoded import encoded_bytes
+        from gravel.kernels.partition.encoded import encoded_bytes
 
         size = sum(encoded_bytes(part) for part in graph.partition.parts)
         return {"layout": graph.compressed.codec, "row_bytes": size}
@@ -207,9 +207,9 @@ def prepare_encoded(
 
     Raises ValueError for a strategy or a tuning constant that does not fit, and for bytes that are no rows.
     """
-    from kernels.bfs.choice import Choice
-    from kernels.bfs.rows import choose, prepare
-    from stages.searching.strategy import checked_tuning
+    from gravel.kernels.bfs.choice import Choice
+    from gravel.kernels.bfs.rows import choose, prepare
+    from gravel.stages.searching.strategy import checked_tuning
 
     choice = choose(symmetric=graph.symmetric, strategy=parameters.strategy)
     planned: dict[str, Any] = {}
@@ -222,7 +222,9 @@ def prepare_encoded(
             choice = Choice("host_rows", plan.reason, 0.0)
         if plan.placement == "split":
             planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
-    constants, notes = checked_tuning("kernels.bfs.rows", choice.strategy, graph.backend, parameters.tuning)
+    constants, notes = checked_tuning(
+        "gravel.kernels.bfs.rows", choice.strategy, graph.backend, parameters.tuning
+    )
     search = prepare(
         rows,
         strategy=choice,
@@ -239,7 +241,7 @@ def streamed_choice(parameters: TraverseParameters, reason: str) -> Choice:
 
     Rows that were to be pinned, for `host_rows`, are streamed where the system pins no memory.
     """
-    from kernels.bfs.choice import Choice
+    from gravel.kernels.bfs.choice import Choice
 
     if parameters.strategy not in ("auto", "host_rows", "streamed"):
         raise ValueError(f"strategy {parameters.strategy!r} does not search rows of placement streamed")

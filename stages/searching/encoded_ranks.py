@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernels.partition import PartitionedGraph
-    from kernels.partition.layout import RankGraph
-    from stages.artifacts import CompressedGraph
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.partition import PartitionedGraph
+    from gravel.kernels.partition.layout import RankGraph
+    from gravel.stages.artifacts import CompressedGraph
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters
 
 
 def ranks_encoded(parameters: TraverseParameters, stored: object, machine: Machine) -> bool:
@@ -20,7 +20,7 @@ def ranks_encoded(parameters: TraverseParameters, stored: object, machine: Machi
     edges are counted from its columns; on GPUs also transport `nccl`, columns in host memory, and 2^32
     vertices.
     """
-    from stages.artifacts import CompressedGraph
+    from gravel.stages.artifacts import CompressedGraph
 
     if not isinstance(stored, CompressedGraph) or stored.subgraphs is None or stored.codec == "csr":
         return False
@@ -40,7 +40,7 @@ def _gpus_take(parameters: TraverseParameters, stored: CompressedGraph) -> bool:
 
 def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, machine: Machine) -> str:
     """Say that a compressed partition is decoded before the search, and why."""
-    from stages.searching.encoded import COLUMNS, DECODED
+    from gravel.stages.searching.encoded import COLUMNS, DECODED
 
     if stored.codec == "csr":
         return COLUMNS
@@ -68,11 +68,11 @@ class EncodedRank:
         """Read the rank's rows as they are stored; raises ValueError where they are damaged."""
         import numpy
 
-        from kernels.index import index_dtype
-        from kernels.layouts import EncodedRows
-        from kernels.layouts.alignment import pad
-        from kernels.partition.encoded import encoded_subgraph
-        from kernels.partition.layout import column_bound, make_rank
+        from gravel.kernels.index import index_dtype
+        from gravel.kernels.layouts import EncodedRows
+        from gravel.kernels.layouts.alignment import pad
+        from gravel.kernels.partition.encoded import encoded_subgraph
+        from gravel.kernels.partition.layout import column_bound, make_rank
 
         made = {}
         for name, first, rows, arcs in self.subgraphs:
@@ -116,8 +116,8 @@ def read_encoded_ranks(stored: CompressedGraph) -> PartitionedGraph:
     """
     import numpy
 
-    from kernels.partition import PartitionedGraph
-    from stages.errors import StageError
+    from gravel.kernels.partition import PartitionedGraph
+    from gravel.stages.errors import StageError
 
     try:
         parts = tuple(each.read() for each in encoded_ranks(stored))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from kernels.strategy import Ran, strategies_in
+from gravel.kernels.strategy import Ran, strategies_in
 
 
 def executed(search: Any, backend: str) -> dict[str, Any]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.searching.graph import ON_CPU
-from stages.searching.ranked_components import GangComponents, RankAnswer, load_part
-from stages.stage import Extent
+from gravel.stages.errors import StageError
+from gravel.stages.searching.graph import ON_CPU
+from gravel.stages.searching.ranked_components import GangComponents, RankAnswer, load_part
+from gravel.stages.stage import Extent
 
 if TYPE_CHECKING:
-    from kernels.components import ComponentsResult
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.graph import SearchedGraph
-    from stages.searching.ranked_components import ComponentsTask
+    from gravel.kernels.components import ComponentsResult
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.searching.ranked_components import ComponentsTask
 
 BYTES_PER_NODE = 28
 """Of a rank's vertices and of every delegate: parent, label, what was told last, what is published, a hook of
@@ -37,7 +37,7 @@ def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tu
 
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
-    from kernels.partition import storage
+    from gravel.kernels.partition import storage
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
@@ -74,7 +74,7 @@ class OnOneGpu:
     def __init__(self, graph: SearchedGraph) -> None:
         import time
 
-        from kernels.partition.cuda.components import CudaComponents
+        from gravel.kernels.partition.cuda.components import CudaComponents
 
         started = time.perf_counter()
         assert graph.partition is not None
@@ -83,7 +83,7 @@ class OnOneGpu:
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
         """Find the components `runs` times; labels come to the host."""
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         times = []
         for _ in range(runs):
@@ -102,13 +102,13 @@ class GpuGangComponents(GangComponents):
 def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a gang, so many times.
 
-    Raises `GangBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot read
-    each other's memory.
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
+    read each other's memory.
     """
-    from kernels.cuda.wake import wake
-    from kernels.partition.cuda.components import PeerComponents
-    from kernels.partition.cuda.mapping import why_no_peers
-    from stages.gang import GangBroken
+    from gravel.kernels.cuda.wake import wake
+    from gravel.kernels.partition.cuda.components import PeerComponents
+    from gravel.kernels.partition.cuda.mapping import why_no_peers
+    from gravel.stages.rank_group import RankGroupBroken
 
     problem = why_no_peers(gang)
     if problem is not None:
@@ -126,6 +126,6 @@ def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
             found = rank.run()
             times.append(found.milliseconds)
     except RuntimeError as error:
-        raise GangBroken(f"rank {task.rank}: {error}") from error
+        raise RankGroupBroken(f"rank {task.rank}: {error}") from error
     rank.leave(gang)
     return RankAnswer(found, tuple(times))

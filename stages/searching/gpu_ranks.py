@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.searching.gpu_residents import search_resident
-from stages.searching.graph import ON_CPU
-from stages.searching.nccl_ranks import nccl_rank, over_nccl, prepare_over_nccl
-from stages.searching.partitioned import GangSearch
-from stages.searching.rank_placing import plan_encoded, plan_loaded
-from stages.searching.residents import Residents
+from gravel.stages.errors import StageError
+from gravel.stages.searching.gpu_residents import search_resident
+from gravel.stages.searching.graph import ON_CPU
+from gravel.stages.searching.nccl_ranks import nccl_rank, over_nccl, prepare_over_nccl
+from gravel.stages.searching.partitioned import GangSearch
+from gravel.stages.searching.rank_placing import plan_encoded, plan_loaded
+from gravel.stages.searching.residents import Residents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernels.bfs import BFSResult
-    from kernels.partition import SearchOptions
-    from kernels.partition.cuda import CudaPartitionSearch, Level
-    from kernels.partition.cuda.peer_rank import PeerRank
-    from kernels.partition.nccl import NcclRank
-    from kernels.partition.program import RankLabels
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.gpu_residents import GpuRank
-    from stages.searching.graph import SearchedGraph
-    from stages.searching.partitioned import RankTask
-    from stages.searching.rank_placing import RankPlan
-    from stages.stage import Extent
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import BFSResult
+    from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.cuda import CudaPartitionSearch, Level
+    from gravel.kernels.partition.cuda.peer_rank import PeerRank
+    from gravel.kernels.partition.nccl import NcclRank
+    from gravel.kernels.partition.program import RankLabels
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.gpu_residents import GpuRank
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.searching.partitioned import RankTask
+    from gravel.stages.searching.rank_placing import RankPlan
+    from gravel.stages.stage import Extent
+    from gravel.stages.traverse import TraverseParameters
 
 BYTES_PER_VERTEX = 51
 """Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
-for the labels put together, and what `kernels.partition.cuda.lookers` adds."""
+for the labels put together, and what `gravel.kernels.partition.cuda.lookers` adds."""
 
 WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
 """From 2^32 vertices on."""
@@ -76,13 +76,13 @@ def prepare_on_gpus(
     Raises `StageError` for options that have no meaning there, and where columns do not fit as they are to be
     placed, or what else a GPU has to hold does not.
     """
-    from kernels.partition import storage
-    from kernels.partition.cuda import prepare
-    from kernels.partition.cuda.encoded import layout_of
-    from kernels.partition.cuda.staging import Staging, check_staged
-    from kernels.partition.encoded import encoded_bytes
-    from kernels.partition.layout import arc_count
-    from stages.stage import Extent
+    from gravel.kernels.partition import storage
+    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda.encoded import layout_of
+    from gravel.kernels.partition.cuda.staging import Staging, check_staged
+    from gravel.kernels.partition.encoded import encoded_bytes
+    from gravel.kernels.partition.layout import arc_count
+    from gravel.stages.stage import Extent
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
@@ -161,7 +161,7 @@ def _told_by_gpu(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> 
     """Tell of the levels of a GPU's ranks together what one rank of a gang does."""
     import numpy
 
-    from kernels.partition.program import LevelRecord, RankLabels
+    from gravel.kernels.partition.program import LevelRecord, RankLabels
 
     told = []
     for level in levels:
@@ -215,8 +215,8 @@ def search_on_gpu(gang: RankContext, task: RankTask) -> list[RankLabels]:
 def _peer_rank(gang: RankContext, task: RankTask) -> PeerRank:
     import numpy
 
-    from kernels.partition.cuda.peer_rank import PeerRank
-    from kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.cuda.peer_rank import PeerRank
+    from gravel.kernels.partition.layout import rank_from_arrays
 
     return PeerRank(
         gang,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from stages.searching.residents import Residents
+from gravel.stages.searching.residents import Residents
 
 if TYPE_CHECKING:
-    from stages.gang import RankContext
+    from gravel.stages.rank_group import RankContext
 
 Answer = TypeVar("Answer", covariant=True)
 
@@ -57,9 +57,9 @@ def search_resident(
 ) -> list[Answer]:
     """Search from each source in turn as one rank of a gang; without sources, let the rank go.
 
-    Raises `GangBroken` when the GPUs waited for each other in vain.
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain.
     """
-    from stages.gang import GangBroken
+    from gravel.stages.rank_group import RankGroupBroken
 
     if not task.sources:
         gone = held.drop(task.token, task.rank)
@@ -76,5 +76,5 @@ def search_resident(
             answers.append(rank.run(source))
     except RuntimeError as error:
         held.drop(task.token, task.rank)
-        raise GangBroken(f"rank {task.rank}: {error}") from error
+        raise RankGroupBroken(f"rank {task.rank}: {error}") from error
     return answers

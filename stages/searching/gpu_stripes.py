@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.searching.gpu_residents import search_resident
-from stages.searching.graph import ON_CPU
-from stages.searching.residents import Residents
-from stages.searching.striped import StripedGang
+from gravel.stages.errors import StageError
+from gravel.stages.searching.gpu_residents import search_resident
+from gravel.stages.searching.graph import ON_CPU
+from gravel.stages.searching.residents import Residents
+from gravel.stages.searching.striped import StripedGang
 
 if TYPE_CHECKING:
-    from kernels.bfs import BFSResult
-    from kernels.striped import StripedOptions
-    from kernels.striped.cuda import CudaStripedSearch
-    from kernels.striped.cuda.peer_stripe import PeerStripe
-    from kernels.striped.program import RankLabels
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.gpu_residents import GpuRank
-    from stages.searching.graph import SearchedGraph
-    from stages.searching.striped import StripeTask
-    from stages.stage import Extent
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import BFSResult
+    from gravel.kernels.striped import StripedOptions
+    from gravel.kernels.striped.cuda import CudaStripedSearch
+    from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
+    from gravel.kernels.striped.program import RankLabels
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.gpu_residents import GpuRank
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.searching.striped import StripeTask
+    from gravel.stages.stage import Extent
+    from gravel.stages.traverse import TraverseParameters
 
 BYTES_PER_VERTEX = 28
 """Of a rank: key or distance and place in the queue, and as much again for the labels put together."""
@@ -49,9 +49,9 @@ def prepare_on_gpus(
     Raises `StageError` for options that GPUs do not take, and where one GPU would have to hold all ranks and
     cannot.
     """
-    from kernels.striped import from_partition
-    from kernels.striped.cuda import prepare
-    from kernels.striped.cuda.launch import parts_of
+    from gravel.kernels.striped import from_partition
+    from gravel.kernels.striped.cuda import prepare
+    from gravel.kernels.striped.cuda.launch import parts_of
 
     assert graph.partition is not None
     if parameters.placement not in ("auto", "device"):
@@ -104,7 +104,7 @@ class StripesOnGpu:
         """Search from one vertex."""
         from dataclasses import replace
 
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         # Labels were copied to the host in between, and an idle GPU lowers its clocks.
         wake()
@@ -131,8 +131,8 @@ def search_on_gpu(gang: RankContext, task: StripeTask) -> list[RankLabels]:
 
 
 def _peer_stripe(gang: RankContext, task: StripeTask) -> PeerStripe:
-    from kernels.striped import rank_from_arrays
-    from kernels.striped.cuda.peer_stripe import PeerStripe
+    from gravel.kernels.striped import rank_from_arrays
+    from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
 
     return PeerStripe(
         gang,

@@ -6,19 +6,19 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from stages.errors import StageError
-from stages.searching.encoded import DECODED
-from stages.searching.placing import COLUMNS, place_columns
+from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.errors import StageError
+from gravel.stages.searching.encoded import DECODED
+from gravel.stages.searching.placing import COLUMNS, place_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.layouts import EncodedRows
-    from kernels.partition import PartitionedGraph
-    from kernels.placement import Placed
-    from stages.searching.placing import Placing
-    from stages.stage import Machine
+    from gravel.kernels.layouts import EncodedRows
+    from gravel.kernels.partition import PartitionedGraph
+    from gravel.kernels.placement import Placed
+    from gravel.stages.searching.placing import Placing
+    from gravel.stages.stage import Machine
 
 ON_CPU = "the partition was searched on the CPU; `backend: cuda` asks for GPUs"
 
@@ -65,13 +65,13 @@ class SearchedGraph:
 
     @property
     def placement(self) -> str:
-        """Where the rows lie, as `kernels.placement.plan` calls it; a CPU has them on the host."""
+        """Where the rows lie, as `gravel.kernels.placement.plan` calls it; a CPU has them on the host."""
         return "host" if self.placed is None else self.placed.plan.placement
 
     def host_columns(self) -> NDArray[Any]:
         """Return the columns in host memory, copied from the device or decoded where they are there alone."""
         if self.compressed is not None:
-            from stages.searching.encoded import decoded_columns
+            from gravel.stages.searching.encoded import decoded_columns
 
             return decoded_columns(self.compressed)
         if self.placed is not None and COLUMNS in self.placed.pinned:
@@ -112,12 +112,12 @@ def read_graph(
         notes.append(f"rows of layout {stored.codec} were searched as they are, by each rank its own")
         return _read_partition(stored, permutation, machine, notes)
     if isinstance(stored, CompressedGraph) and stored.codec == "csr" and _in_parts(stored, placing):
-        from stages.searching.byte_columns import columns_as_stored
+        from gravel.stages.searching.byte_columns import columns_as_stored
 
         notes.append(decoded)
         plain = columns_as_stored(stored)
     elif isinstance(stored, CompressedGraph):
-        from stages.compress import decompress
+        from gravel.stages.compress import decompress
 
         notes.append(decoded)
         # What does not lie on the device is not decoded there either.
@@ -137,8 +137,8 @@ def _in_parts(stored: CompressedGraph, placing: Placing | None) -> bool:
 def _read_encoded(
     stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine, placing: Placing | None
 ) -> SearchedGraph:
-    from kernels.placement import Placed
-    from stages.searching.encoded import (
+    from gravel.kernels.placement import Placed
+    from gravel.stages.searching.encoded import (
         STREAM,
         STREAMED,
         edge_ends_of,
@@ -189,7 +189,7 @@ def _read_csr(
 ) -> SearchedGraph:
     import numpy
 
-    from kernels.strategy import backend_of
+    from gravel.kernels.strategy import backend_of
 
     if not plain.sorted:
         raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
@@ -235,8 +235,8 @@ def _read_partition(
     machine: Machine,
     notes: list[str],
 ) -> SearchedGraph:
-    from stages.partition import load_partition
-    from stages.searching.encoded_ranks import read_encoded_ranks
+    from gravel.stages.partition import load_partition
+    from gravel.stages.searching.encoded_ranks import read_encoded_ranks
 
     if machine.backend == "cuda":
         notes.append(ON_CPU)
@@ -244,7 +244,7 @@ def _read_partition(
     offsets = partition_offsets(loaded)
     ends = None
     if isinstance(plain, Partition) and _has_loops_or_duplicates(plain):
-        from kernels.partition import assemble
+        from gravel.kernels.partition import assemble
 
         ends = _edge_ends(plain, *assemble(loaded))
     return SearchedGraph(
@@ -268,7 +268,7 @@ def _first_offsets(offsets: NDArray[Any], permutation: NDArray[Any] | None) -> N
     """Make the row offsets in `symmetrize`'s numbering from those of the numbering that is searched."""
     if permutation is None:
         return offsets
-    from kernels.relabel import row_offsets_back
+    from gravel.kernels.relabel import row_offsets_back
 
     return row_offsets_back(permutation, offsets)
 
@@ -286,13 +286,13 @@ def _edge_ends(
 ) -> NDArray[Any] | None:
     if not _has_loops_or_duplicates(plain):
         return None
-    from kernels.level_statistics import edge_ends
-    from kernels.strategy import backend_of
+    from gravel.kernels.level_statistics import edge_ends
+    from gravel.kernels.strategy import backend_of
 
     if placed is not None and placed.plan.placement == "streamed":
         import numpy
 
-        from stages.compress import row_ranges
+        from gravel.stages.compress import row_ranges
 
         counts = [numpy.empty(0, numpy.int64)]
         for row, part in row_ranges(offsets):
@@ -309,7 +309,7 @@ def partition_offsets(graph: PartitionedGraph) -> NDArray[Any]:
     """Count the arcs of every vertex over all ranks, summed up as the row offsets of the whole graph."""
     import numpy
 
-    from kernels.partition.layout import row_lengths
+    from gravel.kernels.partition.layout import row_lengths
 
     offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
     degrees = offsets[1:]

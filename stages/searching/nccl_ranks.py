@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.searching.partitioned import GangSearch
+from gravel.stages.errors import StageError
+from gravel.stages.searching.partitioned import GangSearch
 
 if TYPE_CHECKING:
-    from kernels.bfs import BFSResult
-    from kernels.partition import SearchOptions
-    from kernels.partition.nccl import NcclRank, NcclSearch
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.graph import SearchedGraph
-    from stages.searching.partitioned import RankTask
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import BFSResult
+    from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.nccl import NcclRank, NcclSearch
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.searching.partitioned import RankTask
+    from gravel.stages.traverse import TraverseParameters
 
 BYTES_PER_ARRIVAL = 8
 """Of an arc between normal vertices, beside what peers take: an id that comes, and a tail asked for."""
@@ -38,7 +38,7 @@ def prepare_over_nccl(
 
     Raises `StageError` where there is no GPU for each rank, no NCCL, or columns were to lie in host memory.
     """
-    from kernels.partition.nccl import prepare
+    from gravel.kernels.partition.nccl import prepare
 
     assert graph.partition is not None
     check_nccl_options(options)
@@ -92,7 +92,7 @@ class NcclOnGpu:
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex."""
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         wake()
         found = self._search.run(source)
@@ -108,7 +108,7 @@ def over_nccl(gang: RankContext, asked: str, *, placed: bool = False) -> bool:
     """
     import socket
 
-    from kernels.partition.nccl import why_not
+    from gravel.kernels.partition.nccl import why_not
 
     if asked == "nccl":
         return True
@@ -139,8 +139,8 @@ def nccl_rank(gang: RankContext, task: RankTask) -> NcclRank:
     """Read a rank, and connect it; raises `StageError` where NCCL cannot be used."""
     import numpy
 
-    from kernels.partition.layout import rank_from_arrays
-    from kernels.partition.nccl import NcclRank
+    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.nccl import NcclRank
 
     check_nccl_options(task.options)
     try:

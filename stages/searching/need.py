@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kernels.bfs.rows.parts import ROOM
-from kernels.placement.pinned import PIECE_BYTES
-from kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
-from stages.searching.encoded import WHOLE, searched_encoded
-from stages.searching.gpu_components import component_bytes
-from stages.searching.gpu_ranks import device_bytes
-from stages.searching.gpu_stripes import device_bytes as stripe_bytes
-from stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
-from stages.searching.partitioned import LABEL_BYTES
-from stages.searching.placing import SPLIT_COMPONENTS, Placing, limits_of, placement_asked, plan_rows
-from stages.searching.rank_placing import plan_ranks
-from stages.searching.spreading import Spreading, plan_spreading
-from stages.searching.strategy import backend_of_search
-from stages.stage import Extent, Machine, Need
+from gravel.kernels.bfs.rows.parts import ROOM
+from gravel.kernels.placement.pinned import PIECE_BYTES
+from gravel.kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
+from gravel.stages.searching.encoded import WHOLE, searched_encoded
+from gravel.stages.searching.gpu_components import component_bytes
+from gravel.stages.searching.gpu_ranks import device_bytes
+from gravel.stages.searching.gpu_stripes import device_bytes as stripe_bytes
+from gravel.stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
+from gravel.stages.searching.partitioned import LABEL_BYTES
+from gravel.stages.searching.placing import SPLIT_COMPONENTS, Placing, limits_of, placement_asked, plan_rows
+from gravel.stages.searching.rank_placing import plan_ranks
+from gravel.stages.searching.spreading import Spreading, plan_spreading
+from gravel.stages.searching.strategy import backend_of_search
+from gravel.stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
-    from stages.traverse import TraverseParameters
+    from gravel.stages.traverse import TraverseParameters
 
 COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 112 << 20, 68 << 20, 52 << 20
 COMPILED_ROWS = 136 << 20
@@ -30,21 +30,21 @@ COMPILED_ROWS = 136 << 20
 partition's; 30 MiB where they are in the cache on disk."""
 
 SEARCH_BYTES_PER_ARC = 60
-"""Peak of a level of `kernels.partition.rank_search` for each arc that leaves the rank's normal vertices: its
-ends, their order, and both sorted."""
+"""Peak of a level of `gravel.kernels.partition.rank_search` for each arc that leaves the rank's normal
+vertices: its ends, their order, and both sorted."""
 
 STRIPED_BYTES_PER_ARC = 20
-"""Of the largest level of `kernels.striped.rank`: a queue of heads and tails, and both sorted by owner."""
+"""Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""
 
 LABEL_BYTES_PER_ARC = 44
-"""Peak of `kernels.partition.components` for each arc between normal vertices: its ends, and in the first
-round a label with its place, their order, and both sorted."""
+"""Peak of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the
+first round a label with its place, their order, and both sorted."""
 
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
 
 MOST_SEARCHES = 64
-"""Of one batch of `kernels.bfs.multi_source`, each with its labels."""
+"""Of one batch of `gravel.kernels.bfs.multi_source`, each with its labels."""
 
 COMPONENT_HEADS = 2
 """First neighbours of every vertex that components of rows in host memory have on the device, which Sutton
@@ -52,10 +52,13 @@ et al. join before any other. More took longer: 23.5 ms with what fits 5.8 GB, 1
 an H200)."""
 
 HUB_ARCS = 7 * 32
-"""Arcs that a row has at least which all warps share (kernels.components.rows.cuda)."""
+"""Arcs that a row has at least which all warps share (gravel.kernels.components.rows.cuda)."""
+
+UNIT_BYTES = 256
+"""Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
 
 STATISTICS_BYTES = 24
-"""Per vertex of `stages.searching.counts`: distances, their order and its workspace, latest levels."""
+"""Per vertex of `gravel.stages.searching.counts`: distances, their order and its workspace, latest levels."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def estimate(
     graph = inputs["input"][0]
     outputs = _outputs(parameters, graph)
     if graph.kind == "DistributedGraph":
-        from stages.searching import distributed_need
+        from gravel.stages.searching import distributed_need
 
         labels = _label_bytes(parameters, _width(graph.vertices), 4 if graph.vertices < 1 << 31 else 8)
         return distributed_need.need(parameters, graph, machine, outputs, _search_count(parameters), labels)
@@ -141,7 +144,7 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
 
 
 def spreading_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Spreading:
-    """Decide whether sources are dealt over workers; raises `kernels.placement.DoesNotFit`."""
+    """Decide whether sources are dealt over workers; raises `gravel.kernels.placement.DoesNotFit`."""
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     return _spreading(parameters, graph, machine, whole, placing_of(parameters, graph, machine).plan)
 
@@ -166,7 +169,7 @@ def _searched_encoded(parameters: TraverseParameters, graph: Extent) -> bool:
 
 
 def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Placing:
-    """Plan where the rows of a graph lie; raises `kernels.placement.DoesNotFit`."""
+    """Plan where the rows of a graph lie; raises `gravel.kernels.placement.DoesNotFit`."""
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     base = _need(whole, Plan("streamed", 0, 0, ""), ()).host_bytes
     limits = limits_of(parameters, machine, base)
@@ -187,6 +190,8 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
     if parameters.algorithm == "components":
         # Roots of an eighth of the vertices, long rows to share, and which are longer than what is kept.
         beside += width * (n // 8 + m // HUB_ARCS) + n // 8
+        if whole.encoded:
+            beside += width * whole.columns // UNIT_BYTES
         split = {"heads": (COMPONENT_HEADS,), "kept": 0}
         if parameters.strategy in SPLIT_COMPONENTS:
             split["pinned_heads"] = COMPONENT_HEADS
@@ -245,8 +250,9 @@ def _parts(
     # host a sink holds one search's labels while it packs them.
     search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
     if encoded and not bfs:
-        # First two neighbours, bits of who has arcs, and roots of an eighth of the vertices.
-        search += (2 * width + 1) * n
+        # First two neighbours, bits of who has arcs, and roots of an eighth of the vertices; passes over all
+        # arcs have checkpoints of varint rows.
+        search += (2 * width + 1) * n + width * graph.bytes // UNIT_BYTES
     # An edge queue of vertices and predecessors, or the graph in another order.
     gathered = 2 * width * m + 8 * n
     columns, decoding = width * m, graph.bytes if graph.kind == "CompressedGraph" else 0
@@ -302,7 +308,7 @@ def _is_split(graph: Extent) -> bool:
 
 
 def _device_labels(parameters: TraverseParameters, width: int) -> int:
-    """Bytes of a vertex's labels on the device: distances alone, or keys (kernels.bfs.cuda.labels)."""
+    """Bytes of a vertex's labels on the device: distances alone, or keys (gravel.kernels.bfs.cuda.labels)."""
     if parameters.algorithm == "components":
         return 2 * width
     return 4 if parameters.output == "distance" else 8 if width == 4 else 20

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from stages.searching.graph import SearchedGraph
+    from gravel.stages.searching.graph import SearchedGraph
 
 
 class OrderTimes(NamedTuple):
@@ -32,7 +32,7 @@ def order_times(graph: SearchedGraph) -> OrderTimes:
     """
     import numpy
 
-    from kernels.order import METHODS, apply, permutation
+    from gravel.kernels.order import METHODS, apply, permutation
 
     if graph.order not in METHODS or graph.permutation is None or graph.columns is None:
         return OrderTimes()

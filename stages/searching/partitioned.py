@@ -1,7 +1,8 @@
 """Searches of a partition: all ranks in lock step in this process, or each on a worker of its own.
 
-On workers a partition stays in memory from the first source to the last: `context.gang` is called for some
-sources at a time, as many as their labels have room for, and finds on each worker what the first call left.
+On workers a partition stays in memory from the first source to the last: `context.rank_group` is called for
+some sources at a time, as many as their labels have room for, and finds on each worker what the first call
+left.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stages.errors import StageError
-from stages.searching.encoded_ranks import encoded_ranks
-from stages.searching.executed import with_options
-from stages.searching.residents import Residents
+from gravel.stages.errors import StageError
+from gravel.stages.searching.encoded_ranks import encoded_ranks
+from gravel.stages.searching.executed import with_options
+from gravel.stages.searching.residents import Residents
 
 if TYPE_CHECKING:
-    from kernels.bfs import BFSResult, Search
-    from kernels.partition import SearchOptions
-    from kernels.partition.cuda.placing import Placing
-    from kernels.partition.program import RankLabels
-    from kernels.partition.rank_search import RankSearch
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.encoded_ranks import EncodedRank
-    from stages.searching.graph import SearchedGraph
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import BFSResult, Search
+    from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.cuda.placing import Placing
+    from gravel.kernels.partition.program import RankLabels
+    from gravel.kernels.partition.rank_search import RankSearch
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.encoded_ranks import EncodedRank
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
 
 Options = TypeVar("Options")
 
@@ -38,7 +39,7 @@ LABEL_BYTES = 256 << 20
 
 def search_options(tuning: Mapping[str, Any]) -> SearchOptions:
     """Read the options of a search over ranks; raises `StageError` for a name or value that none has."""
-    from kernels.partition import SearchOptions
+    from gravel.kernels.partition import SearchOptions
 
     return read_options(SearchOptions, tuning, "a search over ranks")
 
@@ -72,12 +73,12 @@ def prepare_ranks(
 
     Raises `StageError` for options that are none, or whose groups do not fit the ranks.
     """
-    from kernels.exchange import Groups
-    from kernels.partition import prepare
+    from gravel.kernels.exchange import Groups
+    from gravel.kernels.partition import prepare
 
     assert graph.partition is not None
     if graph.stored is not None and graph.stored.scheme == "striped":
-        from stages.searching.striped import prepare_stripes
+        from gravel.stages.searching.striped import prepare_stripes
 
         return prepare_stripes(context, graph, parameters)
     options = search_options(parameters.tuning)
@@ -91,7 +92,7 @@ def prepare_ranks(
     if options.direction_optimized and not graph.symmetric:
         notes.append("a graph that is not symmetric is searched forward alone")
     if parameters.backend == "cuda" and context.machine.backend == "cuda":
-        from stages.searching.gpu_ranks import prepare_on_gpus
+        from gravel.stages.searching.gpu_ranks import prepare_on_gpus
 
         search, more = prepare_on_gpus(context, graph, parameters, options)
         return with_options(search, options), notes + more
@@ -120,13 +121,13 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
     `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`;
     `backward`, the subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors;
     `link_bytes`, where columns were placed, were read out of host memory by each rank. Of stripes it is
-    `stripes`, as `stages.searching.striped.told_by_stripes` has them.
+    `stripes`, as `gravel.stages.searching.striped.told_by_stripes` has them.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:
         return {}
     if search.strategy == "striped":
-        from stages.searching.striped import told_by_stripes
+        from gravel.stages.searching.striped import told_by_stripes
 
         return {"stripes": told_by_stripes(labels)}
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
@@ -173,8 +174,8 @@ def load_rank(task: RankTask) -> RankSearch:
     """Find the rank in memory, or read it."""
     import numpy
 
-    from kernels.partition.layout import rank_from_arrays
-    from kernels.partition.rank_search import RankSearch
+    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.rank_search import RankSearch
 
     def read() -> RankSearch:
         part = task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank)
@@ -188,11 +189,11 @@ def load_rank(task: RankTask) -> RankSearch:
 
 def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
     """Search from each source in turn as one rank of a gang; without sources, let the rank go."""
-    from kernels.jit import set_threads
-    from kernels.partition import search_rank
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.partition import search_rank
 
     if task.backend != "cpu":
-        from stages.searching.gpu_ranks import search_on_gpu
+        from gravel.stages.searching.gpu_ranks import search_on_gpu
 
         return search_on_gpu(gang, task)
     if not task.sources:
@@ -209,7 +210,7 @@ def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
 
 
 class GangSearch:
-    """As `kernels.partition.PartitionSearch`, with every rank on a worker."""
+    """As `gravel.kernels.partition.PartitionSearch`, with every rank on a worker."""
 
     strategy = "partition"
     rank_backend = "cpu"
@@ -272,13 +273,13 @@ class GangSearch:
 
     def _call(self, sources: tuple[int, ...]) -> list[list[RankLabels]]:
         tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
-        return self._context.gang(search_as_rank, tasks)
+        return self._context.rank_group(search_as_rank, tasks)
 
     def _result(self, source: int, labels: Sequence[RankLabels]) -> BFSResult:
         import numpy
 
-        from kernels.bfs import BFSResult
-        from kernels.partition.search import directions_of, predecessor_dtype, put_together
+        from gravel.kernels.bfs import BFSResult
+        from gravel.kernels.partition.search import directions_of, predecessor_dtype, put_together
 
         n = self._graph.vertex_count
         distance = numpy.empty(n, numpy.int32) if self._output != "predecessor" else None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.searching.strategy import checked_tuning
+from gravel.stages.errors import StageError
+from gravel.stages.searching.strategy import checked_tuning
 
 if TYPE_CHECKING:
-    from kernels.bfs import Search
-    from kernels.placement import Placed
-    from stages.searching.graph import SearchedGraph
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import Search
+    from gravel.kernels.placement import Placed
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
 
 
 def placement_record(graph: SearchedGraph) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def prepare_placed(
 
     Raises `StageError` for a strategy or a tuning constant that does not fit.
     """
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
     plan = placed.plan
     name = "streamed" if plan.placement == "streamed" else "host_rows"
@@ -42,9 +42,9 @@ def prepare_placed(
         planned = {"buffer_bytes": plan.buffer_bytes}
     elif plan.placement == "split":
         planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
-    strategy = strategies_in("kernels.bfs")[name]
+    strategy = strategies_in("gravel.kernels.bfs")[name]
     try:
-        constants, notes = checked_tuning("kernels.bfs", name, graph.backend, parameters.tuning)
+        constants, notes = checked_tuning("gravel.kernels.bfs", name, graph.backend, parameters.tuning)
         search: Search = strategy.load(graph.backend)(
             graph.row_offsets,
             graph.columns,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from kernels.placement import Limits, Placed, Plan, Sizes
-    from stages.artifacts import CompressedGraph, Graph, Partition
-    from stages.stage import Extent, Machine
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.placement import Limits, Placed, Plan, Sizes
+    from gravel.stages.artifacts import CompressedGraph, Graph, Partition
+    from gravel.stages.stage import Extent, Machine
+    from gravel.stages.traverse import TraverseParameters
 
 HOST_STRATEGIES = ("auto", "host_rows", "streamed")
 """Strategies that search rows wherever they lie; the others want them where the search runs, or pinned."""
@@ -51,7 +51,7 @@ def limits_of(parameters: TraverseParameters, machine: Machine, base: int) -> Li
 
     `base` is what a traversal takes in host memory beside rows and buffers.
     """
-    from kernels.placement import Limits
+    from gravel.kernels.placement import Limits
 
     device = [size for size in (parameters.device_memory, machine.device_memory) if size]
     host = [max(0, machine.host_memory - base)]
@@ -61,8 +61,8 @@ def limits_of(parameters: TraverseParameters, machine: Machine, base: int) -> Li
 
 
 def plan_rows(parameters: TraverseParameters, sizes: Sizes, limits: Limits, backend: str) -> Plan:
-    """Choose a placement; raises `kernels.placement.DoesNotFit`."""
-    from kernels.placement import on_gpu, on_host
+    """Choose a placement; raises `gravel.kernels.placement.DoesNotFit`."""
+    from gravel.kernels.placement import on_gpu, on_host
 
     asked = placement_asked(parameters)
     if backend == "cpu":
@@ -95,8 +95,8 @@ def plan_for(
 
     Raises `StageError` where it does not fit, with the numbers and what would fit.
     """
-    from kernels.placement import DoesNotFit
-    from stages.searching.need import placing_of
+    from gravel.kernels.placement import DoesNotFit
+    from gravel.stages.searching.need import placing_of
 
     extent = extent_of(stored)
     if extent.normal_arcs is not None:
@@ -109,7 +109,7 @@ def plan_for(
 
 def place_columns(columns: Any, placing: Placing | None) -> Placed | None:
     """Bring columns to where they are planned; None where they go the usual way, whole into memory."""
-    from kernels.placement import place
+    from gravel.kernels.placement import place
 
     if placing is None or placing.plan.placement in ("device", "host"):
         return None
@@ -118,8 +118,8 @@ def place_columns(columns: Any, placing: Placing | None) -> Placed | None:
 
 def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
     """Tell how large a stored graph is, as the planner knows it; of a partition that it is one."""
-    from stages.artifacts import CompressedGraph, Partition
-    from stages.stage import Extent
+    from gravel.stages.artifacts import CompressedGraph, Partition
+    from gravel.stages.stage import Extent
 
     n, m = stored.vertex_count, stored.arc_count
     split = isinstance(stored, Partition) or (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 
 
 def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stages.errors import StageError
-from stages.searching.placing import limits_of
+from gravel.stages.errors import StageError
+from gravel.stages.searching.placing import limits_of
 
 if TYPE_CHECKING:
-    from kernels.partition import PartitionedGraph
-    from kernels.partition.cuda.placing import Placing
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.partition import PartitionedGraph
+    from gravel.kernels.partition.cuda.placing import Placing
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RankPlan:
 
     def placing(self, ranks: int) -> Placing | None:
         """Say it as the kernels take it, for one of `ranks` ranks of a GPU; None for all on the device."""
-        from kernels.partition.cuda.placing import Placing
+        from gravel.kernels.partition.cuda.placing import Placing
 
         if self.placement == "device":
             return None
@@ -49,10 +49,10 @@ def plan_ranks(
     base, columns : bytes that a GPU takes beside its ranks' columns, and those of the columns.
     gpus : how many take that, which share the host's memory.
 
-    Raises `kernels.placement.DoesNotFit` with the numbers and what would fit.
+    Raises `gravel.kernels.placement.DoesNotFit` with the numbers and what would fit.
 
     """
-    from kernels.placement import DoesNotFit
+    from gravel.kernels.placement import DoesNotFit
 
     asked = parameters.placement
     limits = limits_of(parameters, machine, 0)
@@ -94,8 +94,8 @@ def plan_loaded(
 
     Raises `StageError` where it does not fit.
     """
-    from kernels.partition.layout import SUBGRAPHS
-    from kernels.placement import DoesNotFit
+    from gravel.kernels.partition.layout import SUBGRAPHS
+    from gravel.kernels.placement import DoesNotFit
 
     sizes = [
         sum(int(part.subgraph(name).column_indices.nbytes) for name in SUBGRAPHS) for part in graph.parts

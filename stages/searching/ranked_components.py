@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernels.components import ComponentsResult
-    from kernels.partition.components import RankComponents
-    from kernels.partition.layout import RankGraph
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.graph import SearchedGraph
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.components import ComponentsResult
+    from gravel.kernels.partition.components import RankComponents
+    from gravel.kernels.partition.layout import RankGraph
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
 
 
 class OverRanks:
@@ -29,7 +29,7 @@ class OverRanks:
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
         """Find components `runs` times; returns what the last run found, all times and what ranks tell."""
-        from kernels.partition import components
+        from gravel.kernels.partition import components
 
         assert self._graph.partition is not None
         found = [components(self._graph.partition, symmetric=self._graph.symmetric) for _ in range(runs)]
@@ -48,7 +48,7 @@ def prepare_components(
     delegates = stored is not None and stored.scheme == "delegates"
     gang = ranks > 1 and context.reserved >= ranks and delegates
     if parameters.backend == "cuda" and context.machine.backend == "cuda" and delegates:
-        from stages.searching.gpu_components import prepare_on_gpus
+        from gravel.stages.searching.gpu_components import prepare_on_gpus
 
         return prepare_on_gpus(context, graph, gang=gang)
     if gang:
@@ -86,19 +86,19 @@ def load_part(task: ComponentsTask) -> tuple[RankGraph, Any]:
     """Read the rank's part of the partition, and the delegates."""
     import numpy
 
-    from kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.layout import rank_from_arrays
 
     return rank_from_arrays(task.arrays, task.rank), numpy.asarray(task.delegates)
 
 
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a gang, so many times."""
-    from kernels.jit import set_threads
-    from kernels.partition import components_of_rank
-    from kernels.partition.components_rank import ComponentsRank
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.partition import components_of_rank
+    from gravel.kernels.partition.components_rank import ComponentsRank
 
     if task.backend == "cuda":
-        from stages.searching.gpu_components import find_on_gpu
+        from gravel.stages.searching.gpu_components import find_on_gpu
 
         return find_on_gpu(gang, task)
     set_threads(task.threads)
@@ -143,10 +143,10 @@ class GangComponents:
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
         """Find the components `runs` times; the slowest rank's time is that of a run."""
-        from kernels.partition.components import joined
+        from gravel.kernels.partition.components import joined
 
         tasks = [dataclasses.replace(task, runs=runs) for task in self._tasks]
-        answers: Sequence[RankAnswer] = self._context.gang(find_as_rank, tasks)
+        answers: Sequence[RankAnswer] = self._context.rank_group(find_as_rank, tasks)
         times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
         ranks = [answer.last for answer in answers]
         return joined(ranks, times[-1]), times, told_by_ranks(ranks)

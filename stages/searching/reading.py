@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.artifacts import CompressedGraph, Graph, Partition
-    from stages.searching.graph import SearchedGraph
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters
+    from gravel.stages.artifacts import CompressedGraph, Graph, Partition
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters
 
 
 def read_searched(
@@ -21,13 +21,13 @@ def read_searched(
 
     Raises `StageError`, before anything is read, for a placement that does not fit.
     """
-    from kernels.jit import set_threads
-    from stages.artifacts import CompressedGraph
-    from stages.searching.encoded import searched_encoded, why_decoded
-    from stages.searching.encoded_ranks import ranks_encoded, why_ranks_decoded
-    from stages.searching.graph import read_graph
-    from stages.searching.placing import plan_for
-    from stages.searching.strategy import backend_of_search
+    from gravel.kernels.jit import set_threads
+    from gravel.stages.artifacts import CompressedGraph
+    from gravel.stages.searching.encoded import searched_encoded, why_decoded
+    from gravel.stages.searching.encoded_ranks import ranks_encoded, why_ranks_decoded
+    from gravel.stages.searching.graph import read_graph
+    from gravel.stages.searching.placing import plan_for
+    from gravel.stages.searching.strategy import backend_of_search
 
     placed = replace(
         machine,
@@ -58,7 +58,7 @@ def read_searched(
 
 def sources_of(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:
     """Draw or check the sources, in `symmetrize`'s numbering; raises `StageError` for one that is none."""
-    from stages.searching.sources import check_sources, draw_sources
+    from gravel.stages.searching.sources import check_sources, draw_sources
 
     asked: Any = parameters.sources
     if hasattr(asked, "random"):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kernels.bfs import BFSResult
-    from kernels.relabel_cuda import LabelsBack
-    from stages.context import Context, Sink
-    from stages.searching.graph import SearchedGraph
+    from gravel.kernels.bfs import BFSResult
+    from gravel.kernels.relabel_cuda import LabelsBack
+    from gravel.stages.context import Context, Sink
+    from gravel.stages.searching.graph import SearchedGraph
 
 
 class Rows:
@@ -36,7 +36,7 @@ class Rows:
         if graph.permutation is not None:
             made: type[_OnHost | LabelsBack] = _OnHost
             if graph.backend == "cuda":
-                from kernels import relabel_cuda
+                from gravel.kernels import relabel_cuda
 
                 made = relabel_cuda.LabelsBack
             self._back = made(
@@ -68,18 +68,18 @@ class Rows:
 
 def on_host(labels: Any | None) -> Any | None:
     """Copy labels from the device, where they are there."""
-    from kernels.strategy import backend_of
+    from gravel.kernels.strategy import backend_of
 
     return labels.get() if labels is not None and backend_of(labels) == "cuda" else labels
 
 
 class _OnHost:
-    """As `kernels.relabel_cuda.LabelsBack`, on the CPU."""
+    """As `gravel.kernels.relabel_cuda.LabelsBack`, on the CPU."""
 
     def __init__(self, permutation: NDArray[Any], *, distance: bool, predecessor: bool, tree: Any) -> None:
         import numpy
 
-        from kernels.relabel import invert
+        from gravel.kernels.relabel import invert
 
         n = len(permutation)
         self._permutation = permutation
@@ -89,7 +89,7 @@ class _OnHost:
         invert(permutation, self._inverse)
 
     def run(self, distance: Any | None, predecessor: Any | None) -> tuple[Any | None, Any | None, float]:
-        from kernels.relabel import distances_back, predecessors_back
+        from gravel.kernels.relabel import distances_back, predecessors_back
 
         started = time.perf_counter()
         if distance is not None:

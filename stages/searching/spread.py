@@ -1,7 +1,7 @@
 """Sources dealt over workers that each hold the whole graph: searched at once, joined in their order.
 
-`context.gang` is called once to read the graph on every worker, which keeps it, then for some sources at a
-time, as many as their labels have room for, and at last to let go.
+`context.rank_group` is called once to read the graph on every worker, which keeps it, then for some sources
+at a time, as many as their labels have room for, and at last to let go.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.errors import StageError
-from stages.searching.partitioned import LABEL_BYTES
-from stages.searching.spreading import Spreading
+from gravel.stages.errors import StageError
+from gravel.stages.searching.partitioned import LABEL_BYTES
+from gravel.stages.searching.spreading import Spreading
 
 if TYPE_CHECKING:
-    from kernels.bfs import Search
-    from stages.artifacts import CompressedGraph, Graph, Measurement, Partition, Traversal
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.graph import SearchedGraph
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import Search
+    from gravel.stages.artifacts import CompressedGraph, Graph, Measurement, Partition, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters
 
 
 def refuse_workers(parameters: TraverseParameters, how: str) -> None:
@@ -41,9 +41,9 @@ def workers_for(
 
     Raises `StageError` where workers are asked for and the graph is partitioned.
     """
-    from kernels.placement import DoesNotFit
-    from stages.searching.need import spreading_of
-    from stages.searching.placing import extent_of
+    from gravel.kernels.placement import DoesNotFit
+    from gravel.stages.searching.need import spreading_of
+    from gravel.stages.searching.placing import extent_of
 
     extent = extent_of(stored)
     if extent.normal_arcs is not None:
@@ -112,9 +112,9 @@ def search_share(gang: RankContext, task: ShareTask) -> Ready | Share | None:
 
 
 def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
-    from stages.context import PlainContext
-    from stages.searching.bfs import described_search, prepare_search
-    from stages.searching.reading import read_searched, sources_of
+    from gravel.stages.context import PlainContext
+    from gravel.stages.searching.bfs import described_search, prepare_search
+    from gravel.stages.searching.reading import read_searched, sources_of
 
     started = time.perf_counter()
     parameters, context = task.parameters, PlainContext(task.machine)
@@ -159,10 +159,10 @@ def _numbered(graph: SearchedGraph, sources: Any) -> list[int]:
 
 
 def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Search) -> Share:
-    from kernels.jit import set_threads
-    from stages.context import PlainContext
-    from stages.searching.bfs import timed
-    from stages.searching.rows import Rows
+    from gravel.kernels.jit import set_threads
+    from gravel.stages.context import PlainContext
+    from gravel.stages.searching.bfs import timed
+    from gravel.stages.searching.rows import Rows
 
     sources = list(task.sources or ())
     set_threads(min(task.machine.threads, task.parameters.threads or task.machine.threads))
@@ -183,14 +183,14 @@ def search_spread(
 
     A search's time is what it took on its worker. Raises `StageError` as a search on one worker does.
     """
-    from stages.artifacts import Measurement
-    from stages.searching.bfs import depth_notes, labelled
+    from gravel.stages.artifacts import Measurement
+    from gravel.stages.searching.bfs import depth_notes, labelled
 
     token = uuid.uuid4().hex
 
     def call(shares: list[tuple[int, ...] | None], last: bool = False) -> list[Any]:
         tasks = [ShareTask(token, parameters, stored, context.machine, share, last) for share in shares]
-        return context.gang(search_share, tasks)
+        return context.rank_group(search_share, tasks)
 
     ready: list[Ready] = call([None] * workers)
     first = ready[0]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stages.stage import Extent
-    from stages.traverse import TraverseParameters
+    from gravel.stages.stage import Extent
+    from gravel.stages.traverse import TraverseParameters
 
 MOST_WORKERS = 16
 """Workers that sources are dealt to."""
@@ -97,8 +97,8 @@ def plan_spreading(
 
 
 def predicted_seconds(graph: Extent) -> float:
-    """Predict one search on a GPU that holds the graph, after `kernels.advice.model`."""
-    from kernels.advice.model import LEVEL, LOOKS, MEMORY, STATE_BYTES
+    """Predict one search on a GPU that holds the graph, after `gravel.kernels.advice.model`."""
+    from gravel.kernels.advice.model import LEVEL, LOOKS, MEMORY, STATE_BYTES
 
     looked_at = graph.arcs * (1.0 if graph.directed else LOOKED_AT)
     return LEVELS * LEVEL + STATE_BYTES * graph.vertices / MEMORY + looked_at / LOOKS

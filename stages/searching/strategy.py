@@ -9,16 +9,16 @@ import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kernels.strategy import GIVEN
-from stages.errors import StageError
-from stages.stage import CannotRun
+from gravel.kernels.strategy import GIVEN
+from gravel.stages.errors import StageError
+from gravel.stages.stage import CannotRun
 
 if TYPE_CHECKING:
-    from kernels.strategy import Strategy
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.strategy import Strategy
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters
 
-PACKAGES = {"bfs": "kernels.bfs", "components": "kernels.components"}
+PACKAGES = {"bfs": "gravel.kernels.bfs", "components": "gravel.kernels.components"}
 """Where each algorithm's strategies live."""
 
 NEEDS_GPU = "needs a GPU"
@@ -27,7 +27,7 @@ NEEDS_GPU = "needs a GPU"
 
 def checked_strategy(algorithm: str, name: str) -> str:
     """Return the name if it is `auto` or a strategy of the algorithm; raises ValueError with the nearest."""
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
     known = ["auto", *sorted(strategies_in(PACKAGES[algorithm]))]
     if name not in known:
@@ -43,7 +43,7 @@ def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
     A strategy that has no CUDA side runs on the CPU. Raises `StageError` where a GPU is asked for and the run
     has none.
     """
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
     if parameters.backend == "cuda" and machine.backend != "cuda":
         raise StageError(
@@ -72,7 +72,7 @@ def cannot_run(parameters: TraverseParameters, backend: str) -> CannotRun | None
 
 def without_cpu_code(algorithm: str, name: str) -> CannotRun | None:
     """Say that a strategy has no function for the CPU, and which have; None if it has one."""
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
     known = strategies_in(PACKAGES[algorithm])
     strategy = known.get(name)
@@ -94,7 +94,7 @@ def checked_tuning(
     ValueError for a strategy that does not run here, for a constant that it has nowhere, and for a value of
     another type than the constant has.
     """
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
     strategy = strategies_in(package)[name]
     strategy.load(backend)

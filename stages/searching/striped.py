@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.searching.executed import with_options
-from stages.searching.partitioned import LABEL_BYTES, read_options
-from stages.searching.residents import Residents
+from gravel.stages.searching.executed import with_options
+from gravel.stages.searching.partitioned import LABEL_BYTES, read_options
+from gravel.stages.searching.residents import Residents
 
 if TYPE_CHECKING:
-    from kernels.bfs import BFSResult
-    from kernels.striped import StripedOptions
-    from kernels.striped.program import RankLabels
-    from kernels.striped.rank import StripedRankSearch
-    from stages.context import Context
-    from stages.gang import RankContext
-    from stages.searching.graph import SearchedGraph
-    from stages.traverse import TraverseParameters
+    from gravel.kernels.bfs import BFSResult
+    from gravel.kernels.striped import StripedOptions
+    from gravel.kernels.striped.program import RankLabels
+    from gravel.kernels.striped.rank import StripedRankSearch
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
 
 
 def prepare_stripes(
@@ -30,13 +30,13 @@ def prepare_stripes(
 
     Raises `StageError` for options that are none.
     """
-    from kernels.striped import StripedOptions, from_partition, prepare
+    from gravel.kernels.striped import StripedOptions, from_partition, prepare
 
     assert graph.partition is not None
     options = read_options(StripedOptions, parameters.tuning, "a search over stripes")
     ranks = graph.partition.ranks
     if parameters.backend == "cuda" and context.machine.backend == "cuda":
-        from stages.searching.gpu_stripes import prepare_on_gpus
+        from gravel.stages.searching.gpu_stripes import prepare_on_gpus
 
         search, more = prepare_on_gpus(context, graph, parameters, options)
         return with_options(search, options), more
@@ -109,8 +109,8 @@ RESIDENT: Residents[StripedRankSearch] = Residents()
 
 def load_stripe(task: StripeTask) -> StripedRankSearch:
     """Find the rank in memory, or read it."""
-    from kernels.striped import rank_from_arrays
-    from kernels.striped.rank import StripedRankSearch
+    from gravel.kernels.striped import rank_from_arrays
+    from gravel.kernels.striped.rank import StripedRankSearch
 
     def read() -> StripedRankSearch:
         part = rank_from_arrays(task.arrays, task.rank)
@@ -121,11 +121,11 @@ def load_stripe(task: StripeTask) -> StripedRankSearch:
 
 def search_as_stripe(gang: RankContext, task: StripeTask) -> list[RankLabels]:
     """Search from each source in turn as one rank of a gang; without sources, let the rank go."""
-    from kernels.jit import set_threads
-    from kernels.striped import search_rank
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.striped import search_rank
 
     if task.backend == "cuda":
-        from stages.searching.gpu_stripes import search_on_gpu
+        from gravel.stages.searching.gpu_stripes import search_on_gpu
 
         return search_on_gpu(gang, task)
     if not task.sources:
@@ -142,7 +142,7 @@ def search_as_stripe(gang: RankContext, task: StripeTask) -> list[RankLabels]:
 
 
 class StripedGang:
-    """As `kernels.striped.StripedSearch`, with every rank on a worker."""
+    """As `gravel.kernels.striped.StripedSearch`, with every rank on a worker."""
 
     strategy = "striped"
     rank_backend = "cpu"
@@ -194,13 +194,13 @@ class StripedGang:
 
     def _call(self, sources: tuple[int, ...]) -> list[list[RankLabels]]:
         tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
-        return self._context.gang(search_as_stripe, tasks)
+        return self._context.rank_group(search_as_stripe, tasks)
 
     def _result(self, source: int, labels: Sequence[RankLabels]) -> BFSResult:
         import numpy
 
-        from kernels.partition.search import predecessor_dtype
-        from kernels.striped.search import put_together
+        from gravel.kernels.partition.search import predecessor_dtype
+        from gravel.kernels.striped.search import put_together
 
         n, output = self._vertices, self._output
         distance = numpy.empty(n, numpy.int32) if output != "predecessor" else None

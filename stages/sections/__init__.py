@@ -12,28 +12,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stages.sections.components import component_sections
-from stages.sections.counters import counter_sections
-from stages.sections.dealt import dealt_sections
-from stages.sections.graphs import edge_list_sections, graph_sections, matrix_sections, ordering_sections
-from stages.sections.layouts import compressed_sections, partition_sections
-from stages.sections.probe_repetitions import probe_with_repetitions
-from stages.sections.ranks import rank_sections
-from stages.sections.repetitions import measurement_with_repetitions
-from stages.sections.striped import striped_sections
-from stages.sections.study import study_sections
-from stages.sections.verification import verification_sections
+from gravel.stages.sections.components import component_sections
+from gravel.stages.sections.counters import counter_sections
+from gravel.stages.sections.dealt import dealt_sections
+from gravel.stages.sections.graph500 import graph500_sections
+from gravel.stages.sections.graphs import (
+    edge_list_sections,
+    graph_sections,
+    matrix_sections,
+    ordering_sections,
+)
+from gravel.stages.sections.layouts import compressed_sections, partition_sections
+from gravel.stages.sections.probe_repetitions import probe_with_repetitions
+from gravel.stages.sections.ranks import rank_sections
+from gravel.stages.sections.repetitions import measurement_with_repetitions
+from gravel.stages.sections.striped import striped_sections
+from gravel.stages.sections.study import study_sections
+from gravel.stages.sections.verification import verification_sections
 
 Section = dict[str, Any]
 
 SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], list[Section]]], ...] = (
     (("Ordering", "CompressedGraph", "Measurement", "Verification"), study_sections),
+    (("Measurement",), graph500_sections),
     (("EdgeList",), edge_list_sections),
     (("Graph",), graph_sections),
     (("Ordering",), ordering_sections),
     (("Graph", "Ordering"), matrix_sections),
     (("Partition", "DistributedGraph"), partition_sections),
-    (("Partition", "Measurement", "Links"), rank_sections),
+    (("EdgeList", "Partition", "Measurement", "Links"), rank_sections),
     (("Measurement",), striped_sections),
     (("CompressedGraph",), compressed_sections),
     (("Measurement",), measurement_with_repetitions),

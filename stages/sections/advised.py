@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stages.sections.cells import Cell
+from gravel.stages.sections.cells import Cell
 
 
 def advised_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:

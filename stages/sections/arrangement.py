@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gravel.stages.sections.rates import EDGE_RATE
+
 ANSWERING = (
     "Strong scaling with",
     "Weak scaling with",
@@ -30,6 +32,9 @@ ANSWERING = (
 """How titles of figures begin, of which the first that a report has stands beside its answer."""
 
 RESULTS = (
+    "Graph500 output",
+    "Graph500 rules",
+    "Printed in ",
     "Experiments",
     "Times of strong scaling",
     "Times of weak scaling",
@@ -56,7 +61,7 @@ RESULTS = (
     "Parts of a search alone",
     "Repeated probes",
     "Fused or apart",
-    "GTEPS along",
+    f"{EDGE_RATE} along",
     "Bits per arc over",
     "Bits per arc by order and layout",
     "Where searches over ranks spend their time",

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from stages.sections.experiments import Experiments
-from stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above
-from stages.sections.scaling import WORKERS
+from gravel.stages.sections.experiments import Experiments
+from gravel.stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above
+from gravel.stages.sections.rates import EDGE_RATE
+from gravel.stages.sections.scaling import WORKERS
 
 MAX_MAPS = 6
 """Heat maps of one finding: one for each combination of the axes beyond two."""
@@ -26,7 +27,7 @@ MAX_TICKS = 10
 LEAST_NUMBERS = 3
 """Values of an axis of numbers from which on it is drawn as a line."""
 
-FINDINGS = ("median ms", "GTEPS", "bits per arc")
+FINDINGS = ("median ms", EDGE_RATE, "bits per arc")
 """What is drawn, as `experiments` names it."""
 
 Cell = Mapping[str, str]
@@ -50,7 +51,7 @@ def axis_figures(study: Experiments) -> list[dict[str, Any]]:
             continue  # scaling curves show them
         if along:
             figure = _curves(title, max(along, key=lambda axis: len(study.axes[axis])), axes, study, numbers)
-        elif finding != "GTEPS" and len(axes) > 1:
+        elif finding != EDGE_RATE and len(axes) > 1:
             figure = _maps(title, axes, study, numbers)
         else:
             continue

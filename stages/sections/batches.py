@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.told import told
+from gravel.stages.sections.rates import EDGE_RATE
+from gravel.stages.sections.told import told
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def batches_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def batches_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
             "at once",
             "ms a batch, median",
             "ms a search, share",
-            "GTEPS of whole batches",
+            f"{EDGE_RATE} of whole batches",
             "preparation ms",
         ],
         "rows": rows,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.studies import coordinates, graph_names, is_batched
+from gravel.stages.sections.studies import coordinates, graph_names, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement, Verification
+    from gravel.stages.artifacts import Measurement, Verification
 
 PLAIN = "csr"
 """The layout of columns as they are."""
@@ -117,7 +117,7 @@ def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
         for label, one in kinds.get("Measurement", [])
         if one.searches and one.graph and not is_batched(one)
     ]
-    names = _names(measured)
+    names, checks = _names(measured), Checks(kinds)
     found = []
     for label, one in measured:
         ordering, rows = one.graph.get("order"), one.graph.get("rows")
@@ -132,7 +132,7 @@ def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
                 one=one,
                 ordering=ordering,
                 rows=rows,
-                checked=_checked(label, kinds),
+                checked=checks.of(label),
                 label=label,
             )
         )
@@ -169,14 +169,21 @@ def _names(measured: Sequence[tuple[str, Measurement]]) -> dict[str, str]:
     return dict(zip(groups, graph_names(list(groups.values())), strict=True))
 
 
-def _checked(label: str, kinds: Mapping[str, Any]) -> Verification | None:
-    """Return the verification with a measurement's coordinates; of several entries the one in its place."""
-    entry, at = label.partition("[")[0], coordinates(label)
-    like = [(each, one) for each, one in kinds.get("Verification", []) if coordinates(each) == at]
-    entries = list(dict.fromkeys(label.partition("[")[0] for label, _ in kinds.get("Measurement", [])))
-    checks = list(dict.fromkeys(label.partition("[")[0] for label, _ in kinds.get("Verification", [])))
-    if len(entries) == len(checks):
-        wanted = checks[entries.index(entry)]
-        like = [(each, one) for each, one in like if each.partition("[")[0] == wanted]
-    found: Verification | None = like[0][1] if like else None
-    return found
+class Checks:
+    """The verifications of a report, found by the label of what they verify."""
+
+    def __init__(self, kinds: Mapping[str, Any]) -> None:
+        verified = kinds.get("Verification", [])
+        self._at: dict[frozenset[tuple[str, str]], list[tuple[str, Verification]]] = {}
+        for label, one in verified:
+            at = frozenset(coordinates(label).items())
+            self._at.setdefault(at, []).append((label.partition("[")[0], one))
+        entries = list(dict.fromkeys(label.partition("[")[0] for label, _ in kinds.get("Measurement", [])))
+        checks = list(dict.fromkeys(label.partition("[")[0] for label, _ in verified))
+        self._places = dict(zip(entries, checks, strict=True)) if len(entries) == len(checks) else {}
+
+    def of(self, label: str) -> Verification | None:
+        """Return the one with a measurement's coordinates; of several entries the one in its place."""
+        wanted = self._places.get(label.partition("[")[0])
+        like = self._at.get(frozenset(coordinates(label).items()), [])
+        return next((one for entry, one in like if wanted in (None, entry)), None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.counted import counting_rule, mean_bytes
-from stages.sections.ranking import RULE
-from stages.sections.studies import Member, Study
+from gravel.stages.sections.counted import counting_rule, mean_bytes
+from gravel.stages.sections.ranking import RULE
+from gravel.stages.sections.studies import Member, Study
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 Value = str | float | None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw
+from gravel.stages.sections.plot import PALETTE, draw
 
 if TYPE_CHECKING:
-    from stages.artifacts import Traversal
+    from gravel.stages.artifacts import Traversal
 
 
 def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[str, Any]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stages.sections.axes import MAX_SIDE, paint_map
-from stages.sections.cells import Cell
-from stages.sections.plot import draw_panels
+from gravel.stages.sections.axes import MAX_SIDE, paint_map
+from gravel.stages.sections.cells import Cell
+from gravel.stages.sections.plot import draw_panels
 
 COLUMN_BITS = 32
 """Of a neighbour in Moschou's CSR, over which a ratio of 1.48 is stated."""

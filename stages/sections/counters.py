@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from stages.counting.metrics import (
+from gravel.stages.counting.metrics import (
     DRAM_READ,
     DRAM_WRITTEN,
     DURATION,
@@ -19,11 +19,11 @@ from stages.counting.metrics import (
     PCIE_WRITTEN,
     SECTOR_BYTES,
 )
-from stages.sections.counted import counted_bytes, counting_rule
-from stages.sections.repetitions import first_label
+from gravel.stages.sections.counted import counted_bytes, counting_rule
+from gravel.stages.sections.repetitions import first_label
 
 if TYPE_CHECKING:
-    from stages.artifacts import Counters
+    from gravel.stages.artifacts import Counters
 
 COUNTED = "counted"
 """What stands in the place of a tool where no counters were read."""
@@ -107,6 +107,13 @@ def _row(label: str, one: Counters) -> list[Any]:
     ]
 
 
+def dram_bytes_an_arc(one: Counters) -> float | None:
+    """Return the bytes that a search read from and wrote to DRAM, an arc; None where not measured."""
+    read, written = one.totals.get(DRAM_READ), one.totals.get(DRAM_WRITTEN)
+    arcs = sum(search["arcs"] for search in one.searches)
+    return None if read is None or written is None else _by(read + written, arcs)
+
+
 def _counted(one: Counters) -> float | None:
     several = [counted_bytes(one, search) for search in one.searches]
     known = [each for each in several if each is not None]
@@ -122,6 +129,9 @@ def _links(one: Counters, arcs: int) -> list[float | None]:
     sectors = one.totals.get(HOST_SECTORS)
     pairs = [(PCIE_READ, PCIE_WRITTEN), (NVLINK_RECEIVED, NVLINK_SENT)]
     found = [None if sectors is None else sectors * SECTOR_BYTES]
+    if one.asked.get("placement") == "device":
+        # What little crosses the link then is commands, not rows.
+        return [None] * (1 + len(pairs))
     for names in pairs:
         known = [value for value in map(one.totals.get, names) if value is not None]
         found.append(sum(known) if len(known) == len(names) else None)

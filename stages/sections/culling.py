@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels, thinned
-from stages.sections.studies import studies
+from gravel.stages.sections.frontiers import MAX_PANELS
+from gravel.stages.sections.plot import PALETTE, draw_panels, thinned
+from gravel.stages.sections.studies import studies
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 WAYS = {(False, False): "off", (True, False): "warp", (False, True): "history", (True, True): "both"}
 """Names of the ways to cull: in the warp, by history."""
@@ -100,6 +101,7 @@ def level_factors(one: Measurement) -> list[float]:
 
 def _figure(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[str, Any]:
     several = len({strategy for _, strategy in found}) > 1
+    found = dict(list(found.items())[:MAX_PANELS])
     data = {
         f"{graph}, {strategy}" if several else graph: {
             way: level_factors(by_way[way]) for way in WAYS.values() if way in by_way

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def busy(one: Measurement) -> list[float]:
@@ -57,8 +57,8 @@ def dealt_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str,
                 "workers",
                 "searches",
                 "ms of the slowest worker",
-                "GTEPS of all",
-                "GTEPS of a search, harmonic mean",
+                f"{EDGE_RATE} of all",
+                f"{EDGE_RATE} of a search, harmonic mean",
                 "evenness",
             ],
             "rows": rows,

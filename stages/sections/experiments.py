@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import coordinates
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
-    from stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
+    from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
 
 Value = str | float | None
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def _measured(one: Measurement) -> dict[str, Value]:
     return {
         "strategy": one.strategy,
         "median ms": median(times) if times else None,
-        "GTEPS": harmonic_mean(speeds) if speeds else None,
+        EDGE_RATE: harmonic_mean(speeds) if speeds else None,
     }
 
 
@@ -90,18 +92,19 @@ def experiments(
         short = _short(entries[kind])
         for entry in entries[kind]:
             results = [(at, tell(one)) for name, at, of, (_, one) in found if of == kind and name == entry]
+            of_cells: list[Mapping[str, Value] | None] = list(_first_of_each(cells, results))
             for finding in dict.fromkeys(name for _, told in results for name in told):
                 title = f"{short[entry]}: {finding}" if len(entries[kind]) > 1 else finding
-                columns[title] = [_value(cell, results, finding) for cell in cells]
+                columns[title] = [None if told is None else told.get(finding) for told in of_cells]
     compared = [
         (at, (beside or {}).get(label, {})) for _, at, kind, (label, _) in found if kind == "Measurement"
     ]
     if len(entries["Measurement"]) == 1:
+        of_cells = list(_first_of_each(cells, compared))
         for finding in dict.fromkeys(name for _, told in compared for name in told):
-            columns[finding] = [_value(cell, compared, finding) for cell in cells]
+            columns[finding] = [None if told is None else told.get(finding) for told in of_cells]
     searched = [(at, one.graph.get("digest")) for _, at, kind, (_, one) in found if kind == "Measurement"]
-    graphs = [next((name for at, name in searched if at.items() <= cell.items()), None) for cell in cells]
-    return Experiments(axes, cells, columns, graphs)
+    return Experiments(axes, cells, columns, _first_of_each(cells, searched))
 
 
 def _short(entries: Sequence[str]) -> dict[str, str]:
@@ -112,17 +115,38 @@ def _short(entries: Sequence[str]) -> dict[str, str]:
 
 def _largest(several: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """Return the combinations that are not part of another."""
-    distinct = [dict(each) for each in dict.fromkeys(tuple(one.items()) for one in several)]
-    items = [set(each.items()) for each in distinct]
-    return [
-        each for each, mine in zip(distinct, items, strict=True) if not any(mine < other for other in items)
-    ]
+    distinct = {frozenset(each.items()): dict(each) for each in reversed(several)}
+    by_axes: dict[frozenset[str], list[dict[str, str]]] = {}
+    for each in distinct.values():
+        by_axes.setdefault(frozenset(each), []).append(each)
+    parts = {
+        frozenset((axis, each[axis]) for axis in axes)
+        for axes in by_axes
+        for more, larger in by_axes.items()
+        if axes < more
+        for each in larger
+    }
+    unique = dict.fromkeys(frozenset(each.items()) for each in several)
+    return [distinct[items] for items in unique if items not in parts]
 
 
-def _value(
-    cell: Mapping[str, str], results: Sequence[tuple[Mapping[str, str], Mapping[str, Value]]], finding: str
-) -> Value:
-    return next((told.get(finding) for at, told in results if at.items() <= cell.items()), None)
+def _first_of_each(
+    cells: Sequence[Mapping[str, str]], results: Sequence[tuple[Mapping[str, str], Result]]
+) -> list[Result | None]:
+    """Return for each cell the first result that agrees with it on all axes that reach the result."""
+    by_axes: dict[tuple[str, ...], dict[tuple[str, ...], tuple[int, Result]]] = {}
+    for place, (at, one) in enumerate(results):
+        axes = tuple(sorted(at))
+        by_axes.setdefault(axes, {}).setdefault(tuple(at[axis] for axis in axes), (place, one))
+    found: list[Result | None] = []
+    for cell in cells:
+        fitting = [
+            there[values]
+            for axes, there in by_axes.items()
+            if (values := tuple(cell.get(axis, "") for axis in axes)) in there and cell.keys() >= set(axes)
+        ]
+        found.append(min(fitting, key=lambda each: each[0])[1] if fitting else None)
+    return found
 
 
 def experiments_table(study: Experiments, rules: str = "") -> dict[str, Any]:
@@ -137,7 +161,7 @@ def experiments_table(study: Experiments, rules: str = "") -> dict[str, Any]:
         "title": "Experiments",
         "about": (
             "Each row is one combination of the axes. Times are medians over the sources of an experiment, "
-            f"GTEPS the harmonic mean over them, of distinct undirected edges. {rules}"
+            f"{EDGE_RATE} are harmonic means over them. {rules}"
         ).strip(),
         "columns": [*study.axes, *columns],
         "rows": rows,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw, draw_panels, legend_above, thinned
+from gravel.stages.sections.long_searches import level_table
+from gravel.stages.sections.plot import PALETTE, bands, draw, draw_panels, legend_above, thinned
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
-    from stages.sections.studies import Study
+    from gravel.stages.artifacts import Measurement
+    from gravel.stages.sections.studies import Study
 
 FRONTIERS = {
     "vertices": "vertex frontier",
@@ -25,16 +26,27 @@ MARKED = 30
 """Levels up to which each is marked by a point."""
 
 
+MAX_PANELS = 12
+"""Graphs in one picture: each takes a tenth of a second to draw."""
+
+
+def _first_graphs(count: int) -> str:
+    """Say that not all graphs are drawn, where that is so."""
+    return f" The first {MAX_PANELS} of {count:,} graphs." if count > MAX_PANELS else ""
+
+
 def frontier_figure(label: str, one: Measurement) -> dict[str, Any]:
     """Draw the frontiers of the search with the median time, and which levels were searched bottom-up."""
     ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
     levels = ordered[(len(ordered) - 1) // 2]["levels"]
 
+    pulled = bands(levels["pulled"], len(levels["vertices"]))
+
     def paint(axes: Any) -> None:
         _curves(axes, levels)
-        for position, depth in enumerate(levels["pulled"]):
+        for position, (first, last) in enumerate(pulled):
             name = "level searched bottom-up" if position == 0 else None
-            axes.axvspan(depth - 0.5, depth + 0.5, color=PALETTE[3], alpha=0.15, lw=0, label=name)
+            axes.axvspan(first - 0.5, last + 0.5, color=PALETTE[3], alpha=0.15, lw=0, label=name)
         axes.set_xlabel("level")
         axes.set_ylabel("frontier size")
         legend_above(axes)
@@ -45,16 +57,26 @@ def frontier_figure(label: str, one: Measurement) -> dict[str, Any]:
         "about": "Vertices and arcs of each level of the search with the median time.",
         "svg": draw(paint, alt=f"Frontier vertices and edges per level of {label}"),
         "data": {
-            "vertices": levels["vertices"],
-            "arcs": levels["arcs"],
-            "pull_levels": levels["pulled"],
+            "vertices": thinned(levels["vertices"])[1],
+            "arcs": thinned(levels["arcs"])[1],
+            "pull_levels": pulled,
         },
     }
 
 
+def long_frontiers(searches: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
+    """Make the table of the levels of long searches, the first of each run; None where all are short."""
+    told = {
+        label: {title: levels[name] for name, title in FRONTIERS.items() if name in levels}
+        for label, one in searches
+        if (levels := one.searches[0]["levels"])
+    }
+    return level_table("Frontiers of long searches", told)
+
+
 def frontier_panels(studies: Sequence[Study]) -> dict[str, Any]:
     """Draw the frontiers of one search of each graph, the first source's."""
-    first = {study.graph: _first_levels(study) for study in studies}
+    first = {study.graph: _first_levels(study) for study in studies[:MAX_PANELS]}
     return {
         "kind": "figure",
         "title": "Frontiers of each graph",
@@ -65,6 +87,7 @@ def frontier_panels(studies: Sequence[Study]) -> dict[str, Any]:
                 if any("distinct" in levels for levels in first.values())
                 else "."
             )
+            + _first_graphs(len(studies))
         ),
         "svg": draw_panels(
             [(graph, _painter(levels)) for graph, levels in first.items()],
@@ -113,23 +136,25 @@ def expansion_panels(studies: Sequence[Study]) -> dict[str, Any] | None:
     pulled = any(member.one.searches[0]["levels"]["pulled"] for study in studies for member in study.members)
     below = "; what lies below was left unread by a bottom-up search" if pulled else ""
     exact = f" {', '.join(same)} gathered each level's arcs once, and are not drawn." if same else ""
+    drawn = dict(list(counted.items())[:MAX_PANELS])
     return {
         "kind": "figure",
         "title": "Arcs gathered in each level",
         "about": (
             "From the first source, by strategies that count them, over the arcs of the level's vertices: "
             f"what lies above is redundant{below} (as in figure 7 of Merrill et al., 2012).{exact}"
+            f"{_first_graphs(len(counted))}"
         ),
         "svg": draw_panels(
-            [(graph, painter(graph)) for graph in counted],
+            [(graph, painter(graph)) for graph in drawn],
             height=2.1,
             across="level",
             up="arcs",
-            alt=f"Arcs gathered per level by {len(names)} strategies on {len(counted)} graphs",
+            alt=f"Arcs gathered per level by {len(names)} strategies on {len(drawn)} graphs",
         ),
         "data": {
             graph: {name: thinned(values)[1] for name, values in found.items()}
-            for graph, found in counted.items()
+            for graph, found in drawn.items()
         },
     }
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw
-from stages.sections.sparsity import sparsity_sections
+from gravel.stages.sections.plot import PALETTE, draw
+from gravel.stages.sections.sparsity import sparsity_sections
 
 if TYPE_CHECKING:
-    from stages.artifacts import EdgeList, Graph, Ordering
+    from gravel.stages.artifacts import EdgeList, Graph, Ordering
 
 MAX_DEGREE_PLOTS = 4
 """Degree plots drawn at most: the graphs of one study rarely differ."""

@@ -7,11 +7,11 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.ranking import Entrant, differ
-from stages.sections.studies import Member, Study, studies
+from gravel.stages.sections.ranking import Entrant, differ
+from gravel.stages.sections.studies import Member, Study, studies
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 STEPS = ("baseline", "config1", "config2", "config3")
 """Rows of the poster's table 1, each with what the one before it has."""

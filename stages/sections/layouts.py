@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw
-from stages.sections.studies import short_labels
+from gravel.stages.sections.plot import PALETTE, draw
+from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
-    from stages.artifacts import CompressedGraph, Partition
+    from gravel.stages.artifacts import CompressedGraph, Partition
 
 
 MAX_BARS = 40

@@ -6,27 +6,32 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.batches import batches_table
-from stages.sections.comparison import comparison_table
-from stages.sections.culling import culling_sections
-from stages.sections.frontiers import expansion_panels, frontier_figure, frontier_panels
-from stages.sections.launches import launch_sections
-from stages.sections.preparation import preparation_table
-from stages.sections.preset import preset_table
-from stages.sections.ran import ran_table
-from stages.sections.rates import geometric_mean, harmonic_mean, rates
-from stages.sections.searches import comparison_figure, extremes_table, spread_figure
-from stages.sections.studies import is_batched, studies
-from stages.sections.suite import (
+from gravel.stages.sections.batches import batches_table
+from gravel.stages.sections.comparison import comparison_table
+from gravel.stages.sections.culling import culling_sections
+from gravel.stages.sections.frontiers import (
+    expansion_panels,
+    frontier_figure,
+    frontier_panels,
+    long_frontiers,
+)
+from gravel.stages.sections.launches import launch_sections
+from gravel.stages.sections.preparation import preparation_table
+from gravel.stages.sections.preset import preset_table
+from gravel.stages.sections.ran import ran_table
+from gravel.stages.sections.rates import ARC_RATE, EDGE_RATE, geometric_mean, harmonic_mean, rates
+from gravel.stages.sections.searches import comparison_figure, extremes_table, spread_figure
+from gravel.stages.sections.studies import is_batched, studies
+from gravel.stages.sections.suite import (
     auto_table,
     comparison_panels,
     graphs_table,
     rates_table,
 )
-from stages.sections.told import told
+from gravel.stages.sections.told import told
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 MAX_FRONTIERS = 6
 """Frontier plots drawn at most, so that a study of hundreds of experiments stays a page."""
@@ -76,7 +81,8 @@ def measurement_sections(
     sections += (
         [] if suite else [frontier_figure(label, one) for label, one in _unlike(searched)[:MAX_FRONTIERS]]
     )
-    return sections
+    long = long_frontiers(_unlike(searched)[:MAX_FRONTIERS])
+    return sections if long is None else [*sections, long]
 
 
 def _unlike(members: Sequence[tuple[str, Measurement]]) -> list[tuple[str, Measurement]]:
@@ -129,10 +135,10 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
             "backend",
             "searches",
             "median ms",
-            "GTEPS, harmonic mean",
-            "GTEPS, harmonic mean, mapped back",
-            "GTEPS, geometric mean",
-            "G arcs/s, geometric mean",
+            f"{EDGE_RATE}, harmonic mean",
+            f"{EDGE_RATE}, harmonic mean, mapped back",
+            f"{EDGE_RATE}, geometric mean",
+            f"{ARC_RATE}, geometric mean",
             "mapping back, median ms",
             "preparation ms",
         ],

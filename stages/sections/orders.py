@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stages.sections.axes import MAX_SIDE, paint_map
-from stages.sections.cells import PLAIN, TITLES, Cell
-from stages.sections.plot import draw_panels
-from stages.sections.ranking import BEST, Entrant, standings
+from gravel.stages.sections.axes import MAX_SIDE, paint_map
+from gravel.stages.sections.cells import PLAIN, TITLES, Cell
+from gravel.stages.sections.plot import draw_panels
+from gravel.stages.sections.ranking import BEST, Entrant, standings
 
 ORIGINAL = "original"
 

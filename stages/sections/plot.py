@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from math import ceil, floor, log
+from math import ceil, floor, log, log10
 from typing import Any
 
 INK = "#010203"
 """Stands for the page's text colour; replaced by `currentColor` in the SVG."""
 PALETTE = ("#3b82c4", "#d9822b", "#3f9b6b", "#b2518f", "#8a7cc9", "#c2504a", "#7d8b3a", "#4aa3a8")
 """Eight hues that keep their contrast on white and on near-black."""
+
+FEW_DECADES = 2.5
+"""Over so few decades an axis has room for the labels 1, 2 and 5 of each."""
 
 _STYLE = {
     "svg.fonttype": "none",
@@ -41,11 +44,30 @@ MOST_POINTS = 300
 """Points of a curve over levels; more would not be told apart, and a road has thousands of levels."""
 
 
+MAX_SINGLE_LEVELS = 60
+"""Levels up to which a picture shows each by itself."""
+
+
 def thinned(values: Sequence[float]) -> tuple[list[int], list[float]]:
     """Leave at most `MOST_POINTS` of a curve, evenly spread; returns places and values."""
     step = -(-len(values) // MOST_POINTS) or 1
     places = list(range(0, len(values), step))
     return places, [values[place] for place in places]
+
+
+def bands(levels: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """Join levels, ascending, into the first and last of each run of them, at most `MOST_POINTS` of `count`.
+
+    Runs that a picture of so many levels would not tell apart are one.
+    """
+    gap = 1 + count // MOST_POINTS
+    found: list[tuple[int, int]] = []
+    for level in levels:
+        if found and level - found[-1][1] <= gap:
+            found[-1] = found[-1][0], level
+        else:
+            found.append((level, level))
+    return found
 
 
 def draw(paint: Callable[[Any], None], *, width: float = WIDTH, height: float = 2.7, alt: str) -> str:
@@ -166,3 +188,14 @@ def _keep_powers_alone(axis: Any, limits: tuple[float, float]) -> None:
     first, last = (log(limit, axis.get_transform().base) for limit in sorted(limits))
     if floor(last) > ceil(first):
         axis.set_minor_locator(NullLocator())
+
+
+def label_logarithmic(axis: Any, low: float, high: float) -> None:
+    """Label a logarithmic axis with plain numbers that do not overlap, over however many decades."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    decades = log10(high / low) if high > low > 0 else 0.0
+    steps = (1.0, 2.0, 5.0) if decades < FEW_DECADES else (1.0,)
+    axis.set_major_locator(LogLocator(base=10, subs=steps))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())

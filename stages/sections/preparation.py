@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stages.sections.studies import Member, Study
+    from gravel.stages.sections.studies import Member, Study
 
 
 def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.presets import whose
+from gravel.stages.presets import whose
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def preset_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.probes import probe_sections
-from stages.sections.repetitions import first_label
+from gravel.stages.sections.probes import probe_sections
+from gravel.stages.sections.repetitions import first_label
 
 if TYPE_CHECKING:
-    from stages.artifacts import Probe
+    from gravel.stages.artifacts import Probe
 
 
 def probe_with_repetitions(members: Sequence[tuple[str, Probe]]) -> list[dict[str, Any]]:
@@ -19,7 +19,11 @@ def probe_with_repetitions(members: Sequence[tuple[str, Probe]]) -> list[dict[st
     for label, one in members:
         groups.setdefault(first_label(label)[0], []).append(one)
     sections = probe_sections([(label, _middle(group)) for label, group in groups.items()])
-    repeated = {label: group for label, group in groups.items() if len(group) > 1 and group[0].parts}
+    repeated = {
+        label: group
+        for label, group in groups.items()
+        if len(group) > 1 and group[0].parts and group[0].searches
+    }
     return [*sections, _table(repeated)] if repeated else sections
 
 

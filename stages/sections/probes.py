@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw, legend_above
+from gravel.stages.sections.plot import MAX_SINGLE_LEVELS, PALETTE, draw, legend_above, thinned
+from gravel.stages.sections.rates import ARC_RATE
 
 if TYPE_CHECKING:
-    from stages.artifacts import Probe
+    from gravel.stages.artifacts import Probe
 
 MAX_LEVEL_PLOTS = 8
 """Plots over levels drawn at most, as for frontiers of measurements."""
@@ -34,7 +35,7 @@ def probe_sections(members: Members) -> list[dict[str, Any]]:
     ):
         alone = [(label, one) for label, one in ran if one.measure == part]
         if alone:
-            sections.append(_bars(title, about, _series(alone, part, _rate), "G arcs/s"))
+            sections.append(_bars(title, about, _series(alone, part, _rate), ARC_RATE))
     sections += [*_counted(ran), *_false_negatives(ran), *_both(ran)]
     counted = [(label, one) for label, one in members if one.measure == "levels" and one.levels is not None]
     return sections + [_frontier(label, one) for label, one in counted[:MAX_LEVEL_PLOTS]]
@@ -114,8 +115,8 @@ def _table(members: Members) -> dict[str, Any]:
             "searches",
             "levels, mean",
             "ms a search, mean",
-            "G arcs/s",
-            "G arcs/s, largest level",
+            ARC_RATE,
+            f"{ARC_RATE}, largest level",
             "false negatives, %",
         ],
         "rows": rows,
@@ -215,12 +216,11 @@ def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
     }
 
     def paint(axes: Any) -> None:
-        depths = range(len(levels["arcs"]))
-        axes.plot(depths, levels["arcs"], lw=1.2, color="#888888", label="arcs")
-        axes.plot(depths, levels["fresh"], lw=1.2, ls="--", color="#888888", label="vertices found")
+        axes.plot(*thinned(levels["arcs"]), lw=1.2, color="#888888", label="arcs")
+        axes.plot(*thinned(levels["fresh"]), lw=1.2, ls="--", color="#888888", label="vertices found")
         for place, (name, counts) in enumerate(lost.items()):
             if any(counts):
-                axes.plot(depths, counts, lw=0.8, color=PALETTE[place % len(PALETTE)], label=name)
+                axes.plot(*thinned(counts), lw=0.8, color=PALETTE[place % len(PALETTE)], label=name)
         axes.set_yscale("symlog", linthresh=1)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("level")
@@ -232,7 +232,10 @@ def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
         "title": f"False negatives by level of {label}",
         "about": "Of the first search, beside the arcs looked up and the vertices that they find.",
         "svg": draw(paint, alt=f"False negatives by level, {label}"),
-        "data": {"arcs": levels["arcs"], "fresh": levels["fresh"], **lost},
+        "data": {
+            name: thinned(counts)[1]
+            for name, counts in {"arcs": levels["arcs"], "fresh": levels["fresh"], **lost}.items()
+        },
     }
 
 
@@ -263,12 +266,12 @@ def _both(members: Members) -> list[dict[str, Any]]:
             fused.setdefault(f"apart: {name}", {})[label] = rate
             fused.setdefault(f"fused: {name}", {})[label] = _rate(one, together)
     return [
-        _bars("Look-up against gathering", "As figure 6.", compared, "G arcs/s"),
+        _bars("Look-up against gathering", "As figure 6.", compared, ARC_RATE),
         _bars(
             "Gathering and look-up, fused or apart",
             "As figure 9: in one kernel, or in two whose times are added, without an edge frontier written.",
             fused,
-            "G arcs/s",
+            ARC_RATE,
         ),
         _by_size(both),
     ]
@@ -323,10 +326,9 @@ def _frontier(label: str, one: Probe) -> dict[str, Any]:
 
     def paint(axes: Any) -> None:
         for place, (name, counts) in enumerate(lines.items()):
-            marker = "o" if len(counts) <= 60 else None
-            axes.plot(
-                range(len(counts)), counts, marker=marker, ms=3, lw=1.2, color=PALETTE[place], label=name
-            )
+            marker = "o" if len(counts) <= MAX_SINGLE_LEVELS else None
+            curve = thinned(counts)
+            axes.plot(*curve, marker=marker, ms=3, lw=1.2, color=PALETTE[place], label=name)
         axes.set_yscale("log")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("level")
@@ -338,5 +340,5 @@ def _frontier(label: str, one: Probe) -> dict[str, Any]:
         "title": f"Logical frontiers of {label}",
         "about": "As figure 3, of the first search: what any level-synchronous search goes through.",
         "svg": draw(paint, alt=f"Logical frontiers by level of {label}"),
-        "data": {name: levels[name] for name in ("vertices", "arcs", "distinct", "fresh")},
+        "data": {name: thinned(levels[name])[1] for name in ("vertices", "arcs", "distinct", "fresh")},
     }

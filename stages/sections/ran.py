@@ -9,7 +9,7 @@ MAX_NAMED = 6
 """Runs that one row names; of more it gives the number, the first and the last."""
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def ran_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:

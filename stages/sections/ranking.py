@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import quartile
+from gravel.stages.sections.rates import quartile
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 BEST, TIED, ONCE = "best", "tied for best", "measured once"
 

@@ -6,6 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+EDGE_RATE = "GTEPS (distinct edges)"
+"""Label of a rate that counts each distinct undirected edge of the searched component once."""
+
+ARC_RATE = "G stored arcs/s"
+"""Label of a rate that counts stored arcs: both directions of an undirected edge."""
+
+GENERATED_RATE = "GTEPS (generated edges)"
+"""Label of a rate that counts the edges of the generator's list, multiple edges and self-loops included."""
+
 
 def rates(searches: Sequence[dict[str, Any]], unit: str, *, mapped_back: bool = False) -> list[float]:
     """Billions of `edges` or `arcs` per second for each search that reached any, with mapping back or not."""

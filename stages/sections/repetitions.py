@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import short_labels
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 _REPEAT = re.compile(r"[\[,]repeat=(\d+)\]$")
 
@@ -36,11 +36,12 @@ def first_label(label: str) -> tuple[str, int]:
 
 def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
     """Make the sections of measurements from the median repetition of each, then those of the repetitions."""
-    from stages.sections.measurement import measurement_sections
+    from gravel.stages.sections.measurement import measurement_sections
 
     groups = _grouped(members)
     chosen = typical(members)
-    repeated = {label: group for label, group in groups.items() if len(group) > 1}
+    # Without a single search there is nothing that could differ.
+    repeated = {label: group for label, group in groups.items() if len(group) > 1 and _times(group)}
     sections = measurement_sections(chosen, repeated_times(members))
     if repeated:
         sections += [_summary(repeated), _every(repeated)]
@@ -56,7 +57,8 @@ def typical(members: Members) -> list[tuple[str, Measurement]]:
 
 def repeated_times(members: Members) -> dict[str, list[float]]:
     """Give the median times of all repetitions of each measurement that was repeated, by its first label."""
-    return {label: _times(group) for label, group in _grouped(members).items() if len(group) > 1}
+    groups = _grouped(members).items()
+    return {label: times for label, group in groups if len(group) > 1 and (times := _times(group))}
 
 
 def _grouped(members: Sequence[tuple[str, Measurement]]) -> dict[str, list[tuple[int, Measurement]]]:
@@ -121,7 +123,7 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, An
             "slowest ms",
             "spread, %",
             "deviation, %",
-            "GTEPS, median",
+            f"{EDGE_RATE}, median",
         ],
         "rows": rows,
     }
@@ -159,7 +161,7 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
             "from the median, %",
             "fastest search ms",
             "slowest search ms",
-            "GTEPS, harmonic mean",
+            f"{EDGE_RATE}, harmonic mean",
             "preparation ms",
         ],
         "rows": rows,
@@ -167,7 +169,7 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
 
 
 def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
-    from stages.sections.plot import PALETTE, draw
+    from gravel.stages.sections.plot import PALETTE, draw
 
     names = short_labels(list(repeated))
     data = {

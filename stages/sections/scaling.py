@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import Member, coordinates, is_batched
+from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.studies import Member, coordinates, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 WORKERS = ("ranks", "workers", "gpus", "devices", "nodes", "processes", "threads", "cores")
 """Names of an axis that counts workers."""
@@ -171,8 +171,8 @@ def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
     about = (
         "One graph, more workers: the time with the fewest over the time, and that as a share of the ideal."
         if kind == "Strong"
-        else "A graph that grows with the workers: the arcs a second over those of the fewest workers, and "
-        "that as a share of the ideal."
+        else "A graph that grows with the workers: the stored arcs a second over those of the fewest "
+        "workers, and that as a share of the ideal."
     )
     return {
         "kind": "figure",
@@ -210,6 +210,6 @@ def _table(kind: str, several: Sequence[Series]) -> dict[str, Any]:
         "kind": "table",
         "title": f"Times of {kind.lower()} scaling with {several[0].unit}",
         "about": "Times are medians over the sources; the efficiency is that over the fewest workers.",
-        "columns": ["run", several[0].unit, "arcs", "median ms", "GTEPS", "efficiency, %"],
+        "columns": ["run", several[0].unit, "arcs", "median ms", EDGE_RATE, "efficiency, %"],
         "rows": rows,
     }

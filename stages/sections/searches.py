@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw, legend_above
-from stages.sections.rates import geometric_mean, harmonic_mean, quartile, rates
-from stages.sections.studies import short_labels
+from gravel.stages.sections.plot import INK, PALETTE, draw, label_logarithmic, legend_above
+from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
+from gravel.stages.sections.studies import short_labels
 
-MAX_ROWS = 40
+MAX_ROWS = 20
 """Runs in one comparison; of more, the fastest and the slowest are drawn."""
 
 WIDE = 10
 """Times of the fastest run from which on times are drawn on a logarithmic scale."""
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
@@ -43,6 +43,9 @@ def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, A
         axes.set_xlabel("ms a search: median, quartiles")
         if wide:
             axes.set_xscale("log")
+            label_logarithmic(
+                axes.xaxis, min(low for low, _ in quartiles), max(high for _, high in quartiles)
+            )
         else:
             axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
@@ -91,7 +94,7 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
             if len(data) == 1:
                 axes.axvline(harmonic_mean(x), color=PALETTE[1], lw=1, label="harmonic mean")
                 axes.axvline(geometric_mean(x), color=PALETTE[2], lw=1, ls="--", label="geometric mean")
-        axes.set_xlabel("GTEPS (distinct undirected edges)")
+        axes.set_xlabel(EDGE_RATE)
         axes.set_ylabel("share of searches")
         axes.set_ylim(0, 1.02)
         if any(data.values()) and len(data) <= len(PALETTE):

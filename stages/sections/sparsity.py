@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels
-from stages.sections.studies import short_labels
+from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.artifacts import Graph
+    from gravel.stages.artifacts import Graph
 
 MAX_PANELS = 8
 """Matrices drawn at most: two rows."""

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw, draw_panels, legend_above
-from stages.sections.ranks.times import in_turns
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.repetitions import typical
-from stages.sections.studies import coordinates
+from gravel.stages.sections.plot import PALETTE, draw, draw_panels, legend_above
+from gravel.stages.sections.ranks.times import in_turns
+from gravel.stages.sections.rates import ARC_RATE, harmonic_mean, rates
+from gravel.stages.sections.repetitions import typical
+from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 ENDS = ("local duplicate", "in the bitmask", "own", "sent")
 """What becomes of a neighbour that is gathered."""
@@ -133,7 +133,7 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         axes.set_xticks(counts, [str(count) for count in counts])
         axes.set_ylim(bottom=0)
 
-    panels = [(f"{output}: G arcs/s", bars(graphs)) for output, graphs in found.items()]
+    panels = [(f"{output}: {ARC_RATE}", bars(graphs)) for output, graphs in found.items()]
     return {
         "kind": "figure",
         "title": "Rates over stripes with more ranks",
@@ -197,7 +197,7 @@ def _sizes_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         axes.set_xscale("log", base=2)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("vertices")
-        axes.set_ylabel("G arcs/s")
+        axes.set_ylabel(ARC_RATE)
         legend_above(axes)
 
     return {
@@ -298,7 +298,7 @@ def _table(runs: Sequence[StripedRun]) -> dict[str, Any]:
             "computation ms",
             "communication ms",
             "ms",
-            "G arcs/s",
+            ARC_RATE,
         ],
         "rows": rows,
     }

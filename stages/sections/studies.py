@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.ranking import Entrant, Standing, standings
+from gravel.stages.sections.ranking import Entrant, Standing, standings
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 _COORDINATE = re.compile(r"([A-Za-z_][\w-]*)=('[^']*'(?:~\w+)?|[^,\]]*)")
 
@@ -49,29 +49,50 @@ class Study:
 
     def like(self, member: Member) -> list[Member]:
         """List the members that find the same labels, which alone compare with each other."""
-        output = member.one.asked.get("output")
-        return [other for other in self.members if other.one.asked.get("output") == output]
+        return self._alike[str(member.one.asked.get("output"))]
 
     def best(self, member: Member) -> Member:
         """Return the one with the least median time of those that find the same labels."""
-        return min(self.like(member), key=lambda other: other.milliseconds)
+        return self._best[str(member.one.asked.get("output"))]
 
     def standing(self, member: Member) -> Standing:
         """Say how a member stands among those that find the same labels."""
         return self._standings[member.label]
 
     @cached_property
+    def _alike(self) -> dict[str, list[Member]]:
+        """The members by the labels that they find."""
+        found: dict[str, list[Member]] = {}
+        for member in self.members:
+            found.setdefault(str(member.one.asked.get("output")), []).append(member)
+        return found
+
+    @cached_property
+    def _best(self) -> dict[str, Member]:
+        return {
+            output: min(like, key=lambda member: member.milliseconds) for output, like in self._alike.items()
+        }
+
+    @cached_property
+    def _baselines(self) -> dict[str, Member]:
+        return {
+            output: member
+            for output, like in self._alike.items()
+            for member in reversed(like)
+            if member.one.strategy == BASELINE
+        }
+
+    @cached_property
     def _standings(self) -> dict[str, Standing]:
         found: dict[str, Standing] = {}
-        for output in dict.fromkeys(str(member.one.asked.get("output")) for member in self.members):
-            like = [each for each in self.members if str(each.one.asked.get("output")) == output]
+        for like in self._alike.values():
             ranked = standings([Entrant(each.name, each.one, each.times) for each in like])
             found |= {each.label: standing for each, standing in zip(like, ranked, strict=True)}
         return found
 
     def baseline(self, member: Member) -> Member | None:
         """Return the sequential search for the same labels, if it is among them."""
-        return next((other for other in self.like(member) if other.one.strategy == BASELINE), None)
+        return self._baselines.get(str(member.one.asked.get("output")))
 
 
 def is_batched(one: Measurement) -> bool:
@@ -97,8 +118,13 @@ def studies(
 
 def coordinates(label: str) -> dict[str, str]:
     """Read the axes and values out of a stage run's label."""
+    return dict(_coordinates(label))
+
+
+@lru_cache(maxsize=1 << 14)
+def _coordinates(label: str) -> tuple[tuple[str, str], ...]:
     _, bracket, rest = label.partition("[")
-    return {axis: text.strip("'") for axis, text in _COORDINATE.findall(rest)} if bracket else {}
+    return tuple((axis, text.strip("'")) for axis, text in _COORDINATE.findall(rest)) if bracket else ()
 
 
 def short_labels(labels: Sequence[str]) -> list[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stages.sections.advised import advised_sections
-from stages.sections.axes import axis_figures
-from stages.sections.cells import cells, swept
-from stages.sections.comparison import Value, compared, comparison_rules
-from stages.sections.compression import compression_sections
-from stages.sections.experiments import experiments, experiments_table
-from stages.sections.orders import order_sections
-from stages.sections.repetitions import repeated_times, typical
-from stages.sections.scaling import scaling_sections
-from stages.sections.studies import studies
+from gravel.stages.sections.advised import advised_sections
+from gravel.stages.sections.axes import axis_figures
+from gravel.stages.sections.cells import cells, swept
+from gravel.stages.sections.comparison import Value, compared, comparison_rules
+from gravel.stages.sections.compression import compression_sections
+from gravel.stages.sections.experiments import experiments, experiments_table
+from gravel.stages.sections.orders import order_sections
+from gravel.stages.sections.repetitions import repeated_times, typical
+from gravel.stages.sections.scaling import scaling_sections
+from gravel.stages.sections.studies import studies
 
 
 def study_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
@@ -29,7 +29,10 @@ def study_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
         if found is None
         else [experiments_table(found, rules if "standing" in found.columns else ""), *axis_figures(found)]
     )
-    sections += [*order_sections(joined), *compression_sections(joined), *advised_sections(joined)]
+    # Searches in a paper's way stand in its own tables, as `published` prints them: see `published.printed`.
+    if not any(cell.one.asked.get("paper") for cell in joined):
+        sections += order_sections(joined)
+    sections += [*compression_sections(joined), *advised_sections(joined)]
     return [*sections, *scaling_sections(measured)]
 
 

@@ -7,17 +7,20 @@ from math import ceil, floor, log10
 from statistics import fmean
 from typing import Any
 
-from stages.sections.comparison import speedup
-from stages.sections.plot import INK, PALETTE, draw_panels
-from stages.sections.ranking import BEST, ONCE, RULE, TIED
-from stages.sections.rates import quartile
-from stages.sections.studies import Member, Study
+from gravel.stages.sections.comparison import speedup
+from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.sections.ranking import BEST, ONCE, RULE, TIED
+from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.studies import Member, Study
 
 MAX_ROWS = 30
 """Strategies in one panel of the comparison; more are in the table alone."""
 
 MAX_PANELS = 12
 """Graphs of one comparison; more are in the table alone."""
+
+MAX_DOTS = 200
+"""Rows of all graphs together in one picture; of many strategies fewer graphs are drawn."""
 
 MAX_TICKS = 4
 """Values named on the axis of a panel: more would run into each other."""
@@ -159,9 +162,9 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
         )
     if len(shown) < len(names):
         about.append(f"The first {len(shown)} of {len(names)}; the table has all.")
-    if len(several) > MAX_PANELS:
-        about.append(f"The first {MAX_PANELS} of {len(several)} graphs; the table has all.")
-    drawn = several[:MAX_PANELS]
+    drawn = several[: max(1, min(MAX_PANELS, MAX_DOTS // max(1, len(shown))))]
+    if len(several) > len(drawn):
+        about.append(f"The first {len(drawn)} of {len(several)} graphs; the table has all.")
     return {
         "kind": "figure",
         "title": "Strategies side by side",

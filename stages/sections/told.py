@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 MAX_NAMED = 4
 """Runs that one sentence names; of more it gives the number."""

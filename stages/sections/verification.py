@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stages.artifacts import Verification
+    from gravel.stages.artifacts import Verification
 
 ABOUT = "Checked from the graph alone, by code that the traversal does not use."
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stages.streams.lines import LineStream
-from stages.streams.opening import file_size, is_url
-from stages.streams.stream import ByteStream, open_stream
+from gravel.stages.streams.lines import LineStream
+from gravel.stages.streams.opening import file_size, is_url
+from gravel.stages.streams.stream import ByteStream, open_stream
 
 __all__ = ["ByteStream", "LineStream", "file_size", "is_url", "open_stream"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from stages.errors import StageError
+from gravel.stages.errors import StageError
 
 __all__ = ["graph_of", "is_archive"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NoReturn
 
-from stages.errors import StageError
-from stages.streams.stream import ByteStream, DamagedStream
+from gravel.stages.errors import StageError
+from gravel.stages.streams.stream import ByteStream, DamagedStream
 
 LONGEST_LINE = 1 << 20
 """A header or an edge that takes more bytes than this is none."""

@@ -18,10 +18,10 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr, order
-from kernels.bfs import choose, prepare
-from kernels.cuda.wake import wake
-from kernels.strategy import strategies_in
+from gravel.kernels import csr, order
+from gravel.kernels.bfs import choose, prepare
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.strategy import strategies_in
 from tests.benchmarks.gpu import edges_of
 
 ENOUGH = 1500.0
@@ -65,7 +65,7 @@ def measure(name: str, strategies: list[str], output: str, count: int) -> str:
     linked = cupy.flatnonzero(cupy.diff(arrays[0])).get()
     sources = numpy.random.default_rng(7).choice(linked, min(count, len(linked)), replace=False).tolist()
     medians: dict[str, float] = {}
-    known = strategies_in("kernels.bfs")
+    known = strategies_in("gravel.kernels.bfs")
     reference = None
     for strategy in strategies:
         if not symmetric and not known[strategy].directed:
@@ -96,7 +96,7 @@ def measure(name: str, strategies: list[str], output: str, count: int) -> str:
 def main() -> None:
     every = [
         name
-        for name, each in sorted(strategies_in("kernels.bfs").items())
+        for name, each in sorted(strategies_in("gravel.kernels.bfs").items())
         if each.cuda and name != "multi_source"
     ]
     parser = argparse.ArgumentParser(

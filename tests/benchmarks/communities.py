@@ -18,12 +18,12 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr, order, varint
-from kernels.cuda import event_milliseconds
-from kernels.cuda.wake import wake
-from kernels.generate import generate
-from kernels.order import community_bisection_cuda, community_tree_cuda
-from stages.ingest import read_edges
+from gravel.kernels import csr, order, varint
+from gravel.kernels.cuda import event_milliseconds
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.generate import generate
+from gravel.kernels.order import community_bisection_cuda, community_tree_cuda
+from gravel.stages.ingest import read_edges
 
 VERTICES, EDGES = 65_000_000, 1_800_000_000
 """Friendster's, as SNAP publishes it, rounded."""

@@ -22,13 +22,13 @@ from typing import Any
 
 import cupy
 
-from kernels import order
-from kernels.components import ComponentsResult, components
-from kernels.components.cuda.afforest_tiles import MOST_TRACED, PHASES
-from kernels.components.rows.cuda import prepare
-from kernels.cuda.wake import wake
-from kernels.layouts import LAYOUTS, encode
-from kernels.placement.pinned import buffer, pin
+from gravel.kernels import order
+from gravel.kernels.components import ComponentsResult, components
+from gravel.kernels.components.cuda.afforest_tiles import MOST_TRACED, PHASES
+from gravel.kernels.components.rows.cuda import prepare
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.layouts import LAYOUTS, encode
+from gravel.kernels.placement.pinned import buffer, pin
 from tests.benchmarks.deep import graph
 
 REFERENCES = {  # milliseconds: goal, ECL-CC, cuGraph

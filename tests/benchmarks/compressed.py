@@ -3,9 +3,9 @@
     python -m tests.benchmarks.compressed kron22 kron24 uniform cnr-2000.graph-txt --layouts varint,blocks
 
 A graph is a name or a file as `tests.benchmarks.deep` takes it. Columns are searched by
-`direction_optimizing`, rows by that of `kernels.bfs.rows` (`--strategies`). Every search of rows is compared
-with the search of columns, distances and predecessors. Times are medians over sources of CUDA events around
-the launch. Bits per arc count the stream, in brackets with the offsets of rows.
+`direction_optimizing`, rows by that of `gravel.kernels.bfs.rows` (`--strategies`). Every search of rows is
+compared with the search of columns, distances and predecessors. Times are medians over sources of CUDA events
+around the launch. Bits per arc count the stream, in brackets with the offsets of rows.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import order
-from kernels.bfs import prepare
-from kernels.bfs.rows import prepare as prepare_rows
-from kernels.cuda.wake import wake
-from kernels.layouts import LAYOUTS, encode
+from gravel.kernels import order
+from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.rows import prepare as prepare_rows
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.layouts import LAYOUTS, encode
 from tests.benchmarks.deep import graph
 from tests.benchmarks.gpu import check_levels
 
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+", help="a name or a file")
     parser.add_argument("--layouts", default=",".join(LAYOUTS))
     parser.add_argument("--strategies", default="direction_optimizing")
-    parser.add_argument("--orders", default="original,degree", help="of kernels.order")
+    parser.add_argument("--orders", default="original,degree", help="of gravel.kernels.order")
     parser.add_argument("--sources", type=int, default=32)
     parser.add_argument("--auto", action="store_true", help="also search columns by what `auto` chooses")
     parser.add_argument("--steps", action="store_true", help="print the steps of one search of each kind")

@@ -21,11 +21,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs import prepare
-from kernels.components import components
-from kernels.generate import generate
-from kernels.jit import set_threads
-from kernels.level_statistics import distances_of_tree
+from gravel.kernels.bfs import prepare
+from gravel.kernels.components import components
+from gravel.kernels.generate import generate
+from gravel.kernels.jit import set_threads
+from gravel.kernels.level_statistics import distances_of_tree
 from tests.benchmarks import peers
 
 Contestant = tuple[str, Callable[[int], tuple[float, Any]], Callable[[Any, int], NDArray[Any]]]

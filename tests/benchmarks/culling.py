@@ -17,7 +17,7 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels.bfs import prepare
+from gravel.kernels.bfs import prepare
 from tests.kernels.culling_case import BOUND, CULLINGS, NAMES, SETTINGS, factor, rows_of
 from tests.kernels.test_culling import _OnHost
 

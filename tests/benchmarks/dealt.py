@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy
 
-from pipeline.cli import main as gravel
-from pipeline.runs.reading import find_run
-from pipeline.store import Cache
-from stages.searching.spreading import LABELS_RATE, plan_spreading, predicted_seconds
-from stages.sections.dealt import busy
-from stages.sections.rates import harmonic_mean, rates
-from stages.stage import Extent
-from stages.traverse import TraverseParameters
+from gravel.pipeline.cli import main as gravel
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.searching.spreading import LABELS_RATE, plan_spreading, predicted_seconds
+from gravel.stages.sections.dealt import busy
+from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.stage import Extent
+from gravel.stages.traverse import TraverseParameters
 
 WORKFLOW = """
 workflow: dealt

@@ -18,9 +18,9 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr
-from kernels.bfs import prepare
-from kernels.cuda.wake import wake
+from gravel.kernels import csr
+from gravel.kernels.bfs import prepare
+from gravel.kernels.cuda.wake import wake
 from tests.benchmarks.gpu import check_levels, edges_of
 
 
@@ -58,9 +58,9 @@ def graph(name: str) -> tuple[Any, Any]:
 
 
 def graph_of_file(path: str) -> tuple[Any, Any]:
-    from stages.context import PlainContext
-    from stages.ingest import STAGE
-    from stages.stage import Machine
+    from gravel.stages.context import PlainContext
+    from gravel.stages.ingest import STAGE
+    from gravel.stages.stage import Machine
 
     machine = Machine(backend="cpu", threads=16, host_memory=64 << 30, device_memory=100 << 30)
     edges = STAGE.run(PlainContext(machine), STAGE.parameters.model_validate({"file": path}))[0]

@@ -27,9 +27,9 @@ def main() -> None:
     asked = parser.parse_args()
     import cupy
 
-    from kernels.csr import build
-    from kernels.generate import generate
-    from kernels.order import apply, permutation
+    from gravel.kernels.csr import build
+    from gravel.kernels.generate import generate
+    from gravel.kernels.order import apply, permutation
 
     edges = generate("communities", vertices=asked.vertices, edges=asked.edges, seed=1, backend="cuda")
     made = build(*edges, asked.vertices)
@@ -48,10 +48,10 @@ def main() -> None:
 def report(order: str, offsets: Any, columns: Any) -> None:
     import cupy
 
-    from kernels.components import components
-    from kernels.components.cuda.afforest_tiles import MOST_TRACED
-    from kernels.components.rows import prepare
-    from kernels.layouts import encode
+    from gravel.kernels.components import components
+    from gravel.kernels.components.cuda.afforest_tiles import MOST_TRACED
+    from gravel.kernels.components.rows import prepare
+    from gravel.kernels.layouts import encode
 
     rows = encode("csr", offsets, columns)
     far = prepare(rows, symmetric=True, keep=0)

@@ -16,11 +16,11 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr
-from kernels.bfs import prepare
-from kernels.bfs.cuda.flex import CONFIGURATIONS
-from kernels.generate.grid import grid
-from kernels.generate.irregular_grid import irregular_grid
+from gravel.kernels import csr
+from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
+from gravel.kernels.generate.grid import grid
+from gravel.kernels.generate.irregular_grid import irregular_grid
 from tests.benchmarks.gpu import read
 
 

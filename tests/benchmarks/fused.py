@@ -37,19 +37,21 @@ def main() -> int:
     parser.add_argument("--components", action="store_true", help="find and check components, too")
     parser.add_argument("--no-do", action="store_true", help="without direction optimization")
     asked = parser.parse_args()
-    from pipeline.cluster.gang import Hub
+    from gravel.pipeline.workers.rank_group import Rendezvous
 
-    hub = Hub("127.0.0.1", asked.gpus)
+    rendezvous = Rendezvous("127.0.0.1", asked.gpus)
     spawn = multiprocessing.get_context("spawn")
-    ranks = [spawn.Process(target=work, args=(hub.invitation(rank), asked)) for rank in range(asked.gpus)]
+    ranks = [
+        spawn.Process(target=work, args=(rendezvous.invitation(rank), asked)) for rank in range(asked.gpus)
+    ]
     for rank in ranks:
         rank.start()
     for rank in ranks:
         rank.join()
-    hub.close()
+    rendezvous.close()
     failed = [place for place, rank in enumerate(ranks) if rank.exitcode]
-    if failed or hub.problem:
-        print(f"failed: ranks {failed}; {hub.problem}", flush=True)
+    if failed or rendezvous.problem:
+        print(f"failed: ranks {failed}; {rendezvous.problem}", flush=True)
     return int(bool(failed))
 
 
@@ -58,7 +60,7 @@ def work(invitation: Any, asked: argparse.Namespace) -> None:
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     import cupy
 
-    from pipeline.cluster.gang import SocketRank
+    from gravel.pipeline.workers.rank_group import SocketRank
 
     cupy.cuda.Device(invitation.rank).use()
     gang = SocketRank(invitation)
@@ -78,7 +80,7 @@ def work(invitation: Any, asked: argparse.Namespace) -> None:
 
 
 def recipe(asked: argparse.Namespace, scale: int, ranks: int) -> Any:
-    from stages.partitioning.resident import Recipe
+    from gravel.stages.partitioning.resident import Recipe
 
     arguments = {"scale": scale, "edge_factor": asked.edge_factor, "seed": 1}
     threshold = "auto" if asked.threshold is None else asked.threshold
@@ -89,9 +91,9 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
     """Make the rank, and give it with the task of its searches."""
     from dataclasses import replace
 
-    from kernels.partition import SearchOptions
-    from stages.partitioning.resident import find_rank
-    from stages.searching.distributed_rank import RankTask
+    from gravel.kernels.partition import SearchOptions
+    from gravel.stages.partitioning.resident import find_rank
+    from gravel.stages.searching.distributed_rank import RankTask
 
     found = recipe(asked, scale, gang.size)
     _, held, _ = find_rank(gang, found, backend)
@@ -103,7 +105,7 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
 
 def components(gang: Any, task: Any) -> tuple[list[float], int, list[str]]:
     """Find components, once to warm up and three times; give the times, how many, and the broken rules."""
-    from stages.searching.distributed_components_rank import ComponentsTask, find_as_rank
+    from gravel.stages.searching.distributed_components_rank import ComponentsTask, find_as_rank
 
     asked = ComponentsTask(task.recipe, task.backend, 2, runs=4, check=True, labels=False)
     answer = find_as_rank(gang, asked)
@@ -117,9 +119,9 @@ def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
     """Let a small graph go through all of it, on GPUs and on the CPU."""
     from dataclasses import replace
 
-    from kernels.partition.layout import to_arrays
-    from stages.partitioning.resident import RESIDENT, moved
-    from stages.searching.distributed_rank import work_as_rank
+    from gravel.kernels.partition.layout import to_arrays
+    from gravel.stages.partitioning.resident import RESIDENT, moved
+    from gravel.stages.searching.distributed_rank import work_as_rank
 
     told: dict[str, Any] = {}
     for backend in ("cuda", "cpu"):
@@ -153,9 +155,9 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
 
     import cupy
 
-    from kernels.partition.storage import rank_size
-    from stages.partitioning.resident import wire_of
-    from stages.searching.distributed_rank import work_as_rank
+    from gravel.kernels.partition.storage import rank_size
+    from gravel.stages.partitioning.resident import wire_of
+    from gravel.stages.searching.distributed_rank import work_as_rank
 
     started = time.perf_counter()
     held, task = made(gang, asked, asked.scale, "cuda")

@@ -16,12 +16,12 @@ import argparse
 import cupy
 import numpy
 
-from kernels import csr
-from kernels.bfs import prepare as prepare_search
-from kernels.bfs.cuda.parts import GATHERS, LISTED
-from kernels.probes import prepare
-from kernels.probes.gather_cpu import SECTORS, gather_level, sector_arcs
-from kernels.probes.levels import levels_of
+from gravel.kernels import csr
+from gravel.kernels.bfs import prepare as prepare_search
+from gravel.kernels.bfs.cuda.parts import GATHERS, LISTED
+from gravel.kernels.probes import prepare
+from gravel.kernels.probes.gather_cpu import SECTORS, gather_level, sector_arcs
+from gravel.kernels.probes.levels import levels_of
 from tests.benchmarks.gpu import edges_of
 
 

@@ -24,14 +24,14 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr, order, varint
-from kernels.bfs import prepare
-from kernels.components import components
-from kernels.cuda import event_milliseconds
-from kernels.cuda.wake import wake
-from kernels.generate.rmat import rmat
-from kernels.varint import cuda as varint_cuda
-from stages.ingest import read_edges
+from gravel.kernels import csr, order, varint
+from gravel.kernels.bfs import prepare
+from gravel.kernels.components import components
+from gravel.kernels.cuda import event_milliseconds
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.varint import cuda as varint_cuda
+from gravel.stages.ingest import read_edges
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
     "kron22": "0.315, 0.172; 0.45",

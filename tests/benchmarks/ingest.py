@@ -20,8 +20,8 @@ from pathlib import Path
 
 READERS = {
     "gravel": """
-from stages.ingest import IngestParameters, ingest
-from stages.context import PlainContext
+from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.context import PlainContext
 class Discard(PlainContext):
     'Counts what it is given, so that memory is the reader\\'s own.'
     def sink(self, dtype, row_shape=()):
@@ -35,7 +35,7 @@ def read(path):
     return len(edges.source)
 """,
     "gravel, arrays in memory": """
-from stages.ingest import read_edges
+from gravel.stages.ingest import read_edges
 def read(path):
     edges, ids = read_edges(path)
     return len(edges.source)
@@ -81,7 +81,7 @@ def write_edges(path: Path, megabytes: float) -> None:
     """Write RMAT edges until the file has this size."""
     import numpy
 
-    from kernels.generate import generate
+    from gravel.kernels.generate import generate
 
     chunk = 1 << 18
     with path.open("wb") as file:

@@ -20,14 +20,14 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import order
-from kernels.cuda import event_milliseconds, load, vertex_macro
-from kernels.cuda.wake import wake
-from kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
-from kernels.layouts import streams_cuda as streams
-from kernels.layouts.varint import add_checkpoints, unpad
-from kernels.layouts.visit import list_units, visit_kernel
-from kernels.varint import cuda as varint_cuda
+from gravel.kernels import order
+from gravel.kernels.cuda import event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
+from gravel.kernels.layouts import streams_cuda as streams
+from gravel.kernels.layouts.varint import add_checkpoints, unpad
+from gravel.kernels.layouts.visit import list_units, visit_kernel
+from gravel.kernels.varint import cuda as varint_cuda
 from tests.benchmarks.deep import graph
 
 REPEATS = 20

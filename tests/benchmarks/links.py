@@ -19,12 +19,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kernels.partition.machines import CPU_WORKERS, H200_PEER
-from kernels.probes.links import TRANSPORTS
-from pipeline.cli import main as gravel
-from pipeline.runs.reading import find_run
-from pipeline.store import Cache
-from stages.sections.ranks.links import machine_with
+from gravel.kernels.partition.machines import CPU_WORKERS, H200_PEER
+from gravel.kernels.probes.links import TRANSPORTS
+from gravel.pipeline.cli import main as gravel
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.sections.ranks.links import machine_with
 
 WORKFLOW = """
 workflow: links

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy
 
-from kernels.partition import PartitionedGraph, SearchOptions, to_arrays
-from pipeline.cluster.gang import Hub, run_rank
+from gravel.kernels.partition import PartitionedGraph, SearchOptions, to_arrays
+from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Found:
 def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
     import cupy
 
-    from kernels.cuda.wake import wake
-    from kernels.partition.layout import rank_from_arrays
-    from kernels.partition.nccl import NcclRank
+    from gravel.kernels.cuda.wake import wake
+    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.nccl import NcclRank
 
     folder = Path(task.folder)
     arrays = {
@@ -104,7 +104,7 @@ def search(
     shared = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="gravel-ranks-", dir=shared if shared.is_dir() else None))
     context = multiprocessing.get_context("spawn")
-    hub = Hub("127.0.0.1", whole.ranks, time_limit=limit)
+    rendezvous = Rendezvous("127.0.0.1", whole.ranks, time_limit=limit)
     processes: list[Any] = []
     try:
         numpy.save(folder / "delegates.npy", whole.delegates)
@@ -118,7 +118,9 @@ def search(
             facts = (whole.vertex_count, options, tuple(sources), checked, time_limit)
             here, there = context.Pipe()
             task = Task(str(folder), rank, *facts)
-            processes.append(context.Process(target=_process, args=(hub.invitation(rank), task, there)))
+            processes.append(
+                context.Process(target=_process, args=(rendezvous.invitation(rank), task, there))
+            )
             processes[-1].start()
             there.close()
             ends.append(here)
@@ -129,7 +131,7 @@ def search(
             process.join(5)
             if process.is_alive():
                 process.kill()
-        hub.close()
+        rendezvous.close()
         shutil.rmtree(folder, ignore_errors=True)
     return answers
 

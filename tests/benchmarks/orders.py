@@ -21,9 +21,9 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels.cuda.wake import wake
-from kernels.order import METHODS, apply, permutation, statistics
-from kernels.order.rcm_cuda import rcm
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.order import METHODS, apply, permutation, statistics
+from gravel.kernels.order.rcm_cuda import rcm
 from tests.benchmarks.deep import graph
 
 

@@ -23,18 +23,18 @@ import cupy
 import numpy
 from pydantic import ByteSize, TypeAdapter
 
-from kernels import csr, order
-from kernels.bfs import prepare
-from kernels.bfs.cuda.streamed import prepare as prepare_streamed
-from kernels.bfs.rows import prepare as prepare_rows
-from kernels.cuda import event_milliseconds
-from kernels.cuda.wake import wake
-from kernels.generate import generate
-from kernels.layouts import encode
-from kernels.order.rcm_cuda import rcm
-from kernels.placement import Limits, Sizes, on_gpu
-from kernels.placement.pinned import buffer, fill, pin
-from kernels.placement.plan import row_search_bytes
+from gravel.kernels import csr, order
+from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.cuda.streamed import prepare as prepare_streamed
+from gravel.kernels.bfs.rows import prepare as prepare_rows
+from gravel.kernels.cuda import event_milliseconds
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.generate import generate
+from gravel.kernels.layouts import encode
+from gravel.kernels.order.rcm_cuda import rcm
+from gravel.kernels.placement import Limits, Sizes, on_gpu
+from gravel.kernels.placement.pinned import buffer, fill, pin
+from gravel.kernels.placement.plan import row_search_bytes
 from tests.benchmarks.gpu import edges_of
 
 

@@ -17,13 +17,13 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr
-from kernels.components import components
-from kernels.cuda.wake import wake, wake_all
-from kernels.generate.rmat import rmat
-from kernels.partition import partition, storage, suggest_threshold
-from kernels.partition.cuda.components import CudaComponents
-from kernels.partition.cuda.components_launch import EXCHANGING, JOINING
+from gravel.kernels import csr
+from gravel.kernels.components import components
+from gravel.kernels.cuda.wake import wake, wake_all
+from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.partition import partition, storage, suggest_threshold
+from gravel.kernels.partition.cuda.components import CudaComponents
+from gravel.kernels.partition.cuda.components_launch import EXCHANGING, JOINING
 
 RUNS = 9
 

@@ -15,13 +15,13 @@ import statistics
 import cupy
 import numpy
 
-from kernels import csr, order
-from kernels.bfs import prepare as prepare_single
-from kernels.cuda.wake import wake
-from kernels.generate.rmat import rmat
-from kernels.partition import SearchOptions, partition
-from kernels.partition.cuda.search import prepare
-from kernels.partition.options import OPTIMIZED
+from gravel.kernels import csr, order
+from gravel.kernels.bfs import prepare as prepare_single
+from gravel.kernels.cuda.wake import wake
+from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition.cuda.search import prepare
+from gravel.kernels.partition.options import OPTIMIZED
 
 
 def main() -> None:

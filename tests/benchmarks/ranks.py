@@ -40,7 +40,7 @@ def say(*words: Any) -> None:
 
 
 def end_by(limit: float) -> None:
-    """End the process when the time is over, wherever it is; its children end with the hub."""
+    """End the process when the time is over, wherever it is; its children end with the rendezvous."""
 
     def end() -> None:
         print(f"not done within {limit:g} s", flush=True)
@@ -61,9 +61,9 @@ class Bench:
         import cupy
         import numpy
 
-        from kernels import csr, order
-        from kernels.bfs import prepare as prepare_single
-        from kernels.generate.rmat import rmat
+        from gravel.kernels import csr, order
+        from gravel.kernels.bfs import prepare as prepare_single
+        from gravel.kernels.generate.rmat import rmat
 
         self.scale, self.output = scale, output
         say(f"kron{scale}: making edges")
@@ -93,7 +93,7 @@ class Bench:
 
     def time(self, search: Any) -> list[float]:
         """Milliseconds for each source; the first time, the arcs of its component are counted too."""
-        from kernels.cuda.wake import wake_all
+        from gravel.kernels.cuda.wake import wake_all
 
         taken = []
         for place, source in enumerate(self.sources):
@@ -129,7 +129,7 @@ class Bench:
         """Time one partition over each transport with each set of options."""
         import cupy
 
-        from kernels.partition import partition, storage, suggest_threshold
+        from gravel.kernels.partition import partition, storage, suggest_threshold
 
         if threshold is None:
             say(f"choosing a threshold for {ranks} ranks")
@@ -164,7 +164,7 @@ class Bench:
     def over_peers(self, whole: Any, options: Mapping[str, Any]) -> dict[str, list[str]]:
         import cupy
 
-        from kernels.partition.cuda import prepare
+        from gravel.kernels.partition.cuda import prepare
 
         devices = range(min(whole.ranks, cupy.cuda.runtime.getDeviceCount()))
         lines = {}
@@ -241,7 +241,7 @@ def one_level_up(found: Any) -> bool:
 
 def choices(everything: bool, *, tree: bool) -> dict[str, Any]:
     """Sets of options by name."""
-    from kernels.partition import SearchOptions
+    from gravel.kernels.partition import SearchOptions
 
     found = {"as chosen": SearchOptions()}
     if tree:

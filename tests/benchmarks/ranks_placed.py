@@ -20,15 +20,15 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr
-from kernels.bfs import prepare as prepare_single
-from kernels.cuda.wake import wake_all
-from kernels.generate.rmat import rmat
-from kernels.partition import SearchOptions, partition, suggest_threshold
-from kernels.partition.cuda import prepare
-from kernels.partition.cuda.placing import Placing
-from kernels.partition.encoded import encode_rank, encoded_bytes
-from kernels.partition.layout import SUBGRAPHS
+from gravel.kernels import csr
+from gravel.kernels.bfs import prepare as prepare_single
+from gravel.kernels.cuda.wake import wake_all
+from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.partition import SearchOptions, partition, suggest_threshold
+from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition.cuda.placing import Placing
+from gravel.kernels.partition.encoded import encode_rank, encoded_bytes
+from gravel.kernels.partition.layout import SUBGRAPHS
 
 CHECKED = 3
 """Sources whose distances are compared."""

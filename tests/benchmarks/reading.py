@@ -23,8 +23,8 @@ HERE = Path(__file__).resolve().parents[2]
 WRITE = """
 import sys, numpy
 from pathlib import Path
-from pipeline.store import Cache
-from stages.artifacts import Graph
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import Graph
 scale, ordered = int(sys.argv[2]), sys.argv[3] == "sorted"
 random = numpy.random.default_rng(1)
 vertices, arcs = 1 << scale, 32 << scale
@@ -43,7 +43,7 @@ READ = """
 import sys, time, numpy
 from pathlib import Path
 from statistics import median
-from pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 cache, taken = Cache(Path(sys.argv[1])), []
 for _ in range(3):
     began, used = time.perf_counter(), time.process_time()

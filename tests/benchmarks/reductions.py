@@ -9,7 +9,7 @@ The ranks are, as far as there is what they take:
 - `workers`: processes that send to each other over the gang's sockets, as CPU workers do;
 - `gpu`: side by side on one GPU, that is in as many launches at once, each with its share of the blocks; and
   each on a GPU of its own where there are several;
-- `nccl`: each on a GPU of its own, joined in NCCL's ways (`kernels.partition.nccl.masks`).
+- `nccl`: each on a GPU of its own, joined in NCCL's ways (`gravel.kernels.partition.nccl.masks`).
 
 Microseconds of a turn are the least of the repetitions. Every result is checked. A point that is predicted
 to take longer than `--point-seconds` is left out (`-`): over sockets go about 0.1 GB/s.
@@ -28,10 +28,10 @@ from typing import Any
 import numpy
 from pydantic import ByteSize, TypeAdapter
 
-from kernels.exchange import Endpoint, drive
-from kernels.partition.reductions import ALGORITHMS, Algorithm, masks_sent, reduction_rounds
-from kernels.probes.reductions import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
-from pipeline.cluster.gang import Hub, run_rank
+from gravel.kernels.exchange import Endpoint, drive
+from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm, masks_sent, reduction_rounds
+from gravel.kernels.probes.reductions import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
+from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
 
 # Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.
 os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
@@ -114,12 +114,14 @@ def by_workers(ranks: int, sizes: Sequence[int], groups: int, limit: float) -> I
             if (1 + REPEATS) * sent / WIRE_RATE <= limit:
                 points.append((size // 8, algorithm, groups))
     context = multiprocessing.get_context("spawn")
-    hub = Hub("127.0.0.1", ranks, time_limit=LIMIT)
+    rendezvous = Rendezvous("127.0.0.1", ranks, time_limit=LIMIT)
     ends, processes = [], []
     try:
         for rank in range(ranks):
             here, there = context.Pipe()
-            processes.append(context.Process(target=_process, args=(hub.invitation(rank), points, there)))
+            processes.append(
+                context.Process(target=_process, args=(rendezvous.invitation(rank), points, there))
+            )
             processes[-1].start()
             there.close()
             ends.append(here)
@@ -131,7 +133,7 @@ def by_workers(ranks: int, sizes: Sequence[int], groups: int, limit: float) -> I
             process.join(5)
             if process.is_alive():
                 process.kill()
-        hub.close()
+        rendezvous.close()
     for done, value in answers:
         if not done:
             raise value
@@ -158,11 +160,11 @@ def over_nccl(ranks: int, sizes: Sequence[int]) -> list[float]:
     """The search's own reduction of whole masks over NCCL, each rank a thread with a GPU."""
     import cupy
 
-    from kernels.partition.nccl.communicator import connect
-    from kernels.partition.nccl.launching import Kernels
-    from kernels.partition.nccl.masks import MaskReduction
-    from kernels.partition.options import SearchOptions
-    from stages.gang import run_in_threads
+    from gravel.kernels.partition.nccl.communicator import connect
+    from gravel.kernels.partition.nccl.launching import Kernels
+    from gravel.kernels.partition.nccl.masks import MaskReduction
+    from gravel.kernels.partition.options import SearchOptions
+    from gravel.stages.rank_group import run_in_threads
 
     def as_gpu(gang: Any, _: Any) -> list[float]:
         with cupy.cuda.Device(gang.rank):

@@ -19,12 +19,12 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels import csr
-from kernels.bfs import prepare as prepare_single
-from kernels.cuda.wake import wake_all
-from kernels.generate.rmat import rmat
-from kernels.striped import StripedGraph, StripedOptions, stripe
-from kernels.striped.cuda import prepare
+from gravel.kernels import csr
+from gravel.kernels.bfs import prepare as prepare_single
+from gravel.kernels.cuda.wake import wake_all
+from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.striped import StripedGraph, StripedOptions, stripe
+from gravel.kernels.striped.cuda import prepare
 
 CHECKED = 3
 """Sources whose results are compared."""

@@ -16,7 +16,7 @@ import pytest
 from distributed.cli import dask_scheduler, dask_worker
 from ruamel.yaml import YAML
 
-from pipeline.cli.run import command as run_command
+from gravel.pipeline.cli.run import command as run_command
 from tests.docs.blocks import ROOT, blocks_of
 
 PAGE = ROOT / "docs" / "clusters.md"
@@ -121,7 +121,7 @@ def test_a_run_on_jobs_of_a_stand_in_for_slurm(tmp_path: Path) -> None:
 
         with Client(scheduler_file=str(file), set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
-        command = [sys.executable, "-c", "from pipeline.cli import main; main()", "run"]
+        command = [sys.executable, "-c", "from gravel.pipeline.cli import main; main()", "run"]
         command += [str(ROOT / "workflows" / "quickstart.yaml"), "--set", "scale=8"]
         command += ["--scheduler-file", str(file), "--cache", str(tmp_path / "cache"), "--backend", "cpu"]
         done = subprocess.run(

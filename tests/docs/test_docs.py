@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
-from pipeline import reference
-from pipeline.cli import main
-from pipeline.workflow import load_workflow
+from gravel.pipeline.cli import main
+from gravel.pipeline.cli import reference_pages as reference
+from gravel.pipeline.workflow.loading import load_workflow
 from tests.docs.blocks import PAGES, ROOT, Block, anchors_of, blocks_of, prose_of
 
 LANGUAGES = {"sh", "python", "yaml", "toml", "text"}

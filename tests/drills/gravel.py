@@ -15,10 +15,10 @@ from typing import Any
 
 import psutil
 
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "workflows" / "quickstart.yaml"
-PROGRAM = [sys.executable, "-c", "from pipeline.cli import main; main()"]
+PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli import main; main()"]
 LIMIT = 240.0
 """Seconds after which a command counts as hung."""
 

@@ -8,11 +8,11 @@ from typing import Any
 import cupy
 import numpy
 
-from kernels.bfs.rows import prepare as search_rows
-from kernels.components.rows import prepare as join_rows
-from kernels.layouts import EncodedRows, decode, device_rows, encode
-from kernels.layouts.varint import add_checkpoints
-from kernels.layouts.visit import first_neighbours, list_units, visit_kernel
+from gravel.kernels.bfs.rows import prepare as search_rows
+from gravel.kernels.components.rows import prepare as join_rows
+from gravel.kernels.layouts import EncodedRows, decode, device_rows, encode
+from gravel.kernels.layouts.varint import add_checkpoints
+from gravel.kernels.layouts.visit import first_neighbours, list_units, visit_kernel
 from tests.kernels.conformance import csr_of
 
 GRID = (4,), (128,)

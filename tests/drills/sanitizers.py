@@ -110,7 +110,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """Texts of the lines it is in, as far as they are known."""
-        from kernels.cuda.source import read_source
+        from gravel.kernels.cuda.source import read_source
 
         if self.strategy in TOOLS or self.strategy.startswith(LAYOUT):
             return [f"line {line}" for _, line in self.places]
@@ -135,18 +135,18 @@ def search_all(strategies: list[str]) -> None:
     """Search the reduced zoo with each strategy and compare with the answers."""
     import cupy
 
-    import kernels.cuda
+    import gravel.kernels.cuda
 
-    resident, options = kernels.cuda.resident_blocks, kernels.cuda.compiler_options
-    kernels.cuda.resident_blocks = lambda *launch: min(resident(*launch), GRID)
-    kernels.cuda.compiler_options = lambda *text: (*options(*text), "-lineinfo")
+    resident, options = gravel.kernels.cuda.resident_blocks, gravel.kernels.cuda.compiler_options
+    gravel.kernels.cuda.resident_blocks = lambda *launch: min(resident(*launch), GRID)
+    gravel.kernels.cuda.compiler_options = lambda *text: (*options(*text), "-lineinfo")
     cupy.cuda.set_allocator(None)
 
-    from kernels.bfs import prepare
-    from kernels.strategy import strategies_in
+    from gravel.kernels.bfs import prepare
+    from gravel.kernels.strategy import strategies_in
     from tests.kernels.conformance import check, csr_of, place
 
-    known = strategies_in("kernels.bfs")
+    known = strategies_in("gravel.kernels.bfs")
     for name in strategies:
         cupy.cuda.Device().synchronize()
         print(f"{MARK}{name}", flush=True)
@@ -208,10 +208,10 @@ def run(tool: str, strategies: list[str]) -> tuple[list[Report], list[str]]:
 
 def main() -> int:
     """Run what is asked for; returns 1 if something is left to explain."""
-    from kernels.layouts import LAYOUTS
-    from kernels.strategy import strategies_in
+    from gravel.kernels.layouts import LAYOUTS
+    from gravel.kernels.strategy import strategies_in
 
-    every = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
+    every = [name for name, each in sorted(strategies_in("gravel.kernels.bfs").items()) if each.cuda]
     every += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

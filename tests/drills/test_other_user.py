@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 STAGE = '''
 """A stage whose two ranks stay together until a file appears."""
 
-from stages.artifacts import Graph
-from stages.stage import Extent, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import Graph
+from gravel.stages.stage import Extent, Need, Parameters, Slot, Stage
 
 
 class TogetherParameters(Parameters):
@@ -56,7 +56,7 @@ def rank(context, item):
 
 
 def together(context, parameters, *, input):
-    context.gang(rank, [parameters.go] * 2)
+    context.rank_group(rank, [parameters.go] * 2)
     return input
 
 

@@ -1,4 +1,4 @@
-"""Schedules with real services, keepers and runs: killed at any moment, two at once, clocks that jump."""
+"""Schedules with real services, supervisors and runs: killed at any moment, two at once, clocks that jump."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from typing import Any
 import psutil
 import pytest
 
-from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.deciding import Waiting
-from pipeline.schedule.keeping import Keeper
+from gravel.pipeline.schedule.job_store import Claim, JobStore
+from gravel.pipeline.schedule.policy import Waiting
+from gravel.pipeline.schedule.supervisor import Supervisor
 from tests.drills.gravel import PROGRAM, QUICKSTART, environment, session
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 CLOCK = """
 import sys, time
 from pathlib import Path
-from pipeline.schedule.service import Service
+from gravel.pipeline.schedule.service import Service
 root, offset = Path(sys.argv[1]), Path(sys.argv[2])
 sys.exit(Service(root, clock=lambda: time.time() + float(offset.read_text())).serve())
 """
@@ -48,8 +48,8 @@ class Schedules:
     services: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
-    def book(self) -> Book:
-        return Book(self.cache)
+    def store(self) -> JobStore:
+        return JobStore(self.cache)
 
     def gravel(self, *words: str) -> str:
         ended = subprocess.run(
@@ -75,11 +75,11 @@ class Schedules:
         for process in self.services:
             process.communicate(timeout=60)
         self.services.clear()
-        for name in self.book.names():
-            wait(lambda name=name: not self.book.running(name), 40, "its run ended")
+        for name in self.store.names():
+            wait(lambda name=name: not self.store.running(name), 40, "its run ended")
 
     def claims(self, name: str) -> list[Claim]:
-        return self.book.claims(name)
+        return self.store.claims(name)
 
     def records(self) -> list[dict[str, Any]]:
         found = []
@@ -119,18 +119,18 @@ def schedules(tmp_path: Path) -> Iterator[Schedules]:
     for process in made.services:
         process.kill()
         process.communicate()
-    for name in made.book.names():
+    for name in made.store.names():
         for claim in made.claims(name):
             if claim.state == "running":
                 kill_all(claim)
 
 
 def kill_all(claim: Claim) -> None:
-    """Kill a keeper and its run at the same instant, as a machine that goes down does."""
+    """Kill a supervisor and its run at the same instant, as a machine that goes down does."""
     with suppress(psutil.NoSuchProcess):
-        keeper = psutil.Process(claim.pid)
-        assert "pipeline.schedule.keeping" in " ".join(keeper.cmdline())
-        family = [keeper, *keeper.children(recursive=True)]
+        supervisor = psutil.Process(claim.pid)
+        assert "gravel.pipeline.schedule.supervisor" in " ".join(supervisor.cmdline())
+        family = [supervisor, *supervisor.children(recursive=True)]
         for process in family:
             process.suspend()
         for process in family:
@@ -152,9 +152,9 @@ def test_a_killed_service_loses_nothing(schedules: Schedules):
         service.kill()
         service.communicate()
         schedules.services.clear()
-        ended = wait(lambda: not schedules.book.running("job"), 60, "the run ended without a service")
+        ended = wait(lambda: not schedules.store.running("job"), 60, "the run ended without a service")
         assert ended
-        after = schedules.book.find_claim("job", claim.name)
+        after = schedules.store.find_claim("job", claim.name)
         assert after is not None
         assert (after.state, after.run) == ("done", claim.run)
     assert all(claim.state == "done" and claim.attempt == 1 for claim in schedules.claims("job"))
@@ -164,7 +164,7 @@ def test_a_killed_service_loses_nothing(schedules: Schedules):
 
 @pytest.mark.parametrize(("policy", "states"), [("none", ["lost"]), ("once", ["lost", "done"])])
 def test_a_machine_that_goes_down(schedules: Schedules, policy: str, states: list[str]):
-    """Service, keeper and run are killed; the lease is dead, and the policy says what follows."""
+    """Service, supervisor and run are killed; the lease is dead, and the policy says what follows."""
     heard = schedules.cache.parent / "heard.json"
     schedules.add("job", "*/20 * * * * *", "--catch-up", policy, "--on-failure", f"cat > {heard}")
     service = schedules.start()
@@ -173,11 +173,13 @@ def test_a_machine_that_goes_down(schedules: Schedules, policy: str, states: lis
     kill_all(claim)
     service.communicate()
     schedules.services.clear()
-    wait(lambda: not schedules.book.running("job"), 10, "the lease is free")
-    assert json.loads((schedules.book.folder("job") / f"{claim.name}.json").read_text())["state"] == "running"
+    wait(lambda: not schedules.store.running("job"), 10, "the lease is free")
+    assert (
+        json.loads((schedules.store.folder("job") / f"{claim.name}.json").read_text())["state"] == "running"
+    )
     schedules.start()
-    wait(lambda: len(schedules.book.claims("job", claim.due)) == len(states), 40, "what follows")
-    wait(lambda: [each.state for each in schedules.book.claims("job", claim.due)] == states, 40, str(states))
+    wait(lambda: len(schedules.store.claims("job", claim.due)) == len(states), 40, "what follows")
+    wait(lambda: [each.state for each in schedules.store.claims("job", claim.due)] == states, 40, str(states))
     schedules.stop()
     schedules.check("job")
     told = json.loads(heard.read_text())
@@ -198,9 +200,9 @@ def test_a_killed_keeper_takes_its_run_along(schedules: Schedules):
     run.wait(30)
     record = next(each for each in schedules.records() if each["run"] == claim.run)
     assert record["state"] == "interrupted"
-    wait(lambda: len(schedules.book.claims("job", claim.due)) == 2, 20, "the second attempt")
+    wait(lambda: len(schedules.store.claims("job", claim.due)) == 2, 20, "the second attempt")
     schedules.stop()
-    assert schedules.book.claims("job", claim.due)[0].state == "lost"
+    assert schedules.store.claims("job", claim.due)[0].state == "lost"
     schedules.check("job")
 
 
@@ -235,7 +237,7 @@ def test_two_services_that_are_killed_at_random(schedules: Schedules):
 def test_two_services_and_a_crowd_of_ticks(schedules: Schedules):
     """Ten passes at the same instant over a job that was missed: it is run once."""
     schedules.add("job", "0 0 1 1 *")
-    job = schedules.book.job("job")
+    job = schedules.store.job("job")
     path = schedules.cache / "schedules" / "job" / "job.json"
     path.write_text(path.read_text().replace(str(job.created), str(job.created - 2 * 366 * 86400)))
     for _ in range(2):
@@ -244,7 +246,7 @@ def test_two_services_and_a_crowd_of_ticks(schedules: Schedules):
         subprocess.Popen([*PROGRAM, "schedule", "tick", "--cache", str(schedules.cache)]) for _ in range(8)
     ]
     assert [tick.wait(90) for tick in ticks] == [0] * 8
-    wait(lambda: not schedules.book.running("job"), 60, "the run ended")
+    wait(lambda: not schedules.store.running("job"), 60, "the run ended")
     schedules.stop()
     assert [claim.state for claim in schedules.claims("job")] == ["done"]
     assert len(schedules.records()) == 1
@@ -275,7 +277,7 @@ def test_a_clock_that_jumps(schedules: Schedules, tmp_path: Path):
     jump(days - 3600)
     time.sleep(8)
     assert len(done()) <= len(before) + 1, "an hour back: it waits"
-    state = schedules.book.state(schedules.book.job("job"))
+    state = schedules.store.state(schedules.store.job("job"))
     assert state.decided > time.time() + days - 60
     jump(days)
     wait(lambda: len(done()) >= len(before) + 2, 40, "it goes on where it was")
@@ -292,7 +294,7 @@ def test_a_job_longer_than_its_period(schedules: Schedules, policy: str):
     schedules.add("job", "* * * * * *", "--overlap", policy)
     schedules.start()
     wait(lambda: len(schedules.claims("job")) >= 4, 60, "four runs")
-    state = schedules.book.state(schedules.book.job("job"))
+    state = schedules.store.state(schedules.store.job("job"))
     schedules.stop()
     schedules.check("job")
     done = [claim for claim in schedules.claims("job") if claim.state == "done"]
@@ -349,20 +351,20 @@ def test_a_run_that_does_not_listen_is_killed_with_its_workers(schedules: Schedu
     schedules.add(
         "job", "@yearly", "--set", "scale=19", "--time-limit", "6s", run=("--", "--cluster", cluster)
     )
-    book, job = schedules.book, schedules.book.job("job")
-    book.write_state(job, replace(book.state(job), waiting=(Waiting(1_700_000_000),)))
+    store, job = schedules.store, schedules.store.job("job")
+    store.write_state(job, replace(store.state(job), waiting=(Waiting(1_700_000_000),)))
     found: list[psutil.Process] = []
 
-    def freeze() -> None:
+    def save_entry() -> None:
         claim = wait(lambda: schedules.going("job"), 30, "a run has begun")
         time.sleep(3)
         run = run_of(claim, schedules)
         found.extend(session(run.pid))
         run.suspend()
 
-    thread = threading.Thread(target=freeze)
+    thread = threading.Thread(target=save_entry)
     thread.start()
-    assert Keeper(book, job, say=print, grace=1.0).keep() == 1
+    assert Supervisor(store, job, say=print, grace=1.0).keep() == 1
     thread.join()
     (claim,) = schedules.claims("job")
     assert (claim.state, claim.exit_code) == ("timed out", -9)
@@ -370,4 +372,4 @@ def test_a_run_that_does_not_listen_is_killed_with_its_workers(schedules: Schedu
     assert found
     _, alive = psutil.wait_procs(found, timeout=10)
     assert alive == []
-    assert not book.running("job")
+    assert not store.running("job")

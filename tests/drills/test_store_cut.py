@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store import Cache, find_cache
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
 from tests.drills.gravel import Gravel
 from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
 

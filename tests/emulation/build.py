@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from kernels.compiled.folder import Folder
+from gravel.kernels.compiled.folder import Folder
 
 _HEADER = Path(__file__).resolve().parent / "cuda_on_cpu.hpp"
 # Kernels read words as what they were not written as. Higher levels take longer to compile than they save.

@@ -13,13 +13,13 @@ from tests.emulation import fake_cupy, grid_kernels
 
 @pytest.fixture
 def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let `kernels.partition.cuda` run on emulated devices."""
+    """Let `gravel.kernels.partition.cuda` run on emulated devices."""
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
     device_launches = ("partition.cuda.launch", "partition.cuda.components_launch")
     for launch in (*device_launches, "probes.links.peer", "probes.reductions"):
-        monkeypatch.setattr(f"kernels.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(f"kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+        monkeypatch.setattr(f"gravel.kernels.{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(f"gravel.kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     for module in ("order.renumber_cuda", "partition.cuda.slots"):
-        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)

@@ -1,4 +1,4 @@
-"""The part of CuPy that `kernels.partition.cuda` uses, on NumPy arrays and emulated kernels."""
+"""The part of CuPy that `gravel.kernels.partition.cuda` uses, on NumPy arrays and emulated kernels."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Kernel:
 
 
 def load(path: str, **macros: object) -> Any:
-    """Stand for `kernels.cuda.load`."""
+    """Stand for `gravel.kernels.cuda.load`."""
     return types.SimpleNamespace(get_function=lambda name: Kernel(path, name, macros))
 
 

@@ -1,4 +1,4 @@
-"""A communicator between threads with what `kernels.partition.nccl` asks of NCCL: in order, on streams."""
+"""A communicator between threads with what `gravel.kernels.partition.nccl` asks of NCCL, on streams."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda.source import compiler_options, read_source
+from gravel.kernels.cuda.source import compiler_options, read_source
 from tests.emulation import build
 from tests.emulation.kernel_library import _without_assembly
 
@@ -79,7 +79,7 @@ class GridKernel:
 
 
 def load(path: str, **macros: object) -> Any:
-    """Stand for `kernels.cuda.load`."""
+    """Stand for `gravel.kernels.cuda.load`."""
     loaded = _compiled(path, tuple(sorted(macros.items())))
     return types.SimpleNamespace(get_function=lambda name: GridKernel(loaded, name))
 

@@ -151,7 +151,7 @@ class Kernel:
 
 
 def load(path: str, **macros: object) -> Any:
-    """Stand for `kernels.cuda.load`."""
+    """Stand for `gravel.kernels.cuda.load`."""
     return types.SimpleNamespace(get_function=lambda name: Kernel(path, name, macros))
 
 

@@ -6,8 +6,8 @@ import sys
 import numpy
 import pytest
 
-from kernels.bfs.rows import prepare
-from kernels.layouts import LAYOUTS, EncodedRows, encode
+from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -22,14 +22,14 @@ STEPS = ("pull_uncached", "alternate", "flood_and_pull", "push", "team_spills")
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
-    monkeypatch.setattr("kernels.cuda.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)
     for name, stand_in in {
         "load": grid_kernels.load,
         "resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "event_milliseconds": lambda work: work() or 1.0,
     }.items():
-        monkeypatch.setattr(f"kernels.bfs.rows.cuda.search.{name}", stand_in)
+        monkeypatch.setattr(f"gravel.kernels.bfs.rows.cuda.search.{name}", stand_in)
 
 
 def search(csr, layout, output, *, strategy="direction_optimizing", symmetric=True, **constants) -> None:

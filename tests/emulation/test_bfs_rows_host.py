@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.bfs.rows import prepare
-from kernels.layouts import EncodedRows, encode
-from kernels.placement.pinned import PinnedRefused
+from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.layouts import EncodedRows, encode
+from gravel.kernels.placement.pinned import PinnedRefused
 from tests.emulation import grid_kernels
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -27,15 +27,21 @@ SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
-    for module in ("kernels.cuda", "kernels.bfs.rows.cuda.streamed", "kernels.bfs.rows.cuda.host_rows"):
+    for module in (
+        "gravel.kernels.cuda",
+        "gravel.kernels.bfs.rows.cuda.streamed",
+        "gravel.kernels.bfs.rows.cuda.host_rows",
+    ):
         monkeypatch.setattr(f"{module}.load", grid_kernels.load)
     for name, stand_in in {
         "resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "event_milliseconds": lambda work: work() or 1.0,
         "in_host_memory": lambda array: True,
     }.items():
-        monkeypatch.setattr(f"kernels.bfs.rows.cuda.host_rows.{name}", stand_in)
-    monkeypatch.setattr("kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array))
+        monkeypatch.setattr(f"gravel.kernels.bfs.rows.cuda.host_rows.{name}", stand_in)
+    monkeypatch.setattr(
+        "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
+    )
 
 
 def search(csr: Any, layout: str, output: str, strategy: str, **constants: Any) -> Any:
@@ -121,7 +127,7 @@ def test_refused_pinned_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(array: Any, host: Any) -> Any:
         raise PinnedRefused("not today")
 
-    monkeypatch.setattr("kernels.placement.copied.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.copied.pin", refuse)
     made = search(csr_of("star_300", True), "blocks", "both", "streamed")
     assert "not today" in made.notes[0]
 

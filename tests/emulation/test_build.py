@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.compiled.folder import UnsafeFolder
+from gravel.kernels.compiled.folder import UnsafeFolder
 from tests.emulation import build
 
 SOURCE = 'extern "C" int value() { return VALUE + EXTRA; }\n'

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy
 import pytest
 
-from kernels.csr import Rows
-from kernels.order.community import community
-from kernels.order.community import within as on_cpu_within
-from kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
-from kernels.order.community_tree import aggregate, contracted
+from gravel.kernels.csr import Rows
+from gravel.kernels.order.community import community
+from gravel.kernels.order.community import within as on_cpu_within
+from gravel.kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
+from gravel.kernels.order.community_tree import aggregate, contracted
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.kernels.test_community import planted, with_hub
 from tests.parameters import slow_among
@@ -36,7 +36,7 @@ class Pinned:
 
 
 def sorted_rows(keys: Any, rows: int, bits: int, dtype: Any, *, keep_duplicates: bool) -> Rows:
-    """What `kernels.csr.cuda` does, whose kernels want blocks of their own size."""
+    """What `gravel.kernels.csr.cuda` does, whose kernels want blocks of their own size."""
     assert not keep_duplicates
     distinct = numpy.unique(numpy.asarray(keys))
     offsets = numpy.searchsorted(distinct >> numpy.uint64(bits), numpy.arange(rows + 1, dtype=numpy.uint64))
@@ -58,10 +58,10 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         "community_bisection_cuda",
         "renumber_cuda",
     ):
-        monkeypatch.setattr(f"kernels.order.{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", grid_kernels.load)
     for module in ("community_tree_cuda", "community_ranges_cuda"):
-        monkeypatch.setattr(f"kernels.order.{module}.sorted_rows", sorted_rows)
-    monkeypatch.setattr("kernels.order.community_ranges_cuda.pin", Pinned)
+        monkeypatch.setattr(f"gravel.kernels.order.{module}.sorted_rows", sorted_rows)
+    monkeypatch.setattr("gravel.kernels.order.community_ranges_cuda.pin", Pinned)
     Pinned.sizes.clear()
 
 
@@ -76,7 +76,7 @@ ROOMS = {"ranges": 40_000, "long_rows": 4_000, "whole": 1 << 30}
 @pytest.mark.parametrize("room", slow_among(ROOMS, {"whole"}))
 @pytest.mark.parametrize("name", GRAPHS)
 def test_trees_of_merges_are_the_same(name: str, room: str) -> None:
-    from kernels.order import community_tree_cuda
+    from gravel.kernels.order import community_tree_cuda
 
     graph = GRAPHS[name]()
     given = on_device(graph)
@@ -91,7 +91,7 @@ def test_trees_of_merges_are_the_same(name: str, room: str) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 def test_the_graph_of_clusters_is_built_in_ranges(weighted: bool, index: Any) -> None:
-    from kernels.order import community_ranges_cuda, community_tree_cuda
+    from gravel.kernels.order import community_ranges_cuda, community_tree_cuda
 
     offsets, columns = with_hub(9)
     columns = columns.astype(index)
@@ -144,7 +144,7 @@ def test_ranges_fit_their_room_and_hold_every_member_once() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hub", "planted"])
 def test_the_order_is_the_same(name: str) -> None:
-    from kernels.order import community_cuda
+    from gravel.kernels.order import community_cuda
 
     graph = GRAPHS[name]()
     # The graph of the first clusters is on the host in both, the copy that is refined where it does not fit.
@@ -157,7 +157,7 @@ def test_the_order_is_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("room", [1000, 1 << 30])
 def test_arcs_within_communities_may_be_on_the_host(room: int) -> None:
-    from kernels.order.community_tree_cuda import within
+    from gravel.kernels.order.community_tree_cuda import within
 
     offsets, columns, group = planted(60, 30, 200, 400)
     cluster = group.astype(numpy.uint32)
@@ -168,7 +168,7 @@ def test_arcs_within_communities_may_be_on_the_host(room: int) -> None:
 
 
 def test_columns_of_another_type_are_refused() -> None:
-    from kernels.order import community_cuda
+    from gravel.kernels.order import community_cuda
 
     offsets, columns = with_hub(9)
     with pytest.raises(ValueError, match="columns in host memory are uint64; uint32 was expected"):

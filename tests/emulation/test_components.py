@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
-from kernels.csr import build
-from kernels.order import apply, permutation
+from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
+from gravel.kernels.csr import build
+from gravel.kernels.order import apply, permutation
 from tests.emulation.kernel_library import Launch, library
 from tests.kernels.cuda_case import ZOO, fast_csr, names
 from tests.kernels.test_cuda_components import graph_of

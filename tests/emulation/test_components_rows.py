@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.components.rows import prepare
-from kernels.components.rows.kept import MOST_KEPT, keep_first, most_kept
-from kernels.layouts import LAYOUTS, EncodedRows, encode
+from gravel.kernels.components.rows import prepare
+from gravel.kernels.components.rows.kept import MOST_KEPT, keep_first, most_kept
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels
 from tests.emulation.test_components import hubs_apart
 from tests.kernels.cuda_case import ZOO, fast_csr
@@ -33,7 +33,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         "cuda.BLOCK": BLOCK,
         "kept.load": grid_kernels.load,
     }.items():
-        monkeypatch.setattr(f"kernels.components.rows.{name}", stand_in)
+        monkeypatch.setattr(f"gravel.kernels.components.rows.{name}", stand_in)
 
 
 def placed(csr: Any, layout: str) -> EncodedRows:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.components.rows import prepare
-from kernels.layouts import EncodedRows, encode
+from gravel.kernels.components.rows import prepare
+from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import grid_kernels
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import scipy_components, zoo
@@ -22,9 +22,11 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
-    for module in ("kernels.components.rows.streamed_cuda", "kernels.components.cuda.streamed"):
+    for module in ("gravel.kernels.components.rows.streamed_cuda", "gravel.kernels.components.cuda.streamed"):
         monkeypatch.setattr(f"{module}.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array))
+    monkeypatch.setattr(
+        "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
+    )
 
 
 def labels(csr: Any, layout: str, symmetric: bool, **constants: Any) -> Any:

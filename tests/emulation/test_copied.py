@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.placement.copied import CopiedParts
+from gravel.kernels.placement.copied import CopiedParts
 from tests.emulation import lazy_cupy
 
 
@@ -41,7 +41,9 @@ def module(seed: int, working: Stream) -> types.ModuleType:
 @pytest.fixture
 def lazily(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Put a CuPy in place whose operations come in an order of their own; returns the current stream."""
-    monkeypatch.setattr("kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array))
+    monkeypatch.setattr(
+        "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
+    )
 
     def start(seed: int) -> Stream:
         lazy_cupy.queue = lazy_cupy.Queue()

@@ -7,7 +7,7 @@ import shutil
 import numpy
 import pytest
 
-from kernels.bfs import prepare
+from gravel.kernels.bfs import prepare
 from tests.emulation import grid_kernels, whole_graph
 from tests.kernels.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
 

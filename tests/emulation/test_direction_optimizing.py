@@ -6,12 +6,12 @@ import sys
 import numpy
 import pytest
 
-from kernels.bfs.cuda.direction_optimizing import prepare
-from kernels.bfs.cuda.far_rows import FarRows, find_far_rows
-from kernels.csr import build
-from kernels.generate.rmat import rmat as kronecker
-from kernels.order import apply, permutation
-from stages.ingest import read_edges
+from gravel.kernels.bfs.cuda.direction_optimizing import prepare
+from gravel.kernels.bfs.cuda.far_rows import FarRows, find_far_rows
+from gravel.kernels.csr import build
+from gravel.kernels.generate.rmat import rmat as kronecker
+from gravel.kernels.order import apply, permutation
+from gravel.stages.ingest import read_edges
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.kernels.conformance import check, csr_of, long_rows, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -37,7 +37,7 @@ def on_cpu(monkeypatch) -> None:
         "direction_optimizing.event_milliseconds": lambda work: work() or 1.0,
         "far_rows.load": grid_kernels.load,
     }.items():
-        monkeypatch.setattr(f"kernels.bfs.cuda.{name}", stand_in)
+        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{name}", stand_in)
 
 
 def search(csr, output, **constants):

@@ -14,16 +14,16 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition.distributor import wires
-from kernels.partition.distributor.cuda import RankBuilder
-from stages.context import PlainContext
-from stages.distribute import DistributeParameters, distribute
-from stages.errors import StageError, VerificationFailed
-from stages.partitioning import resident
-from stages.searching.distributed import MADE_ANEW
-from stages.stage import Machine
-from stages.traverse import TraverseParameters, traverse
-from stages.verify import VerifyParameters, verify
+from gravel.kernels.partition.distributor import wires
+from gravel.kernels.partition.distributor.cuda import RankBuilder
+from gravel.stages.context import PlainContext
+from gravel.stages.distribute import DistributeParameters, distribute
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.partitioning import resident
+from gravel.stages.searching.distributed import MADE_ANEW
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, grid_kernels, numpy_as_cupy
 
 SOURCE = {"rmat": {"scale": 6, "edge_factor": 6, "seed": 5}}
@@ -37,12 +37,12 @@ class GpuContext(PlainContext):
         super().__init__(GPU)
         self.reserved = reserved
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         def on_own_device(gang: Any, item: Any) -> Any:
             with fake_cupy.Device(gang.rank):
                 return function(gang, item)
 
-        return super().gang(on_own_device, ranks)
+        return super().rank_group(on_own_device, ranks)
 
 
 def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
@@ -76,19 +76,21 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
     for module in ("csr.cuda", "partition.distributor.rows_cuda", "verify.ranks.cuda"):
-        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2)
-    monkeypatch.setattr("kernels.verify.ranks.cuda.blocks_for", lambda items, block, most: 2)
-    monkeypatch.setattr("kernels.verify.ranks.cuda.BLOCK", 64)
+        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
+    monkeypatch.setattr(
+        "gravel.kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2
+    )
+    monkeypatch.setattr("gravel.kernels.verify.ranks.cuda.blocks_for", lambda items, block, most: 2)
+    monkeypatch.setattr("gravel.kernels.verify.ranks.cuda.BLOCK", 64)
     made = RankBuilder.__init__
     made_with = lambda self, *given: made(self, *given, block=64)  # noqa: E731
-    monkeypatch.setattr("kernels.partition.distributor.cuda.RankBuilder.__init__", made_with)
-    monkeypatch.setattr("kernels.partition.distributor.source.ON_DEVICE", ())
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.kernels.partition.distributor.cuda.RankBuilder.__init__", made_with)
+    monkeypatch.setattr("gravel.kernels.partition.distributor.source.ON_DEVICE", ())
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr(wires, "HALF", 1 << 14)
     for module in (
-        "kernels.partition.cuda.mapping.process_id",
-        "kernels.partition.distributor.wires.process_id",
+        "gravel.kernels.partition.cuda.mapping.process_id",
+        "gravel.kernels.partition.distributor.wires.process_id",
     ):
         monkeypatch.setattr(module, threading.get_ident)
 
@@ -97,10 +99,12 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
 def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     emulate(monkeypatch, as_one(fake_cupy.module()))
     for launch in ("launch", "components_launch"):
-        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(f"kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+        monkeypatch.setattr(f"gravel.kernels.partition.cuda.{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(
+            f"gravel.kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS
+        )
     for module in ("order.renumber_cuda", "partition.cuda.slots"):
-        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -161,10 +165,10 @@ def test_components_are_those_of_cpu_ranks(gpus: None, ranks: int) -> None:
 
 def test_gpus_that_are_no_peers_are_told(gpus: None) -> None:
     class OneDevice(GpuContext):
-        def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+        def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
             if function.__name__ == "find_as_rank":
-                return PlainContext.gang(self, function, ranks)
-            return super().gang(function, ranks)
+                return PlainContext.rank_group(self, function, ranks)
+            return super().rank_group(function, ranks)
 
     context = OneDevice(2)
     source = {"path": {"vertices": 12}}

@@ -8,16 +8,16 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import DistributedGraph
-from stages.context import PlainContext
-from stages.distribute import DistributeParameters, distribute
-from stages.errors import StageError
-from stages.gang import GangBroken
-from stages.partitioning import resident
-from stages.searching.distributed import MADE_ANEW
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters, traverse
-from stages.verify import VerifyParameters, verify
+from gravel.stages.artifacts import DistributedGraph
+from gravel.stages.context import PlainContext
+from gravel.stages.distribute import DistributeParameters, distribute
+from gravel.stages.errors import StageError
+from gravel.stages.partitioning import resident
+from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.searching.distributed import MADE_ANEW
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.emulation.test_distributed_gpu import SOURCE, GpuContext, as_one, emulate
@@ -33,8 +33,10 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     lazy.asarray = copied
     emulate(monkeypatch, lazy)
     monkeypatch.setattr(lazy_cupy.Array, "__module__", "cupy")
-    monkeypatch.setattr("kernels.partition.nccl.launching.load", lazy_cupy.load)
-    monkeypatch.setattr("kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.launching.load", lazy_cupy.load)
+    monkeypatch.setattr(
+        "gravel.kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS
+    )
 
 
 def made(context: PlainContext, ranks: int) -> DistributedGraph:
@@ -49,7 +51,7 @@ def carried_by(network: Network, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         communicators.append(network.connect(gang))
         return communicators[-1]
 
-    monkeypatch.setattr("kernels.partition.nccl.rank.connect", connected)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.rank.connect", connected)
     return communicators
 
 
@@ -101,7 +103,7 @@ def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.Monk
     with pytest.raises(StageError, match="the ranks are on several hosts"):
         traverse(context, TraverseParameters(algorithm="components"), input=graph)
     assert not network.operations[0]
-    monkeypatch.setattr("kernels.partition.nccl.why_not", lambda: None)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.why_not", lambda: None)
     found, _ = traverse(context, TraverseParameters(output="distance", **ASKED), input=graph)
     assert network.operations[0]
     on_cpu, _ = traverse(context, TraverseParameters(backend="cpu", **ASKED), input=graph)
@@ -113,7 +115,7 @@ def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) ->
     graph = made(context, 2)
     asked = TraverseParameters(transport="nccl", **ASKED)
     communicators = carried_by(Network(2, lost=(1, 6), patience=0.3), monkeypatch)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         traverse(context, asked, input=graph)
     assert all(each.closed for each in communicators)
     # The ranks are still there, and connect anew.

@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.exchange import run_in_lock_step
-from kernels.partition import choose_threshold, partition
-from kernels.partition.distributor import EdgeSource, distribute_program
-from kernels.partition.distributor import cuda as on_gpu
+from gravel.kernels.exchange import run_in_lock_step
+from gravel.kernels.partition import choose_threshold, partition
+from gravel.kernels.partition.distributor import EdgeSource, distribute_program
+from gravel.kernels.partition.distributor import cuda as on_gpu
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.kernels.test_distributor import SOURCES, assert_same, whole_rows
 
@@ -26,10 +26,12 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
     # Sorted tiles have a block each.
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
-    monkeypatch.setattr("kernels.csr.cuda.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.partition.distributor.rows_cuda.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2)
-    monkeypatch.setattr("kernels.partition.distributor.source.ON_DEVICE", ())
+    monkeypatch.setattr("gravel.kernels.csr.cuda.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.partition.distributor.rows_cuda.load", grid_kernels.load)
+    monkeypatch.setattr(
+        "gravel.kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2
+    )
+    monkeypatch.setattr("gravel.kernels.partition.distributor.source.ON_DEVICE", ())
 
 
 def spread(source: EdgeSource, ranks: int, threshold: Any, sort_arcs: int) -> list[Any]:
@@ -52,7 +54,7 @@ def test_ranks_make_what_the_whole_graph_is_split_into(
 
 
 def test_the_census_is_the_cpus(emulated: None) -> None:
-    from kernels.partition import take_census
+    from gravel.kernels.partition import take_census
 
     rows = whole_rows(SOURCES[0])
     expected = take_census(rows.row_offsets, rows.column_indices)
@@ -67,7 +69,9 @@ def test_wide_vertices(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
     source = SOURCES[1]
     rows = whole_rows(source)
     wide = partition(rows.row_offsets, rows.column_indices.astype(numpy.uint64), ranks=2, threshold=8)
-    monkeypatch.setattr("kernels.partition.distributor.cuda.index_dtype", lambda _: numpy.dtype(numpy.uint64))
+    monkeypatch.setattr(
+        "gravel.kernels.partition.distributor.cuda.index_dtype", lambda _: numpy.dtype(numpy.uint64)
+    )
     make = EdgeSource.make
     monkeypatch.setattr(
         EdgeSource, "make", lambda *given: tuple(each.astype(numpy.uint64) for each in make(*given))

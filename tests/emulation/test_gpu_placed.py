@@ -7,13 +7,13 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.searching import gpu_ranks
-from stages.sections.ranks import rank_sections
-from stages.sections.ranks.host_columns import host_column_sections
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.searching import gpu_ranks
+from gravel.stages.sections.ranks import rank_sections
+from gravel.stages.sections.ranks.host_columns import host_column_sections
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.emulation.test_placed import Pinned
 from tests.stages.test_partitioned import search, split
@@ -25,8 +25,8 @@ NAME = "star_300"
 
 @pytest.fixture
 def pinned_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.placement.pinned.pin", Pinned)
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", Pinned)
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
 
 
 def read(measured: Any) -> int:

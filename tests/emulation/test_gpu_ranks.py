@@ -8,13 +8,13 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.gang import GangBroken
-from stages.report import ReportParameters, report
-from stages.searching import gpu_ranks
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.searching import gpu_ranks
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.directions import same_levels
 from tests.emulation import fake_cupy
 from tests.stages.test_partitioned import search, split
@@ -26,7 +26,7 @@ GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 <<
 
 @pytest.fixture(autouse=True)
 def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
 
 
 class Workers(PlainContext):
@@ -37,14 +37,14 @@ class Workers(PlainContext):
         self.reserved = reserved
         self.calls = 0
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         self.calls += 1
 
         def on_own_device(context: Any, item: Any) -> Any:
             with fake_cupy.Device(context.rank):
                 return function(context, item)
 
-        return super().gang(on_own_device, ranks)
+        return super().rank_group(on_own_device, ranks)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -91,8 +91,8 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
     def given_up(self: Any, source: int) -> Any:
         raise RuntimeError("the search was given up")
 
-    monkeypatch.setattr("kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
-    with pytest.raises(GangBroken, match="given up"):
+    monkeypatch.setattr("gravel.kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
+    with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), split("path_33", 2), backend="cuda")
     assert not gpu_ranks.RESIDENT
 

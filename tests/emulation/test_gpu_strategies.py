@@ -8,17 +8,18 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.bfs import prepare
-from kernels.bfs.cuda.flex import CONFIGURATIONS
-from kernels.strategy import strategies_in
+from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
+from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, whole_graph
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import zoo
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17")
-GPU_ALONE = sorted(name for name, each in strategies_in("kernels.bfs").items() if each.cpu is None)
+GPU_ALONE = sorted(name for name, each in strategies_in("gravel.kernels.bfs").items() if each.cpu is None)
 MERRILL = ("contract_expand", "expand_contract", "hybrid", "two_phase")
 NO_CULLING = {"warp_culling": False, "history_culling": False}
 
@@ -48,7 +49,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def search(csr: Any, strategy: str, output: str, symmetric: bool, **constants: Any) -> Any:
     placed = [grid_kernels.on_device(array) for array in csr]
     made = prepare(*placed, strategy=strategy, symmetric=symmetric, output=output, **constants)
-    counting = strategy in strategies_in("kernels.bfs") and constants.get("statistics", False)
+    counting = strategy in strategies_in("gravel.kernels.bfs") and constants.get("statistics", False)
     for source in sources_of(len(csr[0]) - 1, 2):
         check(made.run(source), csr, source, output, statistics=counting)
     return made
@@ -74,7 +75,7 @@ def test_directed_graphs_and_wide_vertices(strategy: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "strategy", [name for name in GPU_ALONE if "cuda" in strategies_in("kernels.bfs")[name].counts]
+    "strategy", [name for name in GPU_ALONE if "cuda" in strategies_in("gravel.kernels.bfs")[name].counts]
 )
 def test_gathered_arcs_are_counted(strategy: str) -> None:
     for csr in (csr_of("grid_13x17", True), fast_csr(rmat(7, 8), symmetric=True)):
@@ -91,3 +92,23 @@ def test_launch_sizes_follow_the_frontier_and_fixed_ones_do_not() -> None:
     levels = len(baseline.run(0).directions)
     assert len(baseline.launches) == levels > len(combined.launches)
     assert baseline.run(0).launches == baseline.launches
+
+
+@pytest.mark.parametrize("strategy", ["two_phase", "flex", "host_rows"])
+def test_a_log_that_is_full_grows(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level keeps its arcs and its direction, however many levels there are."""
+    graph = {each.name: each for each in zoo()}["path_33"]
+    csr = graph.csr()
+    statistics = {} if strategy == "host_rows" else {"statistics": True}
+    constants = {**block_of(strategy), **statistics}
+    placed = [grid_kernels.on_device(array) for array in csr]
+    roomy = prepare(*placed, strategy=strategy, symmetric=True, output="distance", **constants)
+    for module in ("cooperative", "flex", "host_rows"):
+        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 4)
+    made = prepare(*placed, strategy=strategy, symmetric=True, output="distance", **constants)
+    for source in (16, 0, 32):
+        found, wanted = made.run(source), roomy.run(source)
+        assert found.directions == wanted.directions
+        assert found.expanded == wanted.expanded
+        if statistics:
+            assert len(found.expanded) == len(found.directions) > 4

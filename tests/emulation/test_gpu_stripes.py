@@ -7,15 +7,15 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import Partition
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.gang import GangBroken
-from stages.partition import PartitionParameters, partition
-from stages.searching import gpu_stripes
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters
-from stages.verify import VerifyParameters, verify
+from gravel.stages.artifacts import Partition
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.searching import gpu_stripes
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters
+from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.test_partitioned import graph_of, search
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
 
 @pytest.fixture
 def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
-    monkeypatch.setattr("kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 
 
 def stripes(name: str, ranks: int) -> Partition:
@@ -85,8 +85,8 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
     def given_up(self: Any, source: int) -> Any:
         raise RuntimeError("the search was given up")
 
-    monkeypatch.setattr("kernels.striped.cuda.peer_stripe.PeerStripe.run", given_up)
-    with pytest.raises(GangBroken, match="given up"):
+    monkeypatch.setattr("gravel.kernels.striped.cuda.peer_stripe.PeerStripe.run", given_up)
+    with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), stripes("path_33", 2), backend="cuda")
     assert not gpu_stripes.RESIDENT
 

@@ -7,10 +7,10 @@ import sys
 import numpy
 import pytest
 
-from kernels.partition import partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.cuda import hubs_first, prepare
-from kernels.partition.layout import RankGraph, row_lengths
+from gravel.kernels.partition import partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.cuda import hubs_first, prepare
+from gravel.kernels.partition.layout import RankGraph, row_lengths
 from tests.kernels.cuda_case import fast_csr, rmat
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")

@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
-from kernels.layouts.alignment import padded
-from kernels.layouts.varint import add_checkpoints
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
+from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.varint import add_checkpoints
 from tests.emulation.warp_kernels import WarpKernels
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

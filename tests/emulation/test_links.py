@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kernels.partition.cuda import mapping
-from kernels.probes.links import measure, peer
-from stages.errors import StageError
-from stages.gang import GangBroken, run_in_threads
-from stages.links import LinksParameters, links
+from gravel.kernels.partition.cuda import mapping
+from gravel.kernels.probes.links import measure, peer
+from gravel.stages.errors import StageError
+from gravel.stages.links import LinksParameters, links
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import Workers
 
@@ -23,7 +23,7 @@ SIZES = (8, 64, 4096)
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulated kernels are slow."""
-    monkeypatch.setattr("kernels.probes.links.MOST_TURNS", 3)
+    monkeypatch.setattr("gravel.kernels.probes.links.MOST_TURNS", 3)
 
 
 def on_own_device(gang: Any, _: Any) -> Any:
@@ -80,7 +80,7 @@ def test_ranks_that_share_a_gpu_are_no_peers() -> None:
 
 
 def test_the_stage_measures_all_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.probes.links.nccl.why_not_here", lambda: "no library here")
+    monkeypatch.setattr("gravel.kernels.probes.links.nccl.why_not_here", lambda: "no library here")
     asked: dict[str, Any] = {"ranks": 2, "largest": 1024, "total": 1024, "repeats": 1}
     found = links(Workers(2), LinksParameters(**asked))
     assert {curve["transport"] for curve in found.curves} == {"wire", "peer"}
@@ -93,5 +93,5 @@ def test_the_stage_measures_all_that_is_there(monkeypatch: pytest.MonkeyPatch) -
         raise RuntimeError("the search was given up")
 
     monkeypatch.setattr(peer.PeerLink, "run", given_up)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         links(Workers(2), LinksParameters(**asked, transports=["peer"]))

@@ -11,14 +11,14 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.cuda.source import read_source
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.encoded import encode_rank
-from kernels.partition.nccl import prepare
-from kernels.partition.nccl.masks import choose_way
-from kernels.partition.nccl.rank import NcclRank
-from stages.gang import run_in_threads
+from gravel.kernels.cuda.source import read_source
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.encoded import encode_rank
+from gravel.kernels.partition.nccl import prepare
+from gravel.kernels.partition.nccl.masks import choose_way
+from gravel.kernels.partition.nccl.rank import NcclRank
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -46,8 +46,10 @@ def lazy(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setitem(sys.modules, "cupy", lazy_cupy.module(seed))
 
     use(1)
-    monkeypatch.setattr("kernels.partition.nccl.launching.load", lazy_cupy.load)
-    monkeypatch.setattr("kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.launching.load", lazy_cupy.load)
+    monkeypatch.setattr(
+        "gravel.kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS
+    )
     return use
 
 
@@ -116,7 +118,7 @@ def test_many_delegates_are_joined_in_slices(monkeypatch: pytest.MonkeyPatch) ->
     assert choose_way(100, 4, 51) == choose_way(100, 4, None) == choose_way(10**9, 2, None) == "whole"
     assert choose_way(10**7, 4, None) == "sliced"
     assert choose_way(10**7, 4, 10**5) == "changed"
-    monkeypatch.setattr("kernels.partition.nccl.masks.STEP_BYTES", 0.0)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.masks.STEP_BYTES", 0.0)
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     # One rank has no words of its own to join.
     for ranks, threshold in ((3, 12), (5, 60)):
@@ -125,7 +127,7 @@ def test_many_delegates_are_joined_in_slices(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_outputs_depth_and_wide_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.partition.nccl.rank.WIDE", 1)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.rank.WIDE", 1)
     offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
     source = int(numpy.argmax(numpy.diff(offsets)))
     whole = partition(offsets, columns, ranks=2, threshold=20)
@@ -191,7 +193,7 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
 
 
 def test_the_kernels_of_a_level_are_not_launched_cooperatively() -> None:
-    # `kernels.cuda.load` goes by the text, and cooperative launches would not overlap.
+    # `gravel.kernels.cuda.load` goes by the text, and cooperative launches would not overlap.
     assert "grid_barrier(" not in read_source("kernels/partition/nccl/level.cu")
 
 

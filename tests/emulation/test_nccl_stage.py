@@ -14,14 +14,14 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition.nccl import communicator
-from kernels.partition.nccl.communicator import NcclCommunicator, NcclMissing, connect, why_not
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.gang import GangBroken, run_in_threads
-from stages.searching import gpu_ranks
-from stages.stage import Machine
-from stages.traverse import TraverseParameters
+from gravel.kernels.partition.nccl import communicator
+from gravel.kernels.partition.nccl.communicator import NcclCommunicator, NcclMissing, connect, why_not
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
+from gravel.stages.searching import gpu_ranks
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.stages.test_partitioned import search, split
@@ -37,12 +37,12 @@ class Gpus(PlainContext):
         self.reserved = reserved
         self.network = Network(max(1, reserved))
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         def on_own_device(context: Any, item: Any) -> Any:
             with fake_cupy.Device(context.rank):
                 return function(context, item)
 
-        return super().gang(on_own_device, ranks)
+        return super().rank_group(on_own_device, ranks)
 
 
 @pytest.fixture(autouse=True)
@@ -50,16 +50,18 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", lazy_cupy.module(1))
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
-    monkeypatch.setattr("kernels.partition.nccl.launching.load", lazy_cupy.load)
-    monkeypatch.setattr("kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.launching.load", lazy_cupy.load)
+    monkeypatch.setattr(
+        "gravel.kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS
+    )
 
 
 def carried_by(context: Gpus, monkeypatch: pytest.MonkeyPatch) -> None:
     def connected(gang: Any, **_: Any) -> Any:
         return context.network.connect(gang)
 
-    monkeypatch.setattr("kernels.partition.nccl.rank.connect", connected)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.rank.connect", connected)
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -90,7 +92,7 @@ def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.Monk
         search(context, stored, backend="cuda")
     with pytest.raises(StageError, match="transport peer is for one"):
         search(context, stored, backend="cuda", transport="peer")
-    monkeypatch.setattr("kernels.partition.nccl.why_not", lambda: None)
+    monkeypatch.setattr("gravel.kernels.partition.nccl.why_not", lambda: None)
     found, _ = search(context, stored, backend="cuda")
     assert context.network.operations[0]
     assert numpy.array_equal(found.distance, search(PlainContext(), stored)[0].distance)
@@ -116,7 +118,7 @@ def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) ->
     context = Gpus(2)
     context.network = Network(2, lost=(1, 6), patience=0.3)
     carried_by(context, monkeypatch)
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         search(context, split("two_parts", 2), backend="cuda", transport="nccl")
     assert not gpu_ranks.RESIDENT
     context.network = Network(2)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.cuda.source import read_source
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.cuda import prepare
-from kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.cuda.source import read_source
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
 from tests.directions import without_nn
 from tests.emulation import fake_cupy, kernel_library
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
@@ -139,7 +139,7 @@ def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatc
 
 
 def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.partition.cuda.search.WIDE", 1)
+    monkeypatch.setattr("gravel.kernels.partition.cuda.search.WIDE", 1)
     offsets, columns = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=3, threshold=20)
     check(whole, [7, 100], 2, SearchOptions())

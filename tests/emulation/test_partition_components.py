@@ -8,15 +8,15 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import partition
-from kernels.partition.cuda import mapping
-from kernels.partition.cuda.components import CudaComponents, PeerComponents
-from kernels.partition.cuda.components_launch import JOINING
-from kernels.partition.cuda.components_memory import FIELDS
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.gang import GangBroken, run_in_threads
-from stages.traverse import TraverseParameters, traverse
+from gravel.kernels.partition import partition
+from gravel.kernels.partition.cuda import mapping
+from gravel.kernels.partition.cuda.components import CudaComponents, PeerComponents
+from gravel.kernels.partition.cuda.components_launch import JOINING
+from gravel.kernels.partition.cuda.components_memory import FIELDS
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -34,7 +34,7 @@ NAMES = ("skewed_random", "hub_and_chain", "tail_on_clique", "grid_13x17", "comp
 
 @pytest.fixture(autouse=True)
 def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
 
 
 def found_by(whole: Any, symmetric: bool, devices: int = 1) -> CudaComponents:
@@ -142,16 +142,16 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
     def given_up(self: Any) -> Any:
         raise RuntimeError("the search was given up")
 
-    monkeypatch.setattr("kernels.partition.cuda.components.PeerComponents.run", given_up)
+    monkeypatch.setattr("gravel.kernels.partition.cuda.components.PeerComponents.run", given_up)
     asked = TraverseParameters(algorithm="components", backend="cuda")
-    with pytest.raises(GangBroken, match="given up"):
+    with pytest.raises(RankGroupBroken, match="given up"):
         traverse(Workers(2), asked, input=split("path_33", 2))
 
 
 def test_gpus_that_are_no_peers_are_told() -> None:
     class OneDevice(Workers):
-        def gang(self, function: Any, ranks: Any) -> list[Any]:
-            return PlainContext.gang(self, function, ranks)
+        def rank_group(self, function: Any, ranks: Any) -> list[Any]:
+            return PlainContext.rank_group(self, function, ranks)
 
     asked = TraverseParameters(algorithm="components", backend="cuda")
     with pytest.raises(StageError, match="several ranks share a GPU"):

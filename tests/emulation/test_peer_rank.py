@@ -9,11 +9,11 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.cuda import mapping
-from kernels.partition.cuda.peer_rank import PeerRank
-from stages.gang import run_in_threads
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.cuda import mapping
+from gravel.kernels.partition.cuda.peer_rank import PeerRank
+from gravel.stages.rank_group import run_in_threads
 from tests.directions import without_nn
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat

@@ -8,13 +8,13 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.cuda import prepare
-from kernels.partition.cuda.peer_rank import PeerRank
-from kernels.partition.cuda.placing import Placing
-from kernels.placement.pinned import PinnedRefused
-from stages.gang import run_in_threads
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition.cuda.peer_rank import PeerRank
+from gravel.kernels.partition.cuda.placing import Placing
+from gravel.kernels.placement.pinned import PinnedRefused
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -38,7 +38,7 @@ class Pinned:
 
 @pytest.fixture
 def pinned_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.placement.pinned.pin", Pinned)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", Pinned)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_memory_that_is_not_pinned_is_said(skewed: Any, monkeypatch: pytest.Monk
     def refuse(array: Any) -> Any:
         raise PinnedRefused("operation not supported")
 
-    monkeypatch.setattr("kernels.placement.pinned.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
     with pytest.raises(ValueError, match=r"refuses pinned memory .operation not supported"):
         prepare(skewed[1], symmetric=True, placing=Placing("pinned"))
     with pytest.raises(ValueError, match="placement is 'streamed'; ranks have device, split, pinned"):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.cuda import prepare
-from kernels.partition.cuda.peer_rank import PeerRank
-from kernels.partition.cuda.placing import Placing
-from stages.gang import run_in_threads
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition.cuda.peer_rank import PeerRank
+from gravel.kernels.partition.cuda.placing import Placing
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from kernels.partition.reductions import ALGORITHMS
-from kernels.probes.reductions import SideBySide, masks_of, reduce_in_turns
+from gravel.kernels.partition.reductions import ALGORITHMS
+from gravel.kernels.probes.reductions import SideBySide, masks_of, reduce_in_turns
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 

@@ -8,9 +8,9 @@ import sys
 import numpy
 import pytest
 
-from kernels.csr import build
-from kernels.generate import generate
-from kernels.order import locality, locality_cuda, permutation, renumber, renumber_cuda
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.kernels.order import locality, locality_cuda, permutation, renumber, renumber_cuda
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.grid_kernels import on_device
 
@@ -25,7 +25,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.full = lambda count, value: on_device(numpy.full(count, value))
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in ("renumber_cuda", "locality_cuda"):
-        monkeypatch.setattr(f"kernels.order.{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", grid_kernels.load)
 
 
 def graph(dtype: type) -> tuple[numpy.ndarray, numpy.ndarray]:

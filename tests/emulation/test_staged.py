@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.cuda import prepare
-from kernels.partition.cuda.placing import Placing
-from kernels.partition.cuda.staging import Staging
-from kernels.partition.reductions import ALGORITHMS
-from stages.gang import run_in_threads
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition.cuda.placing import Placing
+from gravel.kernels.partition.cuda.staging import Staging
+from gravel.kernels.partition.reductions import ALGORITHMS
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation.test_partition import check
 from tests.emulation.test_peer_rank import search
 from tests.kernels.cuda_case import fast_csr, rmat

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.components import components
+from gravel.kernels.components import components
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -40,13 +40,15 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.ascontiguousarray, fake.ndarray = fake.asarray, grid_kernels.Array
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in ("bfs.cuda.streamed", "bfs.cuda.kept_lines", "components.cuda.streamed"):
-        monkeypatch.setattr(f"kernels.{module}.load", grid_kernels.load)
-    monkeypatch.setattr("kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array))
+        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
+    monkeypatch.setattr(
+        "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
+    )
 
 
 @pytest.mark.parametrize("output", ["both", "distance"])
 def test_searches(output: str) -> None:
-    from kernels.bfs.cuda.streamed import prepare as streamed
+    from gravel.kernels.bfs.cuda.streamed import prepare as streamed
 
     for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:
         for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):

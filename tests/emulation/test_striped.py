@@ -9,13 +9,13 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition.cuda import mapping
-from kernels.partition.cuda.meeting import MeetingPoint
-from kernels.striped import StripedOptions, stripe
-from kernels.striped import prepare as prepare_on_cpu
-from kernels.striped.cuda import CudaStripedSearch, prepare
-from kernels.striped.cuda.peer_stripe import PeerStripe
-from stages.gang import run_in_threads
+from gravel.kernels.partition.cuda import mapping
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.striped import StripedOptions, stripe
+from gravel.kernels.striped import prepare as prepare_on_cpu
+from gravel.kernels.striped.cuda import CudaStripedSearch, prepare
+from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
 
 @pytest.fixture
 def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 
 
 BY_NAME = {graph.name: graph for graph in zoo()}
@@ -111,8 +111,8 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 
 
 def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.striped.cuda.search.MOST_ARCS", 1)
-    monkeypatch.setattr("kernels.striped.cuda.memory.NARROW", 1)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.memory.NARROW", 1)
     graph = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
     check(graph, [7, 100], 3, 2, StripedOptions())
 
@@ -133,21 +133,6 @@ def test_outputs_and_depth() -> None:
         assert numpy.array_equal(found.distance, wanted.distance)
         assert found.directions == wanted.directions
     assert prepare(whole, output="predecessor").run(source).distance is None
-
-
-def test_levels_beyond_the_log_are_added_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.striped.cuda.launch.LOGGED_LEVELS", 5)
-    graph = BY_NAME["path_33"].csr()
-    whole = stripe(*graph, ranks=2)
-    search, on_cpu = prepare(whole), prepare_on_cpu(whole)
-    for source in (0, 31):
-        found, wanted = search.run(source), on_cpu.run(source)
-        assert found.directions == wanted.directions
-        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
-            assert len(mine.levels) == 5
-            for name in ("frontier", "arcs", "fresh", "sent_bytes"):
-                every = [getattr(record, name) for record in theirs.levels]
-                assert [getattr(record, name) for record in mine.levels] == [*every[:4], sum(every[4:])]
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import partition
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, Subgraph
-from kernels.verify import check_bfs
-from kernels.verify.ranks import cuda as on_gpu
+from gravel.kernels.partition import partition
+from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, Subgraph
+from gravel.kernels.verify import check_bfs
+from gravel.kernels.verify.ranks import cuda as on_gpu
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.grid_kernels import on_device
 from tests.kernels.test_verify import search
@@ -32,7 +32,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
-    monkeypatch.setattr("kernels.verify.ranks.cuda.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.verify.ranks.cuda.load", grid_kernels.load)
 
 
 def part_on_device(part: Any) -> Any:

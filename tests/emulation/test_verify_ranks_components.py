@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import partition
-from kernels.verify import check_components
-from kernels.verify.ranks import components_cuda
+from gravel.kernels.partition import partition
+from gravel.kernels.verify import check_components
+from gravel.kernels.verify.ranks import components_cuda
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.grid_kernels import on_device
 from tests.emulation.test_verify_ranks import part_on_device
@@ -24,7 +24,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
-    monkeypatch.setattr("kernels.verify.ranks.cuda.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.verify.ranks.cuda.load", grid_kernels.load)
 
 
 def checker(part: Any, delegates: Any, vertex_count: int, ranks: int) -> Any:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.exchange import Endpoint, drive, gather, swap
-from kernels.partition.distributor import wires
-from kernels.partition.distributor.wires import HostWire, PeerWire, cuda_wire
-from stages.gang import run_in_threads
+from gravel.kernels.exchange import Endpoint, drive, gather, swap
+from gravel.kernels.partition.distributor import wires
+from gravel.kernels.partition.distributor.wires import HostWire, PeerWire, cuda_wire
+from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda.source import compiler_options, read_source
+from gravel.kernels.cuda.source import compiler_options, read_source
 from tests.emulation import build
 
 _KERNEL = re.compile(r'extern "C" void\s+(\w+)\s*\(([^{]*?)\)\s*\{')

@@ -15,7 +15,7 @@ from tests.emulation import grid_kernels, numpy_as_cupy
 
 
 class Packed:
-    """Stands for `kernels.bfs.cuda.packed.PackedKernel`."""
+    """Stands for `gravel.kernels.bfs.cuda.packed.PackedKernel`."""
 
     def __init__(self, kernel: Any, arguments: Sequence[Any], changing: int, *, cooperative: bool) -> None:
         self._kernel, self._arguments, self._changing = kernel, tuple(arguments), changing
@@ -40,7 +40,7 @@ def _copy(target: int, source: int, size: int, *_: Any) -> None:
 
 
 def install(patch: pytest.MonkeyPatch) -> None:
-    """Let every strategy of `kernels.bfs` that searches a graph in device memory run on CPU threads."""
+    """Let every strategy of `gravel.kernels.bfs` for graphs in device memory run on CPU threads."""
     fake: Any = numpy_as_cupy.module()
     for name in ("ascontiguousarray", "diff"):
         setattr(fake, name, lambda given, name=name: grid_kernels.on_device(getattr(numpy, name)(given)))
@@ -54,10 +54,10 @@ def install(patch: pytest.MonkeyPatch) -> None:
     fake.cuda.runtime = types.SimpleNamespace(memcpyAsync=_copy, memcpyDeviceToHost=2)
     patch.setitem(sys.modules, "cupy", fake)
     for module in ("cooperative", "flex", "persistent", "host_rows", "kept_lines"):
-        patch.setattr(f"kernels.bfs.cuda.{module}.load", grid_kernels.load)
+        patch.setattr(f"gravel.kernels.bfs.cuda.{module}.load", grid_kernels.load)
     for module in ("cooperative", "flex", "host_rows"):
-        patch.setattr(f"kernels.bfs.cuda.{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
-        patch.setattr(f"kernels.bfs.cuda.{module}.event_milliseconds", lambda work: work() or 1.0)
-    patch.setattr("kernels.bfs.cuda.persistent.shared_bytes", lambda: grid_kernels.SHARED_BYTES)
-    patch.setattr("kernels.bfs.cuda.host_rows.in_host_memory", lambda array: True)
-    patch.setattr("kernels.bfs.cuda.flex.PackedKernel", Packed)
+        patch.setattr(f"gravel.kernels.bfs.cuda.{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
+        patch.setattr(f"gravel.kernels.bfs.cuda.{module}.event_milliseconds", lambda work: work() or 1.0)
+    patch.setattr("gravel.kernels.bfs.cuda.persistent.shared_bytes", lambda: grid_kernels.SHARED_BYTES)
+    patch.setattr("gravel.kernels.bfs.cuda.host_rows.in_host_memory", lambda array: True)
+    patch.setattr("gravel.kernels.bfs.cuda.flex.PackedKernel", Packed)

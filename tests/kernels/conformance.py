@@ -12,11 +12,11 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.strategy import strategies_in
+from gravel.kernels.strategy import strategies_in
 from tests.kernels.cuda_case import rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
-STRATEGIES = strategies_in("kernels.bfs")
+STRATEGIES = strategies_in("gravel.kernels.bfs")
 GRAPHS = {graph.name: graph for graph in zoo()}
 OUTPUTS = ("both", "distance", "predecessor")
 BLOCKS = (32, 64, 128, 256, 512, 1024)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.csr import build
-from kernels.generate.grid import grid
-from kernels.generate.mesh import mesh
-from kernels.generate.rmat import rmat
-from kernels.generate.uniform import uniform
+from gravel.kernels.csr import build
+from gravel.kernels.generate.grid import grid
+from gravel.kernels.generate.mesh import mesh
+from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate.uniform import uniform
 
 SETTINGS: dict[str, Any] = {"claim": "racing", "tiles": "runs", "blocks": 14}
 """As in workflows/merrill_culling.yaml."""
@@ -22,7 +22,7 @@ CULLINGS = {
 
 BOUND = 1.05
 
-SPATIAL = ("grid7", "grid5", "mesh")
+SPATIAL = ("grid7", "grid5", "mesh", "road")
 """Graphs whose duplicates lie together, so that without culling many are found more than once."""
 
 
@@ -35,12 +35,16 @@ def edges(name: str, size: int) -> tuple[Any, Any, int]:
         return (*grid((side, side)), side * side)
     if name == "mesh":
         return (*mesh((side, side), 1), side * side)
+    if name == "road":
+        # A long mesh, as in the workflow: of as many levels as a road has.
+        long, width = 8 * side, max(2, side // 8)
+        return (*mesh((long, width), 2), long * width)
     if name == "uniform":
         return (*uniform(1 << size, 16 << size, 1), 1 << size)
     return (*rmat(size, 16, 1, a=0.45, b=0.15, c=0.15, backend="cpu"), 1 << size)
 
 
-NAMES = ("grid7", "grid5", "mesh", "uniform", "rmat")
+NAMES = ("grid7", "grid5", "mesh", "road", "uniform", "rmat")
 
 
 def rows_of(name: str, size: int) -> tuple[Any, Any]:

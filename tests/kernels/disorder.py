@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from kernels.exchange import Endpoint, Program, Stuck, Ticket
+from gravel.kernels.exchange import Endpoint, Program, Stuck, Ticket
 
 
 class DisorderedNetwork:

@@ -19,9 +19,9 @@ import pytest
 os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
 WHERE = {
-    "kernels.partition.cuda.launch": "Launch",
-    "kernels.partition.cuda.components_launch": "ComponentsLaunch",
-    "kernels.striped.cuda.launch": "Launch",
+    "gravel.kernels.partition.cuda.launch": "Launch",
+    "gravel.kernels.partition.cuda.components_launch": "ComponentsLaunch",
+    "gravel.kernels.striped.cuda.launch": "Launch",
 }
 """Modules that ask how many blocks run at once, and who starts them."""
 
@@ -39,7 +39,7 @@ def sharing(devices: int) -> Iterator[tuple[int, ...]]:
 
 
 def _part_of(devices: int) -> Any:
-    from kernels.cuda import resident_blocks
+    from gravel.kernels.cuda import resident_blocks
 
     return lambda *asked: resident_blocks(*asked) // devices
 

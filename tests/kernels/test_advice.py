@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph, csr_array
 
-from kernels.advice import Workload, advise_layout, advise_order, model
-from kernels.advice.bits import bits_per_arc
-from kernels.advice.heads import scattered_heads
-from kernels.advice.misses import missed_lines
-from kernels.advice.model import LINK, MEMORY, Features, estimate
-from kernels.advice.pilot import try_orders
-from kernels.advice.sample import FAN, Part, Rows, ball, some_rows, some_rows_renumbered
-from kernels.advice.search import grow, looked_at
-from kernels.csr import build
-from kernels.generate import generate
-from kernels.layouts import LAYOUTS
-from kernels.order import apply, permutation
+from gravel.kernels.advice import Workload, advise_layout, advise_order, model
+from gravel.kernels.advice.bits import bits_per_arc
+from gravel.kernels.advice.heads import scattered_heads
+from gravel.kernels.advice.misses import missed_lines
+from gravel.kernels.advice.model import LINK, MEMORY, Features, estimate
+from gravel.kernels.advice.pilot import try_orders
+from gravel.kernels.advice.sample import FAN, Part, Rows, ball, some_rows, some_rows_renumbered
+from gravel.kernels.advice.search import grow, looked_at
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.kernels.layouts import LAYOUTS
+from gravel.kernels.order import apply, permutation
 from tests.zoo import zoo
 
 ZOO = list(zoo())

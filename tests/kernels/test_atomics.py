@@ -4,9 +4,9 @@ import numpy
 import pytest
 from numba.core.errors import TypingError
 
-from kernels.atomics import atomic_load, atomic_store, compare_and_swap, fetch_add, fetch_min, fetch_or
-from kernels.bits import set_bits, trailing_zeros
-from kernels.jit import serial
+from gravel.kernels.atomics import atomic_load, atomic_store, compare_and_swap, fetch_add, fetch_min, fetch_or
+from gravel.kernels.bits import set_bits, trailing_zeros
+from gravel.kernels.jit import serial
 
 DTYPES = (numpy.int32, numpy.int64, numpy.uint32, numpy.uint64)
 THREADS = 4

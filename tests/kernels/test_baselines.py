@@ -6,7 +6,7 @@ import numba
 import numpy
 import pytest
 
-from kernels.bfs import prepare
+from gravel.kernels.bfs import prepare
 from tests.kernels.cuda_case import ZOO, fast_csr, on_device, rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances
 
@@ -141,10 +141,10 @@ def test_statistics_are_off_unless_asked_for(strategy) -> None:
     ],
 )
 def test_unfit_constants_are_refused(strategy, options, message) -> None:
-    from kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_in
 
     with pytest.raises(ValueError, match=message):
-        strategies_in("kernels.bfs")[strategy].load("cuda")(
+        strategies_in("gravel.kernels.bfs")[strategy].load("cuda")(
             None, None, output="both", symmetric=True, **options
         )
 

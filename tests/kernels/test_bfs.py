@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from kernels.bfs import bfs, prepare
+from gravel.kernels.bfs import bfs, prepare
 from tests.kernels.conformance import (
     BLOCKS,
     GRAPHS,
@@ -249,7 +249,7 @@ def test_threads_change_nothing(strategy, backend, threads, monkeypatch) -> None
     if "serial_below" not in inspect.signature(STRATEGIES[strategy].load("cpu")).parameters:
         return
     # More threads than this machine may have: they are a team's own, not Numba's.
-    monkeypatch.setattr("kernels.bfs.cpu.search.thread_count", lambda: threads)
+    monkeypatch.setattr("gravel.kernels.bfs.cpu.search.thread_count", lambda: threads)
     for name in GRAPHS:
         for output in OUTPUTS:
             search_all(

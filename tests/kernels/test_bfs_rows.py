@@ -5,9 +5,9 @@ import inspect
 import numpy
 import pytest
 
-from kernels.bfs.rows import bfs, prepare
-from kernels.layouts import LAYOUTS, EncodedRows, encode
-from kernels.strategy import strategies_in
+from gravel.kernels.bfs.rows import bfs, prepare
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
+from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import (
     BLOCKS,
     GRAPHS,
@@ -23,7 +23,7 @@ from tests.kernels.conformance import (
 )
 from tests.kernels.cuda_case import fast_csr
 
-STRATEGIES = strategies_in("kernels.bfs.rows")
+STRATEGIES = strategies_in("gravel.kernels.bfs.rows")
 LARGE = large_graph(3)
 
 
@@ -106,7 +106,7 @@ def search_all(
 
 def test_the_strategies_are_named_as_those_on_columns() -> None:
     assert {"top_down", "direction_optimizing"} <= set(STRATEGIES)
-    assert set(STRATEGIES) < set(strategies_in("kernels.bfs"))
+    assert set(STRATEGIES) < set(strategies_in("gravel.kernels.bfs"))
     assert {"csr", "varint", "blocks", "elias_fano"} == set(LAYOUTS)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from kernels.layouts.bits import (
+from gravel.kernels.layouts.bits import (
     CLASS_BITS,
     LAST_BASE,
     WIDE_BASE,

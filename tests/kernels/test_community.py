@@ -5,13 +5,13 @@ import gzip
 import numpy
 import pytest
 
-from kernels.csr import build
-from kernels.generate import generate
-from kernels.jit import set_threads
-from kernels.order import apply, permutation, statistics
-from kernels.order.community import COMMUNITY_SIZE, community, within
-from kernels.order.community_bisection import PIECE, gain_table, refine
-from kernels.order.community_tree import aggregate, communities, contracted, number
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.kernels.jit import set_threads
+from gravel.kernels.order import apply, permutation, statistics
+from gravel.kernels.order.community import COMMUNITY_SIZE, community, within
+from gravel.kernels.order.community_bisection import PIECE, gain_table, refine
+from gravel.kernels.order.community_tree import aggregate, communities, contracted, number
 from tests.zoo import DATA, needs_data, zoo
 
 METHODS = ("community", "community_rcm")
@@ -189,7 +189,7 @@ def test_each_part_of_the_order_matters(crawl):
 def test_cuda_gives_the_same_order(kind):
     import cupy
 
-    from kernels.order import community_bisection_cuda, community_tree_cuda
+    from gravel.kernels.order import community_bisection_cuda, community_tree_cuda
 
     graphs = {
         "zoo": [graph.csr() for graph in zoo()],
@@ -219,7 +219,7 @@ def test_cuda_gives_the_same_order(kind):
 def test_columns_in_pinned_memory_give_the_same_order(kind):
     import cupy
 
-    from kernels.placement.pinned import buffer, pin
+    from gravel.kernels.placement.pinned import buffer, pin
 
     offsets, columns = with_hub() if kind == "hub" else planted(300, 40, 300, 2000)[:2]
     held = buffer(len(columns), columns.dtype)
@@ -237,8 +237,8 @@ def test_columns_in_pinned_memory_give_the_same_order(kind):
 def test_communities_keep_to_what_the_stage_states():
     import cupy
 
-    from kernels.placement.pinned import buffer, pin
-    from stages.ordering.placing import COMMUNITY_BYTES_PER_ROW
+    from gravel.kernels.placement.pinned import buffer, pin
+    from gravel.stages.ordering.placing import COMMUNITY_BYTES_PER_ROW
 
     scale = 17
     source, target = generate("rmat", scale=scale, edge_factor=32, seed=2)

@@ -1,9 +1,9 @@
-"""CUDA kernels compile without a GPU; `.ci/run` compiles all with `python -m kernels.cuda.compile`."""
+"""CUDA kernels compile without a GPU; `.ci/run` compiles all with `python -m gravel.kernels.cuda.compile`."""
 
 import pytest
 
-from kernels.cuda.compile import allowed_spills, compile_variant, kernel_usage, main, spilled_bytes
-from kernels.cuda.source import (
+from gravel.kernels.cuda.compile import allowed_spills, compile_variant, kernel_usage, main, spilled_bytes
+from gravel.kernels.cuda.source import (
     compiler_options,
     covering_variants,
     declared_variants,
@@ -44,7 +44,7 @@ def test_a_broken_kernel_is_refused(tmp_path, monkeypatch) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="compiling without a GPU needs cuda-bindings")
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "broken.cu").write_text('extern "C" __global__ void f() { return 1 }\n')
-    monkeypatch.setattr("kernels.cuda.source.ROOT", tmp_path)
+    monkeypatch.setattr("gravel.kernels.cuda.source.ROOT", tmp_path)
     with pytest.raises(RuntimeError, match="does not compile"):
         compile_variant("kernels/broken.cu", {}, "sm_90")
 
@@ -62,7 +62,7 @@ def test_headers_are_inlined_once(tmp_path, monkeypatch) -> None:
     (tmp_path / "kernels" / "c.cu").write_text(
         '// variants T: int char\n#include "kernels/a.cuh"\n#include "kernels/b.cuh"\n#include <new>\n'
     )
-    monkeypatch.setattr("kernels.cuda.source.ROOT", tmp_path)
+    monkeypatch.setattr("gravel.kernels.cuda.source.ROOT", tmp_path)
     text = read_source("kernels/c.cu")
     assert text.count("int a;") == 1
     assert "int b;" in text

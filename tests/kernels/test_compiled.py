@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.compiled.folder import MARK, Folder, UnsafeFolder, folder_path
+from gravel.kernels.compiled.folder import MARK, Folder, UnsafeFolder, folder_path
 from tests.kernels.tree_copy import TreeCopy
 
 WORKFLOW = """\
@@ -25,9 +25,9 @@ stages:
 
 SMALL = """\
 import json, time, numpy
-from kernels.jit import serial
-from kernels.compiled import cache
-from kernels.{module} import outer
+from gravel.kernels.jit import serial
+from gravel.kernels.compiled import cache
+from gravel.kernels.{module} import outer
 values = numpy.arange(4)
 spent, key = [], cache.CompiledCache._key
 def timed(*arguments):
@@ -45,9 +45,9 @@ from typing import Any
 
 import numpy
 
-from kernels import constants
-from kernels.inner import inner, options
-from kernels.jit import serial
+from gravel.kernels import constants
+from gravel.kernels.inner import inner, options
+from gravel.kernels.jit import serial
 
 OWN = 1
 
@@ -62,8 +62,8 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from kernels.jit import serial
-from kernels.leaf import leaf
+from gravel.kernels.jit import serial
+from gravel.kernels.leaf import leaf
 
 
 class Options(NamedTuple):
@@ -88,7 +88,7 @@ def inner(values: Any) -> Any:
 """
 
 LEAF = """\
-from kernels.jit import serial
+from gravel.kernels.jit import serial
 
 
 @serial
@@ -119,7 +119,7 @@ def test_a_search_follows_an_edit_of_a_function_that_it_calls(tmp_path: Path):
 
     def distances(cache: str) -> list[int]:
         words = ["path.yaml", "--cache", str(tmp_path / cache), "--cluster", "inline", "--backend", "cpu"]
-        program = ["-c", "from pipeline.cli import main; main()"]
+        program = ["-c", "from gravel.pipeline.cli import main; main()"]
         tree.python(*program, "run", *words, "--quiet")
         tree.python(*program, "export", words[0], "bfs", "--to", "bfs.csv", *words[1:])
         with (tree.folder / "bfs.csv").open() as file:
@@ -151,8 +151,8 @@ def test_whatever_was_compiled_in_counts(small: TreeCopy):
 
 ROWS = """\
 import numpy
-from kernels.bfs.rows import prepare
-from kernels.layouts import encode
+from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.layouts import encode
 offsets, columns = numpy.array([0, 1, 3, 4]), numpy.array([1, 0, 2, 1], numpy.uint32)
 rows = encode("varint", offsets, columns)
 search = prepare(rows, strategy="direction_optimizing", symmetric=True, alpha=10**9, beta=10**9)
@@ -175,7 +175,7 @@ def test_code_of_a_module_that_was_not_foreseen_is_not_kept(small: TreeCopy):
     small.replace(
         "kernels/inner.py",
         "    return lambda values: values[1] * 10\n",
-        "    from kernels.late import late\n\n    return lambda values: late(values) // 60\n",
+        "    from gravel.kernels.late import late\n\n    return lambda values: late(values) // 60\n",
     )
     assert answer(small) == (613, False)
     small.replace("kernels/late.py", "* 100", "* 200")
@@ -200,7 +200,7 @@ def test_settings_of_the_compiler_count(small: TreeCopy):
 def test_a_file_that_changed_after_it_was_loaded_spoils_nothing(small: TreeCopy):
     """The process compiles what it loaded, under a name that no other process asks for."""
     edit = (
-        "import os, pathlib, kernels.outer\n"
+        "import os, pathlib, gravel.kernels.outer\n"
         "path = pathlib.Path('kernels/leaf.py')\n"
         "path.write_text(path.read_text().replace('* 100', '* 300'))\n"
         "os.utime(path, (path.stat().st_mtime + 9,) * 2)\n"  # Python trusts bytecode of the same second
@@ -226,7 +226,7 @@ def test_bytecode_older_than_its_file_spoils_nothing(small: TreeCopy):
 
 def test_a_constant_that_was_set_while_the_program_runs_counts(small: TreeCopy):
     text = SMALL.format(module="outer").replace(
-        "answer = ", "import kernels.outer\nkernels.outer.OWN = 7\nanswer = "
+        "answer = ", "import gravel.kernels.outer\ngravel.kernels.outer.OWN = 7\nanswer = "
     )
     assert answer(small) == (613, False)
     assert json.loads(small.python("-c", text))[:2] == [619, []]

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from kernels.components import TILES_FROM, components, default_on
-from kernels.components.cpu import afforest
-from kernels.strategy import strategies_in
+from gravel.kernels.components import TILES_FROM, components, default_on
+from gravel.kernels.components.cpu import afforest
+from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import fetch, large_graph, place
 from tests.zoo import scipy_components, zoo
 
-STRATEGIES = strategies_in("kernels.components")
+STRATEGIES = strategies_in("gravel.kernels.components")
 ON_EACH_BACKEND = [
     pytest.param(name, backend, id=f"{name}-{backend}", marks=[pytest.mark.gpu] if backend == "cuda" else [])
     for name, strategy in sorted(STRATEGIES.items())
@@ -94,7 +94,7 @@ def test_random_graphs(strategy, backend, data):
 @pytest.mark.parametrize("samples", [1, 1024])
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_afforest_whatever_its_constants(rounds, samples, threads, monkeypatch):
-    monkeypatch.setattr("kernels.components.cpu.afforest.thread_count", lambda: threads)
+    monkeypatch.setattr("gravel.kernels.components.cpu.afforest.thread_count", lambda: threads)
     csr = large_graph(rounds)
     found = afforest.components(*csr, symmetric=True, rounds=rounds, samples=samples)
     numpy.testing.assert_array_equal(found.component, scipy_components(*csr))

@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from kernels.components.rows import components, prepare
-from kernels.layouts import LAYOUTS, EncodedRows, encode
+from gravel.kernels.components.rows import components, prepare
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.kernels.conformance import fetch, large_graph
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_cuda_components import graph_of, tiles, two_giants
@@ -60,7 +60,7 @@ def test_variants_on_the_cpu(layout, tuning):
 
 def test_rows_of_the_largest_component_are_not_decoded(monkeypatch):
     """A row is decoded only if it is sampled, or outside the largest component."""
-    from kernels.components.rows import cpu
+    from gravel.kernels.components.rows import cpu
 
     n = 20_000
     hub = numpy.stack([numpy.zeros(n - 1001, int), numpy.arange(1, n - 1000)], axis=1)
@@ -113,7 +113,7 @@ def pinned(encoded):
     """Rows with what grows with the arcs in pinned memory."""
     import cupy
 
-    from kernels.placement.pinned import buffer, pin
+    from gravel.kernels.placement.pinned import buffer, pin
 
     arrays = {}
     for name, array in encoded.arrays.items():
@@ -183,3 +183,54 @@ def test_heads_are_shared_and_checked():
     for tuning, message in (({"rounds": 0}, "1 to 4"), ({"giant": "last"}, "sampled or first")):
         with pytest.raises(ValueError, match=message):
             prepare(on("cuda", encode("csr", *csr)), symmetric=True, **tuning)
+
+
+WAYS = [
+    (name, prune, giant)
+    for name in ("single", "multi")
+    for prune in (True, False)
+    for giant in ("first", "sampled")
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("layout", "decoder"), [*((layout, "warp") for layout in LAYOUTS), ("varint", "one_lane")]
+)
+def test_passes_over_all_arcs(layout, decoder, backend):
+    """One pass has all components or says that it has parts of them; passes go on until they have all."""
+    if backend == "cpu" and decoder == "one_lane":
+        pytest.skip("one lane decodes on GPUs alone")
+    tuning = {"decoder": decoder} if backend == "cuda" else {}
+    for csr in [graph.csr(symmetric=True, index=numpy.uint32) for graph in zoo()] + [large_graph(5)]:
+        expected = scipy_components(*csr)
+        for name, prune, giant in WAYS:
+            search = prepare(
+                on(backend, encode(layout, *csr)),
+                symmetric=True,
+                strategy=f"afforest_{name}_pass",
+                prune=prune,
+                giant=giant,
+                **tuning,
+            )
+            found = search.run()
+            labels = fetch(found.component)
+            assert (found.passes == 1) if name == "single" else found.converged
+            assert (expected[labels] == expected).all()
+            if found.converged:
+                numpy.testing.assert_array_equal(labels, expected)
+
+
+def test_a_pass_over_rows_that_links_nothing_has_not_converged(monkeypatch):
+    monkeypatch.setattr("gravel.kernels.components.rows.passes_cpu._pass_rows", lambda *given: True)
+    found = prepare(encode("varint", *large_graph(3)), symmetric=True, strategy="afforest_single_pass").run()
+    assert not found.converged
+
+
+def test_passes_refuse_what_cannot_be():
+    rows = encode("varint", *large_graph(3))
+    with pytest.raises(ValueError, match="sampled or first"):
+        prepare(rows, symmetric=True, strategy="afforest_multi_pass", giant="last").run()
+    rows.arrays["stream"][rows.arrays["byte_offsets"][-1] - 1] |= 128
+    with pytest.raises(ValueError, match="row"):
+        prepare(rows, symmetric=True, strategy="afforest_multi_pass")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from kernels.components import components
+from gravel.kernels.components import components
 from tests.kernels.conformance import fetch, large_graph, place
 from tests.kernels.test_components import csr_of
 from tests.zoo import scipy_components, zoo
@@ -32,7 +32,7 @@ class Counted:
 
 
 def of_shards(backend, csr, cuts, *, symmetric):
-    module = importlib.import_module(f"kernels.components.{backend}.streamed")
+    module = importlib.import_module(f"gravel.kernels.components.{backend}.streamed")
     offsets, columns = csr
     shards = (
         (a, offsets[a : b + 1] - offsets[a], columns[offsets[a] : offsets[b]])
@@ -91,8 +91,8 @@ def test_random_cuts(data):
 def test_labels_come_back_as_on_the_cpu(index, vertices):
     import cupy
 
-    from kernels.components.cuda.relabel import components_back as on_device
-    from kernels.relabel import components_back
+    from gravel.kernels.components.cuda.relabel import components_back as on_device
+    from gravel.kernels.relabel import components_back
 
     random = numpy.random.default_rng(3)
     permutation = random.permutation(vertices).astype(index)

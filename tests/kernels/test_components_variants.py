@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from kernels.components import components
-from kernels.strategy import strategies_in
+from gravel.kernels.components import components
+from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import large_graph, place
 from tests.kernels.test_components import check
 from tests.zoo import zoo
@@ -63,7 +63,7 @@ def test_large(strategy, tuning, backend):
 
 def test_each_variant_is_of_a_strategy_that_there_is():
     assert {name for name, _, _ in VARIANTS} | {"label_propagation"} == set(
-        strategies_in("kernels.components")
+        strategies_in("gravel.kernels.components")
     )
 
 
@@ -96,6 +96,6 @@ def test_passes_are_counted(giant):
 
 
 def test_a_pass_that_links_nothing_has_not_converged(monkeypatch):
-    monkeypatch.setattr("kernels.components.cpu.passes._pass", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
     found = components(*large_graph(3), symmetric=True, strategy="afforest_single_pass")
     assert not found.converged

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
-from kernels.csr import DIRECTIONS, build, degrees
-from kernels.csr.rows import RowBuilder
-from kernels.csr.sort import LONG_ROW, SHORT_ROW
-from kernels.csr.split import next_bound, split
-from kernels.generate import generate
+from gravel.kernels.csr import DIRECTIONS, build, degrees
+from gravel.kernels.csr.rows import RowBuilder
+from gravel.kernels.csr.sort import LONG_ROW, SHORT_ROW
+from gravel.kernels.csr.split import next_bound, split
+from gravel.kernels.generate import generate
 from tests.zoo import zoo
 
 ZOO = list(zoo())

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from kernels.bfs import prepare
+from gravel.kernels.bfs import prepare
 from tests.kernels.conformance import long_rows
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
 from tests.zoo import scipy_distances

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.cuda.source import compiler_options, each_variant, kernel_files, read_source
+from gravel.kernels.cuda.source import compiler_options, each_variant, kernel_files, read_source
 from tests.kernels.tree_copy import TreeCopy
 
 FAKE = """\
@@ -25,7 +25,7 @@ def RawModule(**given):
 
 LOAD = """\
 import json
-from kernels.cuda import load
+from gravel.kernels.cuda import load
 print(json.dumps(load("kernels/bfs/two_phase.cu", **{macros})))
 """
 

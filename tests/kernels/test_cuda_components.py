@@ -3,9 +3,9 @@
 import numpy
 import pytest
 
-from kernels.components import components
-from kernels.csr import build
-from kernels.order import apply, permutation
+from gravel.kernels.components import components
+from gravel.kernels.csr import build
+from gravel.kernels.order import apply, permutation
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 from tests.zoo import ZooGraph, scipy_components
 
@@ -75,7 +75,7 @@ def test_millions_of_tiny_components() -> None:
     """Pairs and triples all over the numbers; every label is known beforehand."""
     import cupy
 
-    from kernels import csr
+    from gravel.kernels import csr
 
     n = 6_000_000
     shuffled = cupy.random.RandomState(4).permutation(n).astype(cupy.uint32)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.exchange import run_in_lock_step
-from kernels.partition import choose_threshold, partition, take_census
-from kernels.partition.distributor import EdgeSource, distribute_program
-from kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, to_arrays
-from kernels.verify import check_bfs, check_components
+from gravel.kernels.exchange import run_in_lock_step
+from gravel.kernels.partition import choose_threshold, partition, take_census
+from gravel.kernels.partition.distributor import EdgeSource, distribute_program
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, to_arrays
+from gravel.kernels.verify import check_bfs, check_components
 from tests.kernels import test_verify_ranks_components as components
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_distributor import RMAT, SOURCES, whole_rows
@@ -32,7 +32,7 @@ cupy = pytest.importorskip("cupy")
 
 
 def spread(source: EdgeSource, ranks: int, threshold: Any, **sizes: int) -> list[Any]:
-    from kernels.partition.distributor.cuda import RankBuilder
+    from gravel.kernels.partition.distributor.cuda import RankBuilder
 
     part_edges = sizes.pop("part_edges", 1 << 20)
 
@@ -80,13 +80,13 @@ def on_device(part: RankGraph) -> RankGraph:
 
 
 def checker(part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> Any:
-    from kernels.verify.ranks.cuda import RankChecker
+    from gravel.kernels.verify.ranks.cuda import RankChecker
 
     return RankChecker(on_device(part), cupy.asarray(delegates), vertex_count, ranks)
 
 
 def label_checker(part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> Any:
-    from kernels.verify.ranks.components_cuda import RankLabelChecker
+    from gravel.kernels.verify.ranks.components_cuda import RankLabelChecker
 
     return RankLabelChecker(on_device(part), cupy.asarray(delegates), vertex_count, ranks)
 
@@ -127,11 +127,11 @@ def test_levels_are_summed() -> None:
 
 
 def test_one_gpu_makes_searches_and_checks() -> None:
-    from stages.context import PlainContext
-    from stages.distribute import DistributeParameters, distribute
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters, traverse
-    from stages.verify import VerifyParameters, verify
+    from gravel.stages.context import PlainContext
+    from gravel.stages.distribute import DistributeParameters, distribute
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters, traverse
+    from gravel.stages.verify import VerifyParameters, verify
 
     gpu = Machine(backend="cuda", threads=2, host_memory=1 << 33, device_memory=1 << 33)
     source = {"rmat": {"scale": 14, "edge_factor": 16, "seed": 3}}
@@ -153,11 +153,11 @@ def test_one_gpu_makes_searches_and_checks() -> None:
 
 @pytest.mark.parametrize("edge_factor", [1, 16])
 def test_one_gpu_finds_components_and_checks_them(edge_factor: int) -> None:
-    from stages.context import PlainContext
-    from stages.distribute import DistributeParameters, distribute
-    from stages.stage import Machine
-    from stages.traverse import TraverseParameters, traverse
-    from stages.verify import VerifyParameters, verify
+    from gravel.stages.context import PlainContext
+    from gravel.stages.distribute import DistributeParameters, distribute
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters, traverse
+    from gravel.stages.verify import VerifyParameters, verify
 
     gpu = Machine(backend="cuda", threads=2, host_memory=1 << 33, device_memory=1 << 33)
     source = {"rmat": {"scale": 14, "edge_factor": edge_factor, "seed": 3}}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kernels.probes.links import measure
-from stages.gang import run_in_threads
+from gravel.kernels.probes.links import measure
+from gravel.stages.rank_group import run_in_threads
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
@@ -19,12 +19,12 @@ def over(name: str, gang: Any) -> Any:
     with cupy.cuda.Device(gang.rank):
         link: Any
         if name == "peer":
-            from kernels.probes.links.peer import PeerLink, why_no_peers
+            from gravel.kernels.probes.links.peer import PeerLink, why_no_peers
 
             assert why_no_peers(gang) is None
             link = PeerLink(gang, largest=SIZES[-1], time_limit=5.0)
         else:
-            from kernels.probes.links.nccl import NcclLink, why_not
+            from gravel.kernels.probes.links.nccl import NcclLink, why_not
 
             problem = why_not(gang)
             if problem is not None:
@@ -48,8 +48,8 @@ def check(name: str, ranks: int) -> None:
 @pytest.mark.parametrize("name", ["peer", "nccl"])
 def test_one_gpu_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # There is nobody to send to.
-    monkeypatch.setattr("kernels.probes.links.peer.PeerLink.patterns", ("meet", "exchange", "reduce"))
-    monkeypatch.setattr("kernels.probes.links.nccl.NcclLink.patterns", ("meet", "exchange", "reduce"))
+    monkeypatch.setattr("gravel.kernels.probes.links.peer.PeerLink.patterns", ("meet", "exchange", "reduce"))
+    monkeypatch.setattr("gravel.kernels.probes.links.nccl.NcclLink.patterns", ("meet", "exchange", "reduce"))
     (found,) = run_in_threads(lambda gang, _: over(name, gang), [None])
     if isinstance(found, str):
         pytest.skip(found)
@@ -61,15 +61,15 @@ def test_all_gpus_of_this_host(name: str) -> None:
     count = cupy.cuda.runtime.getDeviceCount()
     if count < 2:
         pytest.skip("one GPU")
-    from kernels.partition.cuda.search import make_peers
+    from gravel.kernels.partition.cuda.search import make_peers
 
     make_peers(range(count))
     check(name, count)
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernels.partition.cuda.meeting import MeetingPoint
-    from kernels.probes.links.peer import PeerLink
+    from gravel.kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.probes.links.peer import PeerLink
 
     described = MeetingPoint.described
     alone = MeetingPoint()

@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.partition.nccl import NcclMissing, NcclRank, prepare, why_not
-from stages.gang import GangBroken, run_in_threads
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.nccl import NcclMissing, NcclRank, prepare, why_not
+from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.test_cuda_distributor import on_device
 from tests.kernels.test_partition_search import GROUPED, OPTIONS
@@ -175,7 +175,7 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
     run = functools.partial(search_as_rank, whole=whole, sources=[1], options=SearchOptions())
     try:
         answers = run_in_threads(run, [None] * 2)
-    except GangBroken as error:
+    except RankGroupBroken as error:
         pytest.fail(str(error))
     wanted: Any = prepare_on_cpu(whole, symmetric=True).run(1)
     assert numpy.array_equal(answers[0][0].distance, wanted.distance[0::2])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_search import OPTIONS
@@ -23,7 +23,7 @@ RANKS = (1, 2, 3, 4)
 
 
 def search_of(whole: Any, **choices: Any) -> Any:
-    from kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import prepare
 
     return prepare(whole, **choices)
 
@@ -90,7 +90,7 @@ def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets, columns = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=3, threshold=20)
     check(whole, [7, 100], symmetric=True, options=SearchOptions())
-    monkeypatch.setattr("kernels.partition.cuda.search.WIDE", 1)
+    monkeypatch.setattr("gravel.kernels.partition.cuda.search.WIDE", 1)
     check(whole, [7, 100], symmetric=True, options=SearchOptions())
 
 
@@ -106,8 +106,10 @@ def test_outputs_and_depth() -> None:
     assert search_of(whole, output="predecessor").run(source).distance is None
     with pytest.raises(ValueError, match="source 2048 is not in the graph"):
         search_of(whole).run(2048)
-    with pytest.raises(ValueError, match="groups are for ranks that send"):
-        search_of(whole, options=SearchOptions(groups=2))
+    grouped = search_of(whole, symmetric=True, options=SearchOptions(groups=2)).run(source)
+    assert numpy.array_equal(
+        grouped.distance.get(), prepare_on_cpu(whole, symmetric=True).run(source).distance
+    )
 
 
 def test_levels_are_told() -> None:
@@ -127,7 +129,7 @@ def test_levels_are_told() -> None:
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.partition.cuda.meeting import MeetingPoint
 
     described = MeetingPoint.described
     alone = MeetingPoint()

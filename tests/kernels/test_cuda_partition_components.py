@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import components, partition
+from gravel.kernels.partition import components, partition
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_components import shuffled_path
 from tests.zoo import scipy_components
@@ -18,7 +18,7 @@ cupy = pytest.importorskip("cupy")
 
 
 def found_by(whole: Any, **choices: Any) -> Any:
-    from kernels.partition.cuda.components import CudaComponents
+    from gravel.kernels.partition.cuda.components import CudaComponents
 
     return CudaComponents(whole, time_limit=5.0, **choices)
 
@@ -38,7 +38,7 @@ def test_large_graphs_again_and_again(index: Any, monkeypatch: pytest.MonkeyPatc
     offsets, columns = fast_csr(rmat(16), symmetric=True, index=index)
     wanted = scipy_components(offsets, columns)
     for wide, ranks, threshold in ((1 << 32, 1, 64), (1 << 32, 4, 64), (1, 3, 0), (1, 2, 10**6)):
-        monkeypatch.setattr("kernels.partition.cuda.components.WIDE", wide)
+        monkeypatch.setattr("gravel.kernels.partition.cuda.components.WIDE", wide)
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         assert numpy.array_equal(components(whole, symmetric=True).component, wanted)
         for symmetric in (True, False):
@@ -67,8 +67,8 @@ def test_all_devices_of_this_host() -> None:
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernels.partition.cuda.components import CudaComponents
-    from kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.partition.cuda.components import CudaComponents
+    from gravel.kernels.partition.cuda.meeting import MeetingPoint
 
     described = MeetingPoint.described
     alone = MeetingPoint()

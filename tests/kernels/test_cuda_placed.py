@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.trees import check_tree
 
@@ -19,7 +19,7 @@ ANY = SearchOptions()
 
 
 def placings(whole: Any) -> dict[str, Any]:
-    from kernels.partition.cuda.placing import Placing
+    from gravel.kernels.partition.cuda.placing import Placing
 
     arcs = max(sum(len(part.subgraph(n)[1]) for n in ("nn", "nd", "dn", "dd")) for part in whole.parts)
     return {
@@ -34,7 +34,7 @@ def check(
     whole: Any, sources: list[int], *, symmetric: bool = True, options: SearchOptions = ANY
 ) -> list[int]:
     """Compare with the CPU; returns what was read over the link for each placing."""
-    from kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import prepare
 
     on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
     read = []

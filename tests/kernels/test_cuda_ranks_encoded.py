@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_encoded import encoded
 from tests.trees import check_tree
@@ -20,7 +20,7 @@ LAYOUTS = ["varint", "blocks", "elias_fano"]
 
 
 def check(whole, layout: str, sources: list[int], *, symmetric: bool = True, options=ANY) -> None:
-    from kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import prepare
 
     on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
     search = prepare(encoded(whole, layout), symmetric=symmetric, time_limit=5.0, options=options)

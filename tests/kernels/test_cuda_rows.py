@@ -3,9 +3,9 @@
 import numpy
 import pytest
 
-from kernels import csr, order
-from kernels.csr import cuda as csr_cuda
-from kernels.order import renumber_cuda
+from gravel.kernels import csr, order
+from gravel.kernels.csr import cuda as csr_cuda
+from gravel.kernels.order import renumber_cuda
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 
 pytestmark = pytest.mark.gpu

@@ -7,10 +7,10 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
-from kernels.partition import prepare as prepare_on_cpu
-from kernels.striped import StripedOptions, stripe
-from kernels.striped import prepare as prepare_stripes_on_cpu
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.striped import StripedOptions, stripe
+from gravel.kernels.striped import prepare as prepare_stripes_on_cpu
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.side_by_side import sharing
@@ -52,7 +52,7 @@ def test_options_on_a_skewed_graph(ranks: int, devices: int, name: str) -> None:
 
 
 def test_hundreds_of_levels_and_again_and_again() -> None:
-    from kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import prepare
 
     whole = partition(*fast_csr(LONG_PATH, symmetric=True), ranks=3, threshold=2)
     with sharing(3) as shared:
@@ -84,7 +84,7 @@ def test_encoded_rows(layout: str) -> None:
 
 @pytest.mark.parametrize("placement", ["split", "pinned"])
 def test_columns_in_host_memory(placement: Any) -> None:
-    from kernels.partition.cuda.placing import Placing
+    from gravel.kernels.partition.cuda.placing import Placing
 
     offsets, columns = fast_csr(rmat(13), symmetric=True)
     placing = Placing(placement, len(columns) if placement == "split" else 0)
@@ -95,7 +95,7 @@ def test_columns_in_host_memory(placement: Any) -> None:
 
 def test_vertices_and_offsets_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets, columns = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
-    monkeypatch.setattr("kernels.partition.cuda.search.WIDE", 1)
+    monkeypatch.setattr("gravel.kernels.partition.cuda.search.WIDE", 1)
     with sharing(3) as shared:
         whole = partition(offsets, columns, ranks=3, threshold=20)
         check(whole, [7, 100], symmetric=True, options=ANY, devices=shared)
@@ -103,7 +103,7 @@ def test_vertices_and_offsets_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
 def test_components(ranks: int, devices: int) -> None:
-    from kernels.partition.cuda.components import CudaComponents
+    from gravel.kernels.partition.cuda.components import CudaComponents
 
     for graph in (rmat(16), *ZOO):
         offsets, columns = fast_csr(graph, symmetric=True)
@@ -117,7 +117,7 @@ def test_components(ranks: int, devices: int) -> None:
 
 @pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
 def test_stripes(ranks: int, devices: int) -> None:
-    from kernels.striped.cuda import prepare
+    from gravel.kernels.striped.cuda import prepare
 
     for graph in (rmat(14), *ZOO):
         whole = stripe(*fast_csr(graph, symmetric=True), ranks=ranks)
@@ -133,8 +133,8 @@ def test_stripes(ranks: int, devices: int) -> None:
 
 
 def test_a_device_that_does_not_come_is_given_up_and_searches_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernels.partition.cuda import prepare
-    from kernels.partition.cuda.launch import Launch
+    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda.launch import Launch
 
     whole = partition(*fast_csr(rmat(12), symmetric=True), ranks=2, threshold=20)
     wanted = prepare_on_cpu(whole, symmetric=True).run(7).distance

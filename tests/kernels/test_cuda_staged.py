@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import SearchOptions, partition
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, rmat
 from tests.kernels.side_by_side import sharing
 from tests.kernels.test_cuda_partition import check
@@ -60,8 +60,8 @@ def test_small_graphs_and_hundreds_of_levels(name: str) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7, 8])
 def test_reductions_apart_from_searches(ranks: int) -> None:
-    from kernels.partition.reductions import ALGORITHMS
-    from kernels.probes.reductions import SideBySide, masks_of
+    from gravel.kernels.partition.reductions import ALGORITHMS
+    from gravel.kernels.probes.reductions import SideBySide, masks_of
 
     for words in (1, 1000, 1 << 17):
         masks = masks_of(ranks, words)

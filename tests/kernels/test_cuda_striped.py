@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.striped import StripedOptions, stripe
-from kernels.striped import prepare as prepare_on_cpu
+from gravel.kernels.striped import StripedOptions, stripe
+from gravel.kernels.striped import prepare as prepare_on_cpu
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 
 pytestmark = pytest.mark.gpu
@@ -38,7 +38,7 @@ def check_tree(offsets: Any, columns: Any, distance: Any, predecessor: Any) -> N
 
 
 def check(graph: Any, sources: list[int], ranks: int, options: StripedOptions, **constants: Any) -> None:
-    from kernels.striped.cuda import CudaStripedSearch
+    from gravel.kernels.striped.cuda import CudaStripedSearch
 
     whole = stripe(*graph, ranks=ranks)
     on_cpu = prepare_on_cpu(whole, options=options)
@@ -82,13 +82,13 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
     check(graph, [7, 100], 3, StripedOptions())
-    monkeypatch.setattr("kernels.striped.cuda.search.MOST_ARCS", 1)
-    monkeypatch.setattr("kernels.striped.cuda.memory.NARROW", 1)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.memory.NARROW", 1)
     check(graph, [7, 100], 3, StripedOptions())
 
 
 def test_outputs_depth_and_devices() -> None:
-    from kernels.striped.cuda import prepare
+    from gravel.kernels.striped.cuda import prepare
 
     graph = fast_csr(rmat(11), symmetric=True)
     whole = stripe(*graph, ranks=2)
@@ -107,8 +107,8 @@ def test_outputs_depth_and_devices() -> None:
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernels.partition.cuda.meeting import MeetingPoint
-    from kernels.striped.cuda import prepare
+    from gravel.kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.striped.cuda import prepare
 
     described, alone = MeetingPoint.described, MeetingPoint()
 

@@ -9,7 +9,7 @@ import pytest
 def test_the_device_is_busy_for_that_long():
     import cupy
 
-    from kernels.cuda.wake import wake
+    from gravel.kernels.cuda.wake import wake
 
     wake()
     start, end = cupy.cuda.Event(), cupy.cuda.Event()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.bfs import prepare
+from gravel.kernels.bfs import prepare
 from tests.kernels.cuda_case import on_device
 from tests.kernels.culling_case import BOUND, CULLINGS, NAMES, SETTINGS, SPATIAL, factor, rows_of
 

@@ -8,14 +8,21 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels import csr
-from kernels.exchange import run_in_lock_step
-from kernels.generate import generate, size
-from kernels.generate.slices import parts_of, slice_of
-from kernels.partition import PartitionedGraph, choose_threshold, partition, storage, storage_of, take_census
-from kernels.partition.distributor import EdgeSource, RankShare, distribute_program
-from kernels.partition.distributor.cpu import RankBuilder
-from kernels.partition.layout import to_arrays
+from gravel.kernels import csr
+from gravel.kernels.exchange import run_in_lock_step
+from gravel.kernels.generate import generate, size
+from gravel.kernels.generate.slices import parts_of, slice_of
+from gravel.kernels.partition import (
+    PartitionedGraph,
+    choose_threshold,
+    partition,
+    storage,
+    storage_of,
+    take_census,
+)
+from gravel.kernels.partition.distributor import EdgeSource, RankShare, distribute_program
+from gravel.kernels.partition.distributor.cpu import RankBuilder
+from gravel.kernels.partition.layout import to_arrays
 
 RMAT = {"edge_factor": 8, "seed": 5}
 SOURCES = [

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from kernels.bfs import prepare
+from gravel.kernels.bfs import prepare
 from tests.kernels.cuda_case import fast_csr, on_device
 from tests.zoo import ZooGraph, scipy_distances
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.generate import GENERATORS, generate, size
-from kernels.generate.counter import draw, mix, mix_integer
-from kernels.generate.rmat import edge_constants, label, rmat
-from kernels.generate.uniform import uniform
+from gravel.kernels.generate import GENERATORS, generate, size
+from gravel.kernels.generate.counter import draw, mix, mix_integer
+from gravel.kernels.generate.rmat import edge_constants, label, rmat
+from gravel.kernels.generate.uniform import uniform
 
 EXAMPLES = {
     "rmat": {"scale": 9, "edge_factor": 7, "seed": 3},

@@ -3,9 +3,9 @@
 import numpy
 import pytest
 
-from kernels.bfs import prepare
-from kernels.bfs.cuda.kept_lines import shortest_kept
-from kernels.placement.pinned import PinnedRefused, buffer, pin
+from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.cuda.kept_lines import shortest_kept
+from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
 from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, hubs, large_graph, sources_of
 
 LINE = 128  # bytes
@@ -161,11 +161,11 @@ BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 def streamed(backend, offsets, columns, **options):
     if backend == "cpu":
-        from kernels.bfs.cpu.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cpu.streamed import prepare as prepare_streamed
     else:
         import cupy
 
-        from kernels.bfs.cuda.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cuda.streamed import prepare as prepare_streamed
 
         offsets = cupy.asarray(offsets)
     return prepare_streamed(offsets, columns, **({"output": "both", "symmetric": True} | options))
@@ -242,7 +242,7 @@ def test_a_stream_goes_on_without_pinned_buffers(monkeypatch):
     def refuse(array, host=None):
         raise PinnedRefused("not today")
 
-    monkeypatch.setattr("kernels.placement.copied.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.copied.pin", refuse)
     csr = large_graph(4)
     search = streamed("cuda", *csr, buffer_bytes=1 << 14)
     check(search.run(7), csr, 7, "both")

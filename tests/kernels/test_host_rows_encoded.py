@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.bfs.rows import prepare
-from kernels.bfs.rows.parts import GROUP, LINE, LONG_BYTES, cut_rows, long_rows
-from kernels.layouts import LAYOUTS, encode
+from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.bfs.rows.parts import GROUP, LINE, LONG_BYTES, cut_rows, long_rows
+from gravel.kernels.layouts import LAYOUTS, encode
 from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, hubs, large_graph, sources_of
 
 
@@ -54,7 +54,7 @@ def pinned(layout, offsets, columns):
     """Rows that were encoded on the CPU, with all that grows with the arcs in pinned memory."""
     import cupy
 
-    from kernels.placement.pinned import buffer, pin
+    from gravel.kernels.placement.pinned import buffer, pin
 
     rows = encode(layout, offsets, columns)
     placed = {}

@@ -12,9 +12,9 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.bfs import bfs
-from kernels.components import components
-from kernels.inputs import CSR, array, csr, edges, is_symmetric, sides
+from gravel.kernels.bfs import bfs
+from gravel.kernels.components import components
+from gravel.kernels.inputs import CSR, array, csr, edges, is_symmetric, sides
 
 SQUARE = [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
-from kernels.layouts.varint import UNIT_BYTES, add_checkpoints
-from kernels.layouts.visit import first_neighbours, list_units, unit_counts, visit_kernel
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
+from gravel.kernels.layouts.varint import UNIT_BYTES, add_checkpoints
+from gravel.kernels.layouts.visit import first_neighbours, list_units, unit_counts, visit_kernel
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 
 pytestmark = pytest.mark.gpu

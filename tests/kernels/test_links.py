@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kernels.partition.machines import CPU_WORKERS, H200_PEER, LinkCurve, with_links
-from kernels.probes.links import PATTERNS, carried_bytes, measure, sizes_between
-from kernels.probes.links.wire import WireLink
-from stages.gang import run_in_threads
+from gravel.kernels.partition.machines import CPU_WORKERS, H200_PEER, LinkCurve, with_links
+from gravel.kernels.probes.links import PATTERNS, carried_bytes, measure, sizes_between
+from gravel.kernels.probes.links.wire import WireLink
+from gravel.stages.rank_group import run_in_threads
 
 
 def measured(gang: Any, sizes: tuple[int, ...]) -> Any:

@@ -5,13 +5,13 @@ from functools import cache
 import numpy
 import pytest
 
-from kernels.bfs import prepare
-from kernels.strategy import strategies_in
+from gravel.kernels.bfs import prepare
+from gravel.kernels.strategy import strategies_in
 
 SCALE, EDGE_FACTOR, PARTS = 26, 36, 16
 """Kronecker, with more than 2^32 arcs when duplicates are gone: 17 GB of columns."""
 
-STRATEGIES = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
+STRATEGIES = [name for name, each in sorted(strategies_in("gravel.kernels.bfs").items()) if each.cuda]
 
 VERIFY = r"""
 // For every vertex: no neighbour is more than one level away, or reached if it is not; some neighbour is one
@@ -46,8 +46,8 @@ def graph():
     """Row offsets and columns, built a range of rows at a time since sorting takes 16 bytes per arc."""
     import cupy
 
-    from kernels import csr
-    from kernels.generate.rmat import rmat
+    from gravel.kernels import csr
+    from gravel.kernels.generate.rmat import rmat
 
     n = 1 << SCALE
     source, target = rmat(SCALE, EDGE_FACTOR, 1, backend="cuda")

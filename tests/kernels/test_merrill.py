@@ -7,11 +7,11 @@ from functools import cache
 import numpy
 import pytest
 
-from kernels.bfs import prepare
-from kernels.bfs.cuda.expand_contract import STAGE
-from kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
-from kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
-from kernels.strategy import strategies_in
+from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.cuda.expand_contract import STAGE
+from gravel.kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
+from gravel.kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
+from gravel.kernels.strategy import strategies_in
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances
 
@@ -214,7 +214,7 @@ def test_names_of_parts() -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_strategies_are_registered_with_their_section(strategy) -> None:
-    found = strategies_in("kernels.bfs")[strategy]
+    found = strategies_in("gravel.kernels.bfs")[strategy]
     assert "PPoPP 2012, section 5." in found.source
     assert found.counts == ("cuda",)
     assert found.directed

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from kernels.bfs import BatchSearch, prepare
+from gravel.kernels.bfs import BatchSearch, prepare
 from tests.kernels.cuda_case import fast_csr, on_device, rmat, smallest_predecessors
 from tests.zoo import scipy_distances, zoo
 

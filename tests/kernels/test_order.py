@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from kernels.csr import build
-from kernels.csr.sort import LONG_ROW
-from kernels.generate import generate
-from kernels.order import METHODS, apply, permutation, statistics
-from kernels.order.rcm import SHORT
-from kernels.order.renumber import Renumbering
+from gravel.kernels.csr import build
+from gravel.kernels.csr.sort import LONG_ROW
+from gravel.kernels.generate import generate
+from gravel.kernels.order import METHODS, apply, permutation, statistics
+from gravel.kernels.order.rcm import SHORT
+from gravel.kernels.order.renumber import Renumbering
 from tests.zoo import scipy_components, zoo
 
 ZOO = list(zoo())

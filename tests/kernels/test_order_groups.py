@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import row_blocks
-from kernels.generate import generate
-from kernels.jit import set_threads
-from kernels.order import METHODS, permutation
-from kernels.order.groups import above_mean, groups_of_mean
+from gravel.kernels import row_blocks
+from gravel.kernels.generate import generate
+from gravel.kernels.jit import set_threads
+from gravel.kernels.order import METHODS, permutation
+from gravel.kernels.order.groups import above_mean, groups_of_mean
 from tests.zoo import zoo
 
 ZOO = list(zoo())

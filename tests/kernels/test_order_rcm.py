@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from kernels.csr import build
-from kernels.generate import generate
-from kernels.order import apply, permutation, statistics
-from stages.context import PlainContext
-from stages.ingest import STAGE as INGEST
-from stages.stage import Machine
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.kernels.order import apply, permutation, statistics
+from gravel.stages.context import PlainContext
+from gravel.stages.ingest import STAGE as INGEST
+from gravel.stages.stage import Machine
 from tests.zoo import DATA, needs_data, scipy_components, scipy_distances, zoo
 
 ZOO = list(zoo())
@@ -211,8 +211,8 @@ def test_cuda_orders_large_graphs_the_same(make, method):
 def test_columns_in_pinned_memory_give_the_same(method):
     import cupy
 
-    from kernels.order.rcm_levels_cuda import lies_on_host
-    from kernels.placement.pinned import buffer, pin
+    from gravel.kernels.order.rcm_levels_cuda import lies_on_host
+    from gravel.kernels.placement.pinned import buffer, pin
 
     source, target = generate("rmat", scale=16, edge_factor=16, seed=1)
     offsets, columns, _ = build(source, target, 1 << 16)

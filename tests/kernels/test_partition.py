@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy
 import pytest
 
-from kernels.partition import (
+from gravel.kernels.partition import (
     PartitionedGraph,
     assemble,
     components,

@@ -7,9 +7,9 @@ import itertools
 import numpy
 import pytest
 
-from kernels.partition import partition, storage, take_census
-from kernels.partition.census import LARGEST
-from kernels.partition.chunks import delegate_words, index_delegates, split_rows
+from gravel.kernels.partition import partition, storage, take_census
+from gravel.kernels.partition.census import LARGEST
+from gravel.kernels.partition.chunks import delegate_words, index_delegates, split_rows
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, zoo
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import PartitionedGraph, components, components_of_rank, partition
-from kernels.partition.components import components_program
-from kernels.partition.components_rank import ComponentsRank, smallest_each
-from stages.gang import run_in_threads
+from gravel.kernels.partition import PartitionedGraph, components, components_of_rank, partition
+from gravel.kernels.partition.components import components_program
+from gravel.kernels.partition.components_rank import ComponentsRank, smallest_each
+from gravel.stages.rank_group import run_in_threads
 from tests.kernels.disorder import DisorderedNetwork
 from tests.zoo import scipy_components, zoo
 

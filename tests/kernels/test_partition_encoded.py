@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import SearchOptions, partition, prepare
-from kernels.partition.encoded import encode_rank, encoded_bytes, encoded_subgraph
-from kernels.partition.layout import SUBGRAPHS, RankGraph
+from gravel.kernels.partition import SearchOptions, partition, prepare
+from gravel.kernels.partition.encoded import encode_rank, encoded_bytes, encoded_subgraph
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import zoo
 
@@ -84,7 +84,7 @@ def rank_stream(part: RankGraph) -> int:
 
 
 def test_rows_of_another_graph_are_refused() -> None:
-    from kernels.layouts import encode
+    from gravel.kernels.layouts import encode
 
     rows = encode("varint", numpy.array([0, 2, 3]), numpy.array([1, 4, 0], numpy.uint32), bound=5)
     assert encoded_subgraph(rows, 5).row_offsets.tolist() == [0, 2, 3]

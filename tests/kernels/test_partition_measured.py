@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.partition import predict
-from kernels.partition.census import Division
-from kernels.partition.machines import H200_NCCL, H200_PEER
-from kernels.partition.model import BUSIEST_FIRST, HUBS_FIRST, Searching, hosts_of
+from gravel.kernels.partition import predict
+from gravel.kernels.partition.census import Division
+from gravel.kernels.partition.machines import H200_NCCL, H200_PEER
+from gravel.kernels.partition.model import BUSIEST_FIRST, HUBS_FIRST, Searching, hosts_of
 
 DIVISIONS = {
     22: Division(32, delegates=417_997, nn=1_097_548, mixed=23_908_038, dd=103_307_164),

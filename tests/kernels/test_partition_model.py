@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from kernels.partition import predict, take_census
-from kernels.partition.census import Division
-from kernels.partition.kronecker import kronecker_divisions
-from kernels.partition.machines import H200_NCCL, H200_PEER, MACHINES, P100_RAY, Machine
-from kernels.partition.model import Searching, calibrated, fastest, hosts_of
-from kernels.partition.threshold import Limits, choose_threshold, suggest
+from gravel.kernels.partition import predict, take_census
+from gravel.kernels.partition.census import Division
+from gravel.kernels.partition.kronecker import kronecker_divisions
+from gravel.kernels.partition.machines import H200_NCCL, H200_PEER, MACHINES, P100_RAY, Machine
+from gravel.kernels.partition.model import Searching, calibrated, fastest, hosts_of
+from gravel.kernels.partition.threshold import Limits, choose_threshold, suggest
 from tests.kernels.cuda_case import fast_csr, rmat
 
 DIVISION = Division(threshold=64, delegates=1 << 20, nn=40_000_000, mixed=300_000_000, dd=700_000_000)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.exchange import Groups, Stuck, gather, run_in_lock_step, swap
-from kernels.partition import PartitionedGraph, SearchOptions, partition, prepare, search_rank
-from kernels.partition.directions import Ends, is_backward
-from kernels.partition.masks import add, message_bytes, pack
-from kernels.partition.program import search_program
-from kernels.partition.rank_search import RankSearch
-from stages.gang import run_in_threads
+from gravel.kernels.exchange import Groups, Stuck, gather, run_in_lock_step, swap
+from gravel.kernels.partition import PartitionedGraph, SearchOptions, partition, prepare, search_rank
+from gravel.kernels.partition.directions import Ends, is_backward
+from gravel.kernels.partition.masks import add, message_bytes, pack
+from gravel.kernels.partition.program import search_program
+from gravel.kernels.partition.rank_search import RankSearch
+from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
 from tests.parameters import slow_among

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from kernels.bfs import prepare
+from gravel.kernels.bfs import prepare
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 from tests.kernels.test_cuda_bfs import check
 from tests.zoo import ZooGraph

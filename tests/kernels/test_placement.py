@@ -1,10 +1,10 @@
 import numpy
 import pytest
 
-from kernels.placement import PLACEMENTS, DoesNotFit, Limits, Sizes, on_gpu, on_host, place
-from kernels.placement.parts import PartReader
-from kernels.placement.pinned import Pinned, PinnedRefused, buffer, fill, pin, pinnable
-from kernels.placement.plan import BUFFERS, HEADS, LEAST_BUFFER, row_search_bytes, size_text
+from gravel.kernels.placement import PLACEMENTS, DoesNotFit, Limits, Sizes, on_gpu, on_host, place
+from gravel.kernels.placement.parts import PartReader
+from gravel.kernels.placement.pinned import Pinned, PinnedRefused, buffer, fill, pin, pinnable
+from gravel.kernels.placement.plan import BUFFERS, HEADS, LEAST_BUFFER, row_search_bytes, size_text
 from tests.stages.fake_device import fake_device  # noqa: F401
 
 GB = 10**9
@@ -158,7 +158,7 @@ class Sliced:
 
 
 def test_filling_copies_a_range(monkeypatch):
-    monkeypatch.setattr("kernels.placement.pinned.PIECE_BYTES", 40)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.PIECE_BYTES", 40)
     out = buffer(25, numpy.uint32)
     values = numpy.arange(100, dtype=numpy.uint32)
     array = Sliced(values)
@@ -169,7 +169,7 @@ def test_filling_copies_a_range(monkeypatch):
 
 @pytest.mark.parametrize("count", [0, 10, 11, 1234])
 def test_filling_by_several_threads(monkeypatch, count):
-    monkeypatch.setattr("kernels.placement.pinned.PIECE_BYTES", 40)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.PIECE_BYTES", 40)
     values = numpy.arange(2000, dtype=numpy.uint32)
     out = buffer(count, numpy.uint32)
     fill(out, values, 17)
@@ -177,8 +177,8 @@ def test_filling_by_several_threads(monkeypatch, count):
 
 
 def test_a_stored_array_is_decoded_into_the_buffer(tmp_path):
-    from pipeline.store import Cache
-    from stages.artifacts import Traversal
+    from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifacts import Traversal
 
     values = numpy.arange(10_000, dtype=numpy.uint32)
     cache = Cache(tmp_path)
@@ -227,8 +227,8 @@ def test_without_pinned_memory_the_rows_go_elsewhere(fake_device, most, device, 
 
 def test_rows_in_memory_are_pinned_where_they_are(monkeypatch):
     monkeypatch.setattr(Pinned, "view", lambda pinned: pinned.array)
-    monkeypatch.setattr("kernels.placement.placed.LEAST_IN_PLACE", 20_000)
-    monkeypatch.setattr("kernels.placement.pinned.LEAST_IN_PLACE", 20_000)
+    monkeypatch.setattr("gravel.kernels.placement.placed.LEAST_IN_PLACE", 20_000)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.LEAST_IN_PLACE", 20_000)
     host = Host(1 << 20)
     columns = pinnable(5000, numpy.uint32)
     columns[:] = numpy.arange(5000)

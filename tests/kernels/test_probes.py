@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.probes import COUPLED, GATHERS, LOOKUPS, SCHEDULES, prepare
-from kernels.probes.gather_cpu import ARCS, SECTORS, SLOTS, gather_level
-from kernels.probes.levels import Levels, levels_of
+from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS, SCHEDULES, prepare
+from gravel.kernels.probes.gather_cpu import ARCS, SECTORS, SLOTS, gather_level
+from gravel.kernels.probes.levels import Levels, levels_of
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 from tests.zoo import ZooGraph, scipy_distances
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from kernels.partition.cuda.placing import Placing, keep_longest
+from gravel.kernels.partition.cuda.placing import Placing, keep_longest
 from tests.kernels.cuda_case import fast_csr, rmat
 
 

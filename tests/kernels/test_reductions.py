@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.exchange import Endpoint, post_arrays, run_in_lock_step, take_arrays
-from kernels.partition.masks import Reduction
-from kernels.partition.reductions import ALGORITHMS, masks_sent, reduction_rounds
+from gravel.kernels.exchange import Endpoint, post_arrays, run_in_lock_step, take_arrays
+from gravel.kernels.partition.masks import Reduction
+from gravel.kernels.partition.reductions import ALGORITHMS, masks_sent, reduction_rounds
 from tests.kernels.disorder import DisorderedNetwork
 
 RANKS = (*range(1, 10), 12, 13, 16)

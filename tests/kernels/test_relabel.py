@@ -3,7 +3,13 @@
 import numpy
 import pytest
 
-from kernels.relabel import components_back, distances_back, invert, predecessors_back, row_offsets_back
+from gravel.kernels.relabel import (
+    components_back,
+    distances_back,
+    invert,
+    predecessors_back,
+    row_offsets_back,
+)
 
 
 def labels(vertices, tree, dtype):
@@ -59,7 +65,7 @@ def test_row_offsets_of_the_numbering_before(vertices, dtype):
 def test_cuda_brings_back_what_the_cpu_does(vertices, tree, dtype, block):
     import cupy
 
-    from kernels.relabel_cuda import LabelsBack
+    from gravel.kernels.relabel_cuda import LabelsBack
 
     permutation, distance, predecessor = labels(vertices, tree, dtype)
     expected = back(permutation, distance, predecessor)

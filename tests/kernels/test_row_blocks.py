@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.row_blocks import LEAST_WORK, even_blocks, row_blocks, run_blocks
+from gravel.kernels.row_blocks import LEAST_WORK, even_blocks, row_blocks, run_blocks
 
 
 @settings(max_examples=40, deadline=None)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from kernels.bfs.rows import prepare
-from kernels.components.rows import components
-from kernels.components.rows import prepare as prepare_components
-from kernels.layouts import LAYOUTS, EncodedRows, encode
-from kernels.layouts.parts import LINE, cut_stream, host_offsets
+from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.components.rows import components
+from gravel.kernels.components.rows import prepare as prepare_components
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
+from gravel.kernels.layouts.parts import LINE, cut_stream, host_offsets
 from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, large_graph, place, sources_of
 from tests.kernels.test_components import csr_of as csr_of_pairs
 from tests.zoo import scipy_components, zoo

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kernels.layouts import LAYOUTS
-from kernels.strategy import strategies_in
+from gravel.kernels.layouts import LAYOUTS
+from gravel.kernels.strategy import strategies_in
 from tests.drills.sanitizers import BENIGN, LAYOUT, TOOLS, Report, run, sanitizer
 
-STRATEGIES = [name for name, each in sorted(strategies_in("kernels.bfs").items()) if each.cuda]
+STRATEGIES = [name for name, each in sorted(strategies_in("gravel.kernels.bfs").items()) if each.cuda]
 STRATEGIES += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
 
 

@@ -3,10 +3,10 @@
 import numpy
 import pytest
 
-from kernels.bfs import choose, prepare
-from kernels.bfs.choice import on_device as choose_on_device
-from kernels.bfs.shape import Growth, Shape, measure, top_share
-from kernels.strategy import strategies_in
+from gravel.kernels.bfs import choose, prepare
+from gravel.kernels.bfs.choice import on_device as choose_on_device
+from gravel.kernels.bfs.shape import Growth, Shape, measure, top_share
+from gravel.kernels.strategy import strategies_in
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo
 
@@ -74,8 +74,8 @@ def test_on_a_gpu_depth_and_symmetry_are_what_counts(
     shape = Shape(1 << 20, total, symmetric, linked, 9, top, Growth(vertices, arcs, complete), 1.0)
     name, reason = choose_on_device(shape)
     assert name == chosen
-    assert strategies_in("kernels.bfs")[name].cuda
-    assert symmetric or strategies_in("kernels.bfs")[name].directed
+    assert strategies_in("gravel.kernels.bfs")[name].cuda
+    assert symmetric or strategies_in("gravel.kernels.bfs")[name].directed
     assert f"hold {top:.0%} of the arcs" in reason
     assert f"{shape.levels:.0f} levels" in reason
 
@@ -134,7 +134,7 @@ def test_what_auto_chooses_searches():
         for symmetric in (True, False):
             csr = fast_csr(graph, symmetric=symmetric)
             search = prepare(*on_device(*csr), symmetric=symmetric)
-            assert strategies_in("kernels.bfs")[search.strategy].cuda
+            assert strategies_in("gravel.kernels.bfs")[search.strategy].cuda
             expected = prepare(*csr, symmetric=symmetric).run(0)
             found = search.run(0)
             numpy.testing.assert_array_equal(found.distance.get(), expected.distance)

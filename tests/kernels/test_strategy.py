@@ -6,9 +6,14 @@ from collections import Counter
 
 import pytest
 
-from kernels.strategy import strategies_in
+from gravel.kernels.strategy import strategies_in
 
-PACKAGES = ("kernels.bfs", "kernels.bfs.rows", "kernels.components", "kernels.components.rows")
+PACKAGES = (
+    "gravel.kernels.bfs",
+    "gravel.kernels.bfs.rows",
+    "gravel.kernels.components",
+    "gravel.kernels.components.rows",
+)
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
@@ -20,12 +25,12 @@ def test_no_two_names_stand_for_one_function(package: str, backend: str) -> None
 
 def test_a_strategy_that_does_not_run_here_says_so() -> None:
     with pytest.raises(ValueError, match="'hybrid' does not run on the CPU; it has GPU code alone"):
-        strategies_in("kernels.bfs")["hybrid"].load("cpu")
+        strategies_in("gravel.kernels.bfs")["hybrid"].load("cpu")
     with pytest.raises(ValueError, match="'serial' does not run on a GPU; it has CPU code alone"):
-        strategies_in("kernels.bfs")["serial"].load("cuda")
+        strategies_in("gravel.kernels.bfs")["serial"].load("cuda")
 
 
 def test_what_ran_has_defaults_and_what_was_given() -> None:
-    ran = strategies_in("kernels.bfs")["top_down"].ran("cpu", {"serial_below": 9})
-    assert ran.function == "kernels.bfs.cpu.top_down:prepare"
+    ran = strategies_in("gravel.kernels.bfs")["top_down"].ran("cpu", {"serial_below": 9})
+    assert ran.function == "gravel.kernels.bfs.cpu.top_down:prepare"
     assert ran.options == {"serial_below": 9, "threads": None}

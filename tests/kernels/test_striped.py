@@ -7,12 +7,20 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.bfs import prepare as prepare_csr
-from kernels.partition import assemble, components
-from kernels.striped import StripedOptions, as_partition, from_arrays, prepare, search_rank, stripe, to_arrays
-from kernels.striped.program import search_program
-from kernels.striped.rank import StripedRankSearch
-from stages.gang import run_in_threads
+from gravel.kernels.bfs import prepare as prepare_csr
+from gravel.kernels.partition import assemble, components
+from gravel.kernels.striped import (
+    StripedOptions,
+    as_partition,
+    from_arrays,
+    prepare,
+    search_rank,
+    stripe,
+    to_arrays,
+)
+from gravel.kernels.striped.program import search_program
+from gravel.kernels.striped.rank import StripedRankSearch
+from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
 from tests.parameters import slow_among
@@ -92,8 +100,8 @@ def test_no_option_changes_what_is_found(name: str, output: str) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 def test_threads_find_the_same(name: str, index: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.row_blocks.LEAST_WORK", 64)
-    monkeypatch.setattr("kernels.striped.rank.BINS_ALONE", 64)
+    monkeypatch.setattr("gravel.kernels.row_blocks.LEAST_WORK", 64)
+    monkeypatch.setattr("gravel.kernels.striped.rank.BINS_ALONE", 64)
     offsets, columns = fast_csr(rmat(11), symmetric=True)
     columns = columns.astype(index)
     source = int(numpy.argmax(numpy.diff(offsets)))

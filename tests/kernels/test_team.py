@@ -3,9 +3,9 @@ import threading
 import numpy
 import pytest
 
-from kernels.atomics import fetch_add
-from kernels.jit import serial
-from kernels.team import PRIVATE, Team, close, closed, finish, idle, open_phase, take, wait_for_all
+from gravel.kernels.atomics import fetch_add
+from gravel.kernels.jit import serial
+from gravel.kernels.team import PRIVATE, Team, close, closed, finish, idle, open_phase, take, wait_for_all
 
 PHASES = 200
 

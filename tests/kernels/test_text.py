@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import text
-from kernels.text.lists import LINE, ROW, add_imbalance, new_state, parse_lists
-from kernels.text.numbers import byte_kinds
-from kernels.text.pairs import parse_pairs
+from gravel.kernels import text
+from gravel.kernels.text.lists import LINE, ROW, add_imbalance, new_state, parse_lists
+from gravel.kernels.text.numbers import byte_kinds
+from gravel.kernels.text.pairs import parse_pairs
 
 
 def pairs(data, *, delimiter="", prefix=-1, columns=2, weight_column=-1, low=0, high=(1 << 63) - 1):

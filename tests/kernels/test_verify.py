@@ -7,8 +7,8 @@ import itertools
 import numpy
 import pytest
 
-from kernels.verify import Check, check_bfs, check_components, skipped_checks
-from kernels.verify.tree import LOST, levels_of
+from gravel.kernels.verify import Check, check_bfs, check_components, skipped_checks
+from gravel.kernels.verify.tree import LOST, levels_of
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.exchange import run_in_lock_step
-from kernels.partition import PartitionedGraph, partition
-from kernels.verify import Check, check_bfs
-from kernels.verify.ranks import check_program, sum_levels_program
-from kernels.verify.ranks.cpu import RankChecker
+from gravel.kernels.exchange import run_in_lock_step
+from gravel.kernels.partition import PartitionedGraph, partition
+from gravel.kernels.verify import Check, check_bfs
+from gravel.kernels.verify.ranks import check_program, sum_levels_program
+from gravel.kernels.verify.ranks.cpu import RankChecker
 from tests.kernels.test_verify import search
 from tests.zoo import ZooGraph, zoo
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.exchange import run_in_lock_step
-from kernels.partition import PartitionedGraph, partition
-from kernels.verify import Check, check_components
-from kernels.verify.ranks.components import check_components_program
-from kernels.verify.ranks.components_cpu import RankLabelChecker
+from gravel.kernels.exchange import run_in_lock_step
+from gravel.kernels.partition import PartitionedGraph, partition
+from gravel.kernels.verify import Check, check_components
+from gravel.kernels.verify.ranks.components import check_components_program
+from gravel.kernels.verify.ranks.components_cpu import RankLabelChecker
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, scipy_components, zoo
 

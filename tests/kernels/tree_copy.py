@@ -13,6 +13,16 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("kernels", "stages", "pipeline")
 
 
+def link_packages(folder: Path) -> None:
+    """Give packages below a folder the one name that they are imported by."""
+    (folder / "gravel").mkdir()
+    for file in (ROOT / "gravel").glob("*.py"):
+        shutil.copy(file, folder / "gravel")
+    for package in PACKAGES:
+        if (folder / package).is_dir():
+            (folder / "gravel" / package).symlink_to(f"../{package}")
+
+
 class TreeCopy:
     """The packages below a folder, with a folder of compiled kernels of their own."""
 
@@ -22,6 +32,7 @@ class TreeCopy:
         for package in packages:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / package, self.folder / package, ignore=ignored)
+        link_packages(self.folder)
 
     def replace(self, name: str, old: str, new: str) -> None:
         """Replace a text that a file has exactly once."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 GRAPHS = ("Graph", "Ordering", "Partition", "CompressedGraph")
 

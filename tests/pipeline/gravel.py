@@ -1,6 +1,6 @@
 """`python -m tests.pipeline.gravel`: the command, wherever it is installed."""
 
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 
 if __name__ == "__main__":
     main()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import Location
-from pipeline.plan.model import InputRef, Plan, StageRun
-from pipeline.workflow.model import Workflow
-from stages.artifacts import VertexIds
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.workflow.model import Workflow
+from gravel.stages.artifacts import VertexIds
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 
 class Nothing(Parameters):

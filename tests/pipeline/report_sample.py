@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy
 
-from pipeline.report import write_run_report
-from pipeline.store import Cache
-from stages.artifacts import Artifact, CompressedGraph, Graph, Measurement, Ordering, Traversal
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import Artifact, CompressedGraph, Graph, Measurement, Ordering, Traversal
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched
 from tests.zoo import zoo
 
@@ -177,6 +177,6 @@ def _written(folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str,
     def describe(name: str) -> Any:
         return SimpleNamespace(kind="Report", attributes={"title": f"The {name}", "sections": made[name]})
 
-    cache = cast("Cache", SimpleNamespace(describe=describe, recall=lambda recipe: None))
+    cache = cast("Cache", SimpleNamespace(describe=describe, look_up=lambda recipe: None))
     folder.mkdir(parents=True, exist_ok=True)
     return write_run_report(folder, record(folder.name, runs), cache)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from pipeline.store.moving import read_artifact_record
-from pipeline.store.objects import open_remote
-from pipeline.store.selecting import read_recipe
+from gravel.pipeline.store.artifact_transfer import read_artifact_record
+from gravel.pipeline.store.s3 import open_remote
+from gravel.pipeline.store.selecting import read_recipe
 
 
 @contextmanager

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stages.artifacts import Graph
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import Graph
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.context import Context
+    from gravel.stages.context import Context
 
 
 class TriangleParameters(Parameters):

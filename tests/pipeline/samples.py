@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy
 
-from pipeline.recipe import Recipe, digest
-from pipeline.store import ArtifactRecord, Cache
-from stages.artifacts import (
+from gravel.pipeline.core.hashing import Recipe, digest
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.records import ArtifactRecord
+from gravel.stages.artifacts import (
     Artifact,
     CompressedGraph,
     Counters,

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli.cache import command as cache_command
-from pipeline.cli.cache import parse_age, parse_size
-from pipeline.cli.show import command as show_command
-from pipeline.errors import RequestError
-from pipeline.store import Cache
+from gravel.pipeline.cli.cache import command as cache_command
+from gravel.pipeline.cli.cache import parse_age, parse_size
+from gravel.pipeline.cli.show import command as show_command
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.run_records import whole
 from tests.pipeline.samples import each_kind, graph, publish, recipe, shards
 
@@ -129,7 +130,7 @@ def test_show_tells_the_whole_chain(cache):
     assert body["provenance"]["host"] == "here"
     assert body["recipe"]["version"] == 1
     # A recipe's digest is a name too, and what is gone is said.
-    cache.gc(delete=True)
+    collect(cache, delete=True)
     publish(cache, graph(seed=3), "last", inputs=(middle.id, edges.id))
     digest = recipe("last", (middle.id, edges.id)).digest
     assert "not in the cache any more" in call(show_command, digest[:9], "--cache", str(cache.root)).output

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.plan.model import Plan
-from stages.stage import FileInput
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.stages.stage import FileInput
 from tests.pipeline.tiny_stages import MAKE, make, plan_of, stage_run
 
 

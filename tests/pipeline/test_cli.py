@@ -12,12 +12,12 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli import VERBS, main
-from pipeline.cli.errors import exit_code, render, run_command
-from pipeline.errors import GravelError, Location, RequestError
-from pipeline.hardware import hardware
-from pipeline.plugins.installed import Catalogue
-from stages.errors import StageError
+from gravel.pipeline.cli import VERBS, main
+from gravel.pipeline.cli.errors import exit_code, render, run_command
+from gravel.pipeline.core.errors import GravelError, Location, RequestError
+from gravel.pipeline.core.hardware import hardware
+from gravel.pipeline.plugins.installed import Catalogue
+from gravel.stages.errors import StageError
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.test_plan import Bench
 
@@ -38,7 +38,7 @@ HEAVY = {
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: FAKES)
+    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: FAKES)
     found = Bench(tmp_path)
     found.hardware = hardware("cpu")
     return found
@@ -215,7 +215,7 @@ def test_dag_needs_no_input_files(bench: Bench) -> None:
 
 
 def test_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.plugins.installed.known_stages", lambda: Catalogue(FAKES, {}))
+    monkeypatch.setattr("gravel.pipeline.plugins.installed.known_stages", lambda: Catalogue(FAKES, {}))
     lines = gravel("stages").stdout.splitlines()
     names = [line.split()[0] for line in lines if line and not line.startswith((" ", "gravel"))]
     assert names[:2] == ["ingest", "symmetrize"]
@@ -232,8 +232,8 @@ def test_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_strategies_of_traverse() -> None:
     told = gravel("stages", "traverse").stdout
-    assert "strategies of kernels.bfs\n" in told
-    assert "strategies of kernels.bfs.rows\n" in told
+    assert "strategies of gravel.kernels.bfs\n" in told
+    assert "strategies of gravel.kernels.bfs.rows\n" in told
     assert told.count("  direction_optimizing: ") == 2
 
 
@@ -297,10 +297,10 @@ def test_a_long_line_is_cut_around_the_caret() -> None:
 def script(bench: Bench, *arguments: str) -> str:
     return f"""\
 import sys
-import pipeline.workflow.loading
+import gravel.pipeline.workflow.loading
 from tests.pipeline.fake_stages import FAKES
-pipeline.workflow.loading.known_stages = lambda: FAKES
-from pipeline.cli import main
+gravel.pipeline.workflow.loading.known_stages = lambda: FAKES
+from gravel.pipeline.cli import main
 try:
     main(["plan", {str(bench.file)!r}, "--cache", {str(bench.cache.root)!r}, *{arguments!r}])
 finally:
@@ -338,7 +338,7 @@ def test_a_plan_of_the_quickstart_imports_nothing_heavy(tmp_path: Path) -> None:
     """The real stages and the strategies that they validate against stay light, too."""
     code = f"""\
 import sys
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 try:
     main(["plan", "workflows/quickstart.yaml", "--cache", {str(tmp_path)!r}, "--backend", "cpu"])
 finally:
@@ -352,7 +352,7 @@ finally:
 def test_help_imports_next_to_nothing() -> None:
     code = """\
 import sys
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 try:
     main(["--help"])
 finally:
@@ -418,7 +418,9 @@ def test_a_missing_current_folder_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_export_refuses_what_has_no_columns_before_anything_runs(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.executor.execute", lambda *_: pytest.fail("something ran"))
+    monkeypatch.setattr(
+        "gravel.pipeline.scheduler.executing.execute", lambda *_: pytest.fail("something ran")
+    )
     bench.plan()
     words = ("export", str(bench.file), "--cache", str(bench.cache.root), "--to", str(tmp_path / "o.csv"))
     result = gravel(*words[:2], "summary", *words[2:])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli import main
-from pipeline.errors import RequestError
+from gravel.pipeline.cli import main
+from gravel.pipeline.core.errors import RequestError
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count
 
 WORKFLOW = """\
@@ -26,7 +26,7 @@ stages:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = {stage.name: stage for stage in (MAKE, ADD, MEASURE)}
-    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: known)
+    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: known)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "sums.yaml"
     path.write_text(WORKFLOW.replace("MARKS", str(tmp_path / "marks")))
@@ -61,6 +61,18 @@ def test_a_workflow_runs_and_is_cached_the_second_time(file: Path) -> None:
     assert "4 cached" in second.stderr
     assert first.stderr.splitlines()[-1].split()[-1] == second.stderr.splitlines()[-1].split()[-1]
     assert len(list((file.parent / "cache" / "runs").glob("*/report.html"))) == 1
+
+
+def named_report(result: Result) -> str:
+    return next(line for line in result.stderr.splitlines() if "report.html" in line).split("report: ")[1]
+
+
+def test_a_cached_run_names_the_report_of_its_own_parameters(file: Path) -> None:
+    one, two = named_report(run(file)), named_report(run(file, "--set", "value=5"))
+    assert one != two
+    assert named_report(run(file)) == one
+    assert named_report(run(file, "--set", "value=5")) == two
+    assert named_report(run(file)) == one  # of a plan that is cached, too
 
 
 def test_one_choice_of_the_matrix_and_one_forced_stage(file: Path) -> None:
@@ -139,7 +151,7 @@ def test_the_doctor_finds_what_matters(file: Path) -> None:
 
 
 def test_the_doctor_names_the_cure(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.doctor.software.REQUIRED", ("numpy", "no-such-package"))
+    monkeypatch.setattr("gravel.pipeline.doctor.software.REQUIRED", ("numpy", "no-such-package"))
     result = gravel("doctor", "--cache", str(file.parent / "cache"))
     assert result.return_value == 1
     assert "missing: no-such-package" in result.output

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.executor.reporting import RunReport
-from pipeline.progress import JsonReporter
-from pipeline.progress.events import QuietReporter
+from gravel.pipeline.progress.events import JsonReporter, QuietReporter
+from gravel.pipeline.scheduler.reporting import RunReport
 
-GRAVEL = f'"{sys.executable}" -c "from pipeline.cli import main; main()"'
+GRAVEL = f'"{sys.executable}" -c "from gravel.pipeline.cli import main; main()"'
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ LIMIT = 120.0
 STAGE = '''
 """Stages that wait until they are told to go on."""
 
-from stages.artifacts import Graph
-from stages.stage import Extent, Need, Parameters, Slot, Stage
+from gravel.stages.artifacts import Graph
+from gravel.stages.stage import Extent, Need, Parameters, Slot, Stage
 
 
 class WaitParameters(Parameters):
@@ -105,7 +105,7 @@ def waiting_run(folder: Path, *, cwd: Path | None = None) -> Iterator[subprocess
     script = folder / "bin" / "gravel"
     script.parent.mkdir()
     script.write_text(
-        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom pipeline.cli import main\n"
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom gravel.pipeline.cli import main\n"
         'if __name__ == "__main__":\n    main()\n'
     )
     run = subprocess.Popen(

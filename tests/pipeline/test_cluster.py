@@ -14,13 +14,14 @@ from typing import Any
 import psutil
 import pytest
 
-from pipeline.cluster.devices import FAKE, fake_devices, rotation
-from pipeline.cluster.existing import connect
-from pipeline.cluster.local import local_worker_count
-from pipeline.errors import RequestError
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.plan.model import Plan
-from pipeline.store import Cache
+from gravel.pipeline.core.devices import FAKE, fake_devices, rotation
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.workers.existing import connect
+from gravel.pipeline.workers.local import local_worker_count
 from tests.pipeline.test_executor import Listener, states, total
 from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, MEASURE, count, plan_of, stage_run
 
@@ -167,7 +168,7 @@ def test_an_existing_cluster_serves_by_its_address(tmp_path: Path) -> None:
     from distributed import Client, LocalCluster
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-    preload = ["pipeline.cluster.preload"]
+    preload = ["gravel.pipeline.workers.preload"]
     with LocalCluster(**options, preload=preload, protocol="tcp") as cluster, Client(cluster) as other:
         address = other.scheduler.address
         plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2))
@@ -189,7 +190,7 @@ def test_an_existing_cluster_serves_by_its_address(tmp_path: Path) -> None:
 
 
 def test_an_address_without_a_scheduler_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.cluster.existing.CONNECT_LIMIT", 1)
+    monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 1)
     with pytest.raises(RequestError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         run(plan_of(stage_run("a", MAKE, value=1)), tmp_path / "cache", "tcp://127.0.0.1:9")
 
@@ -222,8 +223,9 @@ def test_a_malformed_address_is_said_at_once(tmp_path: Path, where: str, message
 SLOW = """
 import sys
 from pathlib import Path
-from pipeline.executor import RunOptions, execute
-from pipeline.progress import PlainReporter
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.progress.plain import PlainReporter
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 if __name__ == "__main__":
@@ -280,7 +282,7 @@ def test_a_killed_driver_leaves_no_workers_and_the_next_run_goes_on(tmp_path: Pa
         stage_run("a", MAKE, value=1, marks=str(marks)),
         stage_run("b", ADD, "a", value=2, marks=str(marks), sleep=60.0),
     )
-    from pipeline.runs import find_run
+    from gravel.pipeline.records.reading import find_run
 
     _, record = find_run(tmp_path / "cache", "last")
     assert record["state"] == "interrupted"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.plugins.conformance import StageConformance
+from gravel.conformance import StageConformance
 
 
 class TestIngest(StageConformance):

@@ -8,12 +8,12 @@ from blake3 import blake3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.recipe import digest
-from pipeline.store import Cache
-from pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id
-from pipeline.store.layout import PLAIN, ZSTD, Layout, array_metadata, cut, read_layout
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Graph, Measurement, Partition, Traversal
+from gravel.pipeline.core.hashing import digest
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id
+from gravel.pipeline.store.layout import PLAIN, ZSTD, Layout, array_metadata, cut, read_layout
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Graph, Measurement, Partition, Traversal
 from tests.pipeline.samples import graph
 
 
@@ -126,7 +126,7 @@ def test_both_codecs_are_used_and_do_not_change_the_id(tmp_path, monkeypatch):
     values = numpy.arange(100_000, dtype=numpy.int64)
     ids, codecs = set(), set()
     for worth in (2.0, 0.0):
-        monkeypatch.setattr("pipeline.store.codecs.WORTH_COMPRESSING", worth)
+        monkeypatch.setattr("gravel.pipeline.store.codecs.WORTH_COMPRESSING", worth)
         cache = Cache(tmp_path / str(worth))
         with cache.writer() as writer:
             record = writer.publish(Traversal(algorithm="bfs", sources=values, vertex_count=1))

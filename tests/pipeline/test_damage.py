@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store import ArtifactRecord, Cache
-from pipeline.store.codecs import decode, encode
-from pipeline.store.records import BrokenRecord, seal, unseal
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Artifact, Traversal
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.codecs import decode, encode
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Artifact, Traversal
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 
 
@@ -166,7 +166,7 @@ def test_a_damaged_record_is_missing_and_said(cache, told, folder, harm):
             {"flip": changed, "truncate": text[:-20], "empty": b"", "binary": b"\xff\x00" * 99}[harm]
         )
     if folder == "recipes":
-        assert cache.recall(name) is None
+        assert cache.look_up(name) is None
     else:
         assert "no record" in cache.check(name)
     assert len(told) == 1
@@ -174,7 +174,7 @@ def test_a_damaged_record_is_missing_and_said(cache, told, folder, harm):
     assert not path.exists()
     publish(cache, graph())
     assert cache.check(record.id) is None
-    assert cache.recall(recipe().digest) is not None
+    assert cache.look_up(recipe().digest) is not None
 
 
 def test_verify_tells_of_damaged_records(cache):
@@ -211,7 +211,7 @@ def test_a_record_of_an_unknown_format_is_not_read(cache, told, stated):
     publish(cache, graph())
     path = cache.root / "recipes" / f"{recipe().digest}.json"
     path.write_bytes(seal(unseal(path.read_bytes()) | {"format": stated}))
-    assert cache.recall(recipe().digest) is None
+    assert cache.look_up(recipe().digest) is None
     assert "format" in told[0]
 
 

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import main
-from pipeline.errors import WorkflowError
-from pipeline.plan import Plan, build_plan
-from pipeline.runs.reading import list_runs
-from pipeline.workflow import load_workflow
-from pipeline.workflow.catalogue import read_catalogue
-from pipeline.workflow.schema import workflow_schema
-from stages.stage import all_stages
+from gravel.pipeline.cli import main
+from gravel.pipeline.core.errors import WorkflowError
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.records.reading import list_runs
+from gravel.pipeline.workflow.catalogue import read_catalogue
+from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.schema import workflow_schema
+from gravel.stages.stage import all_stages
 from tests.pipeline.range_server import FileServer
 from tests.pipeline.test_schema import check
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.runs.comparing import compare_runs, figures
-from pipeline.store import Cache
-from stages.artifacts import Measurement, Verification
+from gravel.pipeline.records.comparing import compare_runs, figures
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import Measurement, Verification
 from tests.pipeline.samples import publish
 from tests.pipeline.test_cli_run import file, gravel, look, run
 
@@ -105,7 +105,7 @@ def test_a_failure_and_a_result_that_is_gone(file: Path):
 
 def test_an_unknown_run(file: Path):
     run(file)
-    from pipeline.errors import RequestError
+    from gravel.pipeline.core.errors import RequestError
 
     with pytest.raises(RequestError, match="there is no run 'nothing'"):
         diff(file, "last", "nothing")
@@ -130,11 +130,13 @@ def test_figures_of_measurements_and_verifications(tmp_path: Path):
     times = publish(cache, measurement((1.0, 10**6, 2 * 10**6), (2.0, 10**6, 2 * 10**6), (8.0, 0, 0)), "m")
     told = dict(figures(cache.describe(times.id)))
     assert told["median ms"] == 2.0
-    assert told["median GTEPS"] == 0.75, "of 1 and 0.5; a search that reached nothing has no rate"
-    assert told["median G arcs/s"] == 1.5
+    assert told["median GTEPS (distinct edges)"] == 0.75, (
+        "of 1 and 0.5; a search that reached nothing has no rate"
+    )
+    assert told["median G stored arcs/s"] == 1.5
     assert (told["searches"], told["prepare ms"]) == (3, 1.5)
     empty = publish(cache, measurement(), "n")
-    assert dict(figures(cache.describe(empty.id)))["median GTEPS"] is None
+    assert dict(figures(cache.describe(empty.id)))["median GTEPS (distinct edges)"] is None
     checks = [{"check": "levels", "passed": True}, {"check": "tree", "passed": False}]
     verified = publish(cache, Verification(algorithm="bfs", checks=checks, skipped=["sources"]), "v")
     assert dict(figures(cache.describe(verified.id))) == {
@@ -145,7 +147,7 @@ def test_figures_of_measurements_and_verifications(tmp_path: Path):
 
 
 def test_rates_are_compared_in_per_cent(tmp_path: Path):
-    from pipeline.cli.diff import _lines
+    from gravel.pipeline.cli.diff import _lines
 
     cache = Cache(tmp_path)
     records = []
@@ -158,7 +160,7 @@ def test_rates_are_compared_in_per_cent(tmp_path: Path):
             {"run": f"r{position}", "state": "done", "seconds": 1.0, "stages": [one], "workflow": workflow}
         )
     lines = list(_lines(compare_runs(cache, *records)))
-    assert "  median GTEPS     1 -> 0.5  (-50.0%)" in lines
+    assert "  median GTEPS (distinct edges)  1 -> 0.5  (-50.0%)" in lines
     assert lines[-2:] == ["times of 1 of 1 stage runs differ", "  bfs  0.50 s -> 1.00 s  (+100.0%)"]
 
 
@@ -172,7 +174,7 @@ def test_a_comparison_imports_nothing_heavy(file: Path):
     run(file, "--set", "value=5")
     code = f"""\
 import sys
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 try:
     main(["diff", {names(file)[0]!r}, "last", "--cache", {str(file.parent / "cache")!r}])
 finally:

@@ -14,18 +14,18 @@ from typing import Any
 import numpy
 import pytest
 
-from pipeline.runs.reading import find_run
-from pipeline.store import Cache
-from stages.context import PlainContext
-from stages.distribute import STAGE, distribute, make_as_rank
-from stages.ingest import IngestParameters, ingest
-from stages.partitioning import resident
-from stages.searching.distributed import MADE_ANEW
-from stages.searching.distributed_components_rank import find_as_rank
-from stages.stage import all_stages
-from stages.symmetrize import SymmetrizeParameters, symmetrize
-from stages.traverse import STAGE as TRAVERSE
-from stages.traverse import TraverseParameters, traverse
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.context import PlainContext
+from gravel.stages.distribute import STAGE, distribute, make_as_rank
+from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.partitioning import resident
+from gravel.stages.searching.distributed import MADE_ANEW
+from gravel.stages.searching.distributed_components_rank import find_as_rank
+from gravel.stages.stage import all_stages
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.traverse import STAGE as TRAVERSE
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.pipeline.test_cluster import children
 from tests.pipeline.test_partition_cluster import gravel
 
@@ -67,8 +67,8 @@ def make_and_measure(function: Any, gang: Any, task: Any) -> Any:
 
 
 def distribute_measured(context: Any, parameters: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(make_and_measure, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(make_and_measure, function), tasks)
     return distribute(context, parameters)
 
 
@@ -87,8 +87,8 @@ def find_and_measure(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_measured(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(find_and_measure, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(find_and_measure, function), tasks)
     return traverse(context, parameters, **inputs)
 
 
@@ -185,8 +185,8 @@ def make_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
 
 
 def distribute_losing_a_rank(context: Any, parameters: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(make_losing_a_rank, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(make_losing_a_rank, function), tasks)
     return distribute(context, parameters)
 
 
@@ -207,8 +207,8 @@ def find_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(find_losing_a_rank, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(functools.partial(find_losing_a_rank, function), tasks)
     return traverse(context, parameters, **inputs)
 
 

@@ -12,9 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.cluster.devices import Device
-from pipeline.doctor import compiled, disk, findings, gpus, machine, software
-from pipeline.doctor.finding import Finding
+from gravel.pipeline.core.devices import Device
+from gravel.pipeline.doctor import compiled, disk, gpus, machine, software
+from gravel.pipeline.doctor.finding import Finding
+from gravel.pipeline.doctor.findings import findings
 
 
 def one(found) -> Finding:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from pipeline.content import NeedsContent
-from pipeline.datasets.downloads import Download, Downloads
-from pipeline.errors import RequestError
-from pipeline.file_digest import FileDigests
-from stages.errors import StageError
-from stages.stage import FileInput
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.datasets.downloads import Download, Downloads
+from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.stages.errors import StageError
+from gravel.stages.stage import FileInput
 from tests.pipeline.range_server import FileServer
 
 TEXT = b"".join(b"%d %d\n" % (at, at + 1) for at in range(3000))

@@ -15,12 +15,12 @@ import numpy
 import pytest
 import zarr
 
-from pipeline.errors import DamagedArtifact
-from pipeline.store import ArtifactRecord, Cache
-from pipeline.store.codecs import crc32c
-from pipeline.store.records import seal, unseal
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import EdgeList, Traversal
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.codecs import crc32c
+from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import EdgeList, Traversal
 
 CHUNK, SHARD = 400, 1200
 FORMAT_1 = Path(__file__).with_name("format1.tar.gz")

@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.plan.model import Plan
-from pipeline.progress import Event
-from pipeline.store import Cache
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.progress.events import Event
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count, plan_of, stage_run
 
 
@@ -197,9 +198,9 @@ def test_what_is_not_kept_is_made_only_when_somebody_needs_it(root: Path, marks:
     third = run(plan(4), root)
     assert states(third) == {"a": "computed", "b": "computed", "c": "computed"}
     assert total(root, third, "c") == 4 + 2 + 6
-    from pipeline.held import HELD
+    from gravel.pipeline.workers.resident import RESIDENT
 
-    assert HELD == {}
+    assert RESIDENT == {}
 
 
 def test_what_cannot_fit_is_refused_before_anything_runs(root: Path, marks: Path) -> None:
@@ -225,7 +226,7 @@ def test_memory_that_runs_out_is_tried_again_and_then_told(root: Path, marks: Pa
 
 
 def test_no_gpu_is_said_before_anything_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.executor.machine.find_devices", lambda: ())
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_devices", lambda: ())
     plan = plan_of(stage_run("a", MAKE, value=1))
     with pytest.raises(RequestError, match="no GPU with an NVIDIA driver was found") as caught:
         execute(plan, RunOptions(cache_root=root, backend="cuda"))
@@ -246,7 +247,7 @@ def test_the_record_says_who_made_what(root: Path, marks: Path) -> None:
     stage = record["stages"][1]
     assert stage["need"]["host"] == 1 << 20
     assert stage["peak_host_bytes"] >= 0
-    remembered = Cache(root).recall(stage["recipe"])
+    remembered = Cache(root).look_up(stage["recipe"])
     assert remembered is not None
     made = remembered.provenance
     assert made["key"] == "b"
@@ -258,7 +259,7 @@ def test_the_record_says_who_made_what(root: Path, marks: Path) -> None:
 def test_a_measuring_stage_knows_the_hardware(root: Path, marks: Path) -> None:
     plan = plan_of(stage_run("a", MAKE, value=1), stage_run("m", MEASURE, "a", value=1))
     outcome = run(plan, root)
-    records = [Cache(root).recall(stage["recipe"]) for stage in outcome.record["stages"]]
+    records = [Cache(root).look_up(stage["recipe"]) for stage in outcome.record["stages"]]
     assert [record.parts["hardware"] is None for record in records if record] == [True, False]
 
 
@@ -314,8 +315,9 @@ def test_a_killed_run_leaves_its_report_to_the_next(root: Path, marks: Path) -> 
 CACHED = """
 import sys, time
 from pathlib import Path
-from pipeline.executor import RunOptions, execute
-from pipeline.progress import PlainReporter
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.progress.plain import PlainReporter
 from tests.pipeline.light_stages import plan
 options = RunOptions(cache_root=Path(sys.argv[1]), cluster=sys.argv[2], reporter=PlainReporter())
 outcome = execute(plan(), options)

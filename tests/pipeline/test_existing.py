@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,13 +18,15 @@ from typing import Any
 import psutil
 import pytest
 
-from pipeline.cluster.devices import FAKE
-from pipeline.cluster.security import Tls, security, tls_of
-from pipeline.cluster.software import refuse_other_versions
-from pipeline.errors import GravelError, RequestError
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.plan.model import Plan
-from pipeline.runs import find_run
+from gravel.pipeline.core.devices import FAKE
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.workers.security import Tls, security, tls_of
+from gravel.pipeline.workers.software import refuse_other_versions
+from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.certificates import make_certificates
 from tests.pipeline.dask_processes import DaskProcesses
 from tests.pipeline.test_executor import states
@@ -145,7 +146,7 @@ def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None
 def test_options_that_do_not_go_together_are_said(tmp_path: Path, options: list[str], message: str) -> None:
     words = ["run", str(CHECKOUT / "workflows" / "quickstart.yaml"), "--set", "scale=5", "--backend", "cpu"]
     result = subprocess.run(
-        [sys.executable, "-c", "from pipeline.cli import main; main()", *words, *options],
+        [sys.executable, "-c", "from gravel.pipeline.cli import main; main()", *words, *options],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "GRAVEL_CACHE": str(tmp_path / "cache")},
         capture_output=True,
@@ -207,9 +208,7 @@ def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    other = tmp_path / "other"
-    for package in ("kernels", "pipeline", "stages"):
-        shutil.copytree(CHECKOUT / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
+    other = TreeCopy(tmp_path / "other").folder
     with (other / "stages" / "symmetrize.py").open("a") as file:
         file.write("CHANGED = True\n")
     without = tmp_path / "without"
@@ -218,8 +217,8 @@ def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
         "import sys\n"
         "class Hidden:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'pipeline':\n"
-        "            raise ModuleNotFoundError(\"No module named 'pipeline'\", name=name)\n"
+        "        if name == 'gravel':\n"
+        "            raise ModuleNotFoundError(\"No module named 'gravel'\", name=name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
     )
     elsewhere = tmp_path / "elsewhere"
@@ -229,7 +228,7 @@ def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
             run(one(), tmp_path / "cache", dask.address)
         refused = [
             ("other", r"tcp://.* has other code of gravel", {"PYTHONPATH": str(other)}, tmp_path / "cache"),
-            ("without", r"has no gravel, or not all .* 'pipeline'", {"PYTHONPATH": str(without)}, tmp_path),
+            ("without", r"has no gravel, or not all .* 'gravel'", {"PYTHONPATH": str(without)}, tmp_path),
             # Each process has its own folder behind this path, as machines without a shared disk have.
             ("elsewhere", r"does not see the cache /proc/self/cwd/cache", {}, Path("/proc/self/cwd/cache")),
         ]
@@ -385,7 +384,7 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
             more = plan_of(*plan.runs.values(), stage_run("b", ADD, "a", value=4))
             outcome = run(more, tmp_path / "cache", encrypted.address)
             assert states(outcome) == {"a": "cached", "gang": "cached", "b": "computed"}
-        monkeypatch.setattr("pipeline.cluster.existing.CONNECT_LIMIT", 2)
+        monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 2)
         for other in (
             Tls(theirs.ca, ours.certificate, ours.key),
             Tls(ours.ca, theirs.certificate, theirs.key),

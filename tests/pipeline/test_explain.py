@@ -88,7 +88,7 @@ def test_long_values_are_cut(bench: Bench) -> None:
 
 
 def test_what_is_not_given_before_and_after_is_no_change() -> None:
-    from pipeline.plan.why import _changes
+    from gravel.pipeline.plan.why import _changes
 
     old = {"parameters": {"source": None, "file": "a"}, "files": {"a": "12"}}
     new = {"parameters": {"source": {"rmat": None, "path": {"vertices": 5}}, "file": None}}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import gravel.pipeline.export.columns
 import numpy
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from gravel.pipeline.export.columns import columns_of
+from gravel.pipeline.export.writers import write_file
 
-import pipeline.export.columns
-from pipeline.errors import GravelError, RequestError
-from pipeline.export import columns_of, write_file
-from stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
 
 GAPS = VertexIds(ids=numpy.array([3, 7, 1 << 40]), vertex_count=3)
 FROM_ONE = VertexIds(first=1, vertex_count=3)
@@ -43,7 +44,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 1000])
 def test_bfs_columns(target: Path, batch_rows: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pipeline.export.columns, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(gravel.pipeline.export.columns, "BATCH_ROWS", batch_rows)
     write_file(columns_of(bfs(), GAPS), target)
     big = 1 << 40
     assert read(target) == {
@@ -130,7 +131,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(pipeline.export.FORMATS, ".csv", full)
+    monkeypatch.setitem(gravel.pipeline.export.writers.FORMATS, ".csv", full)
     with pytest.raises(GravelError, match="disk is full"):
         write_file(columns_of(bfs(), GAPS), target)
     assert target.read_text() == "old"

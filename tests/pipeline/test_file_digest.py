@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from pipeline import file_digest
-from pipeline.content import NeedsContent
-from pipeline.errors import GravelError, RequestError
-from pipeline.file_digest import FileDigests
-from stages.stage import FileInput
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.datasets import file_digest
+from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.stages.stage import FileInput
 
 OLD = 1_600_000_000
 

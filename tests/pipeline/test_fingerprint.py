@@ -4,23 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import fingerprint
-from pipeline.fingerprint import Fingerprint, Sources, compare, cuda_digest, python_digest
+from gravel.pipeline.core import fingerprint
+from gravel.pipeline.core.fingerprint import Fingerprint, Sources, compare, cuda_digest, python_digest
+from tests.kernels.tree_copy import link_packages
 
 FILES = {
     "stages/__init__.py": "",
-    "stages/search.py": '"""A stage."""\nfrom kernels.walk import choose\n\nSIZE = 3\n',
-    "stages/other.py": "from stages.shared import thing\n",
+    "stages/search.py": '"""A stage."""\nfrom gravel.kernels.walk import choose\n\nSIZE = 3\n',
+    "stages/other.py": "from gravel.stages.shared import thing\n",
     "stages/shared.py": "thing = 1\n",
-    "stages/stage.py": 'import importlib\nnames = [importlib.import_module(f"stages.{n}") for n in ()]\n',
+    "stages/stage.py": (
+        "from importlib import import_module\nnames = [import_module(f'gravel.stages.{n}') for n in ()]\n"
+    ),
     "kernels/__init__.py": "",
     "kernels/registry.py": "def strategies_in(package):\n    return package\n",
     "kernels/walk/__init__.py": (
-        "from kernels.registry import strategies_in\n\n"
-        "def choose():\n    import kernels.lazy\n    return strategies_in('kernels.walk')\n"
+        "from gravel.kernels.registry import strategies_in\n\n"
+        "def choose():\n    import gravel.kernels.lazy\n    return strategies_in('gravel.kernels.walk')\n"
     ),
     "kernels/walk/fast.py": (
-        'CPU = "kernels.walk.inner.fast_cpu:prepare"\nCUDA = "kernels.walk.inner.fast_cuda:prepare"\n'
+        'CPU = "gravel.kernels.walk.inner.fast_cpu:prepare"\n'
+        'CUDA = "gravel.kernels.walk.inner.fast_cuda:prepare"\n'
     ),
     "kernels/walk/inner/__init__.py": "",
     "kernels/walk/inner/fast_cpu.py": "def prepare():\n    return 1\n",
@@ -28,7 +32,8 @@ FILES = {
     "kernels/walk/fast.cu": '#include "kernels/walk/fast.cuh"\nint f(int a) { return a; }\n',
     "kernels/walk/fast.cuh": "#define STEP 4\n",
     "kernels/lazy.py": (
-        "import importlib\n\ndef order(m):\n    return importlib.import_module(f'kernels.orders.{m}')\n"
+        "from importlib import import_module\n\n"
+        "def order(m):\n    return import_module(f'gravel.kernels.orders.{m}')\n"
     ),
     "kernels/orders/__init__.py": "",
     "kernels/orders/degree.py": "order = 1\n",
@@ -42,29 +47,34 @@ def tree(tmp_path) -> Path:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    link_packages(tmp_path)
     return tmp_path
 
 
 def test_everything_that_a_stage_leads_to_is_found(tree):
-    assert Sources(tree).closure("stages.search") == [
-        "kernels",
-        "kernels.lazy",
-        "kernels.orders",
-        "kernels.orders.degree",
-        "kernels.registry",
-        "kernels.walk",
-        "kernels.walk.fast",
-        "kernels.walk.inner",
-        "kernels.walk.inner.fast_cpu",
-        "kernels.walk.inner.fast_cuda",
+    assert Sources(tree).closure("gravel.stages.search") == [
+        "gravel.kernels",
+        "gravel.kernels.lazy",
+        "gravel.kernels.orders",
+        "gravel.kernels.orders.degree",
+        "gravel.kernels.registry",
+        "gravel.kernels.walk",
+        "gravel.kernels.walk.fast",
+        "gravel.kernels.walk.inner",
+        "gravel.kernels.walk.inner.fast_cpu",
+        "gravel.kernels.walk.inner.fast_cuda",
+        "gravel.stages",
+        "gravel.stages.search",
         "kernels/walk/fast.cu",
         "kernels/walk/fast.cuh",
-        "stages",
-        "stages.search",
     ]
-    assert Sources(tree).closure("stages.other") == ["stages", "stages.other", "stages.shared"]
+    assert Sources(tree).closure("gravel.stages.other") == [
+        "gravel.stages",
+        "gravel.stages.other",
+        "gravel.stages.shared",
+    ]
     # The list of all stages is no reason to depend on all of them.
-    assert Sources(tree).closure("stages.stage") == ["stages", "stages.stage"]
+    assert Sources(tree).closure("gravel.stages.stage") == ["gravel.stages", "gravel.stages.stage"]
 
 
 @pytest.mark.parametrize(
@@ -79,20 +89,20 @@ def test_everything_that_a_stage_leads_to_is_found(tree):
     ],
 )
 def test_a_change_of_code_changes_the_fingerprint(tree, name, old, new):
-    before = Sources(tree).digest("stages.search"), Sources(tree).digest("stages.other")
+    before = Sources(tree).digest("gravel.stages.search"), Sources(tree).digest("gravel.stages.other")
     path = tree / name
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    assert Sources(tree).digest("stages.search") != before[0]
-    assert Sources(tree).digest("stages.other") == before[1]
+    assert Sources(tree).digest("gravel.stages.search") != before[0]
+    assert Sources(tree).digest("gravel.stages.other") == before[1]
 
 
 def test_a_new_strategy_changes_it_and_what_is_not_used_does_not(tree):
-    before = Sources(tree).digest("stages.search")
+    before = Sources(tree).digest("gravel.stages.search")
     (tree / "kernels" / "unused.py").write_text("unused = 2\n")
-    assert Sources(tree).digest("stages.search") == before
+    assert Sources(tree).digest("gravel.stages.search") == before
     (tree / "kernels" / "walk" / "new.py").write_text("x = 1\n")
-    assert Sources(tree).digest("stages.search") != before
+    assert Sources(tree).digest("gravel.stages.search") != before
 
 
 def test_cosmetic_changes_of_python_do_not_count():

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store import Cache
-from pipeline.store.leases import Lease
-from pipeline.store.records import ArtifactRecord
+from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.records import ArtifactRecord
 from tests.pipeline.samples import graph, publish, recipe
 from tests.pipeline.test_locks import end, start_holder
 
@@ -42,20 +43,20 @@ def test_what_no_run_reaches_goes_and_only_when_told(cache):
     kept, named, lost = (publish(cache, graph(seed=seed), str(seed)) for seed in range(3))
     run(cache, "one", recipes=(recipe("0").digest,))
     run(cache, "two", artifacts=(named.id,))
-    dry = cache.gc()
+    dry = collect(cache)
     assert dry.removed.keys() == {lost.id}
     assert not dry.deleted
     assert dry.bytes == lost.bytes_on_disk
     assert dry.recipes == [recipe("2").digest]
     assert (dry.kept, dry.kept_bytes) == (2, kept.bytes_on_disk + named.bytes_on_disk)
     assert stored(cache) == {kept.id, named.id, lost.id}
-    done = cache.gc(delete=True)
+    done = collect(cache, delete=True)
     assert done.removed == dry.removed
     assert stored(cache) == {kept.id, named.id}
-    assert cache.recall(recipe("2").digest) is None
-    assert cache.recall(recipe("1").digest) is not None
+    assert cache.look_up(recipe("2").digest) is None
+    assert cache.look_up(recipe("1").digest) is not None
     assert {path.name for path in (cache.root / "data").iterdir()} == {kept.path.name, named.path.name}
-    assert cache.gc(delete=True).removed == {}
+    assert collect(cache, delete=True).removed == {}
 
 
 def test_what_a_kept_result_was_made_from_stays(cache):
@@ -63,13 +64,13 @@ def test_what_a_kept_result_was_made_from_stays(cache):
     second = publish(cache, graph(seed=2), "second", inputs=(first.id,))
     third = publish(cache, graph(seed=3), "third", inputs=(second.id,))
     run(cache, "one", recipes=(recipe("second", (first.id,)).digest,))
-    assert cache.gc(delete=True).removed.keys() == {third.id}
+    assert collect(cache, delete=True).removed.keys() == {third.id}
     assert stored(cache) == {first.id, second.id}
 
 
 def test_without_runs_everything_goes(cache):
     publish(cache, graph())
-    cache.gc(delete=True)
+    collect(cache, delete=True)
     assert stored(cache) == set()
     assert list((cache.root / "data").iterdir()) == []
 
@@ -80,11 +81,11 @@ def test_the_longest_unused_go_when_the_cache_is_too_large(cache):
     for position, days in enumerate((3, 1, 4, 2)):
         age(cache, records[position], days * DAY)
     two = records[1].bytes_on_disk + records[3].bytes_on_disk
-    assert cache.gc(max_size=10**9).removed == {}
-    assert cache.gc(delete=True, max_size=two).removed.keys() == {records[0].id, records[2].id}
+    assert collect(cache, Policy(max_size=10**9)).removed == {}
+    assert collect(cache, Policy(max_size=two), delete=True).removed.keys() == {records[0].id, records[2].id}
     assert cache.check(records[3].id) is None
     # Checking is using: now the other one is the longest unused.
-    cache.gc(delete=True, max_size=records[3].bytes_on_disk)
+    collect(cache, Policy(max_size=records[3].bytes_on_disk), delete=True)
     assert stored(cache) == {records[3].id}
     assert {entry.recipe.digest for entry in cache.list()} == {recipe("3").digest}
 
@@ -97,8 +98,8 @@ def test_old_runs_keep_nothing_and_recent_use_spares(cache):
     os.utime(path, (then, then))
     for record in (old, recent):
         age(cache, record, 40 * DAY)
-    assert cache.gc().removed == {}
-    assert cache.gc(delete=True, older_than=30 * DAY).removed.keys() == {old.id}
+    assert collect(cache).removed == {}
+    assert collect(cache, Policy(older_than=30 * DAY), delete=True).removed.keys() == {old.id}
     assert stored(cache) == {recent.id, used.id}
 
 
@@ -111,15 +112,15 @@ def test_a_live_run_is_spared_and_a_dead_one_is_not(cache):
         checked = publish(cache, graph(seed=3), "checked")
         age(cache, checked, DAY)
         assert cache.check(checked.id) is None
-        outcome = cache.gc(delete=True)
+        outcome = collect(cache, delete=True)
         assert outcome.removed.keys() == {unused.id}
         assert outcome.spared == 2
-        assert cache.gc(delete=True, max_size=0).removed == {}
+        assert collect(cache, Policy(max_size=0), delete=True).removed == {}
         assert stored(cache) == {made.id, checked.id}
-        assert cache.recall(recipe("made").digest) is not None
+        assert cache.look_up(recipe("made").digest) is not None
     finally:
         end(process)
-    assert cache.gc(delete=True).removed.keys() == {made.id, checked.id}
+    assert collect(cache, delete=True).removed.keys() == {made.id, checked.id}
     assert list((cache.root / "leases").iterdir()) == []
 
 
@@ -128,7 +129,7 @@ def test_what_a_living_writer_has_not_published_is_spared(cache):
         sink = writer.sink("int64")
         sink.append(graph().row_offsets)
         cache.sweep()
-        cache.gc(delete=True)
+        collect(cache, delete=True)
         assert sink.close()[:].tolist() == graph().row_offsets.tolist()
 
 
@@ -143,7 +144,7 @@ def test_a_dead_writers_leavings_are_swept(cache):
     alive = cache.root / "data" / "alive"
     lease = Lease(alive.with_suffix(".lock"), "work")
     alive.mkdir()
-    assert cache.gc().leavings == 1000
+    assert collect(cache).leavings == 1000
     assert dead.exists()
     assert cache.sweep() == 1000
     assert {path.name for path in (cache.root / "data").iterdir()} == {kept.path.name, "alive", "alive.lock"}
@@ -159,11 +160,11 @@ def test_data_without_a_record_and_quarantine_are_collected(tmp_path):
     assert cache.check(lost.id) is not None
     cache.quarantine(bad.id, "for a test")
     assert lost.path.exists()
-    assert lost.bytes_on_disk <= cache.gc(delete=True).leavings < lost.bytes_on_disk + bad.bytes_on_disk
+    assert lost.bytes_on_disk <= collect(cache, delete=True).leavings < lost.bytes_on_disk + bad.bytes_on_disk
     assert list((tmp_path / "data").iterdir()) == []
     # What was set aside stays for a while, so that somebody may look at it.
     assert len(list((tmp_path / "quarantine").iterdir())) == 2
-    assert cache.gc(delete=True, quarantine=0.0).leavings > bad.bytes_on_disk
+    assert collect(cache, Policy(quarantine=0.0), delete=True).leavings > bad.bytes_on_disk
     assert list((tmp_path / "quarantine").iterdir()) == []
 
 
@@ -190,11 +191,11 @@ def test_a_killed_gc_leaves_no_recipe_that_leads_nowhere(cache, monkeypatch):
 
     monkeypatch.setattr(cache.files, "remove", killed)
     with pytest.raises(KeyboardInterrupt):
-        cache.gc(delete=True)
+        collect(cache, delete=True)
     there = [name for name in removed if not name.startswith("untrusted/")]
     assert there[:2] == [f"recipes/{recipe().digest}.json", f"artifacts/{lost.id}.json"]
     monkeypatch.undo()
-    cache.gc(delete=True)
+    collect(cache, delete=True)
     assert not lost.path.exists()
 
 
@@ -202,16 +203,16 @@ def test_a_run_record_that_cannot_be_read_keeps_everything(cache):
     unused = publish(cache, graph())
     run(cache, "broken").write_text("[1")
     run(cache, "list").write_text("[]")
-    outcome = cache.gc(delete=True)
+    outcome = collect(cache, delete=True)
     assert outcome.unreadable.keys() == {"broken", "list"}
     assert outcome.removed == {}
     assert outcome.recipes == []
-    assert cache.gc(unreadable=True).removed.keys() == {unused.id}
+    assert collect(cache, Policy(unreadable=True)).removed.keys() == {unused.id}
 
 
 def test_an_empty_cache(tmp_path):
     cache = Cache(tmp_path / "none")
     assert cache.sweep() == 0
-    assert cache.gc(delete=True, max_size=0).removed == {}
+    assert collect(cache, Policy(max_size=0), delete=True).removed == {}
     assert cache.verify().artifacts == 0
     assert cache.list() == []

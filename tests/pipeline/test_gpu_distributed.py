@@ -9,12 +9,12 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.searching.distributed import MADE_ANEW
-from stages.stage import all_stages
-from stages.traverse import STAGE
+from gravel.stages.searching.distributed import MADE_ANEW
+from gravel.stages.stage import all_stages
+from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
 from tests.pipeline.test_cluster import children
-from tests.pipeline.test_gpu_gangs import gravel, outputs
+from tests.pipeline.test_gpu_rank_groups import gravel, outputs
 from tests.pipeline.test_gpu_transports import FLAG, traverse_losing_a_rank
 
 pytestmark = pytest.mark.gpu
@@ -80,7 +80,7 @@ def gpus() -> int:
 
 @pytest.fixture
 def nccl() -> None:
-    from kernels.partition.nccl import why_not
+    from gravel.kernels.partition.nccl import why_not
 
     if (problem := why_not()) is not None:
         pytest.skip(problem)

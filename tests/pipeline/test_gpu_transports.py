@@ -12,11 +12,11 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.stage import all_stages
-from stages.traverse import STAGE, traverse
+from gravel.stages.stage import all_stages
+from gravel.stages.traverse import STAGE, traverse
 from tests.directions import same_levels
 from tests.pipeline.test_cluster import children
-from tests.pipeline.test_gpu_gangs import gravel, outputs
+from tests.pipeline.test_gpu_rank_groups import gravel, outputs
 
 pytestmark = pytest.mark.gpu
 
@@ -51,7 +51,7 @@ FLAG = "GRAVEL_TEST_LOST_NCCL_RANK"
 def gpus() -> int:
     cupy = pytest.importorskip("cupy")
     pytest.importorskip("dask_cuda")
-    from kernels.partition.nccl import why_not
+    from gravel.kernels.partition.nccl import why_not
 
     if (problem := why_not()) is not None:
         pytest.skip(problem)
@@ -79,7 +79,7 @@ def test_transports_find_the_same(tmp_path: Path, gpus: int) -> None:
 
 
 def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
-    from kernels.partition.nccl import NcclRank
+    from gravel.kernels.partition.nccl import NcclRank
 
     flag, tell, calls = Path(os.environ[FLAG]), NcclRank._tell, [0]
 
@@ -98,8 +98,10 @@ def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(search_losing_a_rank, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(
+        functools.partial(search_losing_a_rank, function), tasks
+    )
     return traverse(context, parameters, **inputs)
 
 

@@ -11,12 +11,14 @@ import numpy
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli.options import load_plan
-from pipeline.cli.report import command
-from pipeline.errors import RequestError
-from pipeline.executor import RunOptions, execute
-from pipeline.report.graph500 import INVALID, mean_and_deviation, order_statistics
-from pipeline.store import Cache
+from gravel.pipeline.cli.options import load_plan
+from gravel.pipeline.cli.report import command
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.report.graph500 import INVALID
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.sections.graph500.statistics import mean_and_deviation, order_statistics
 
 # Two components; 1-2 three times, once turned round, and self-loops at 3 and 11.
 EDGES = [(1, 2), (1, 2), (2, 1), (2, 3), (3, 3), (3, 4), (10, 11), (11, 11), (11, 12)]
@@ -62,7 +64,7 @@ def test_the_block_of_a_file(tmp_path):
     root = run(tmp_path)
     text = block(root).output
     found = fields(text)
-    assert list(found)[:4] == ["SCALE", "edgefactor", "NBFS", "construction_time"]
+    assert list(found)[:5] == ["SCALE", "edgefactor", "NBFS", "num_mpi_processes", "construction_time"]
     assert (found["SCALE"], found["NBFS"]) == (3, 4)
     # Sources 1 and 3 lie among six edges of the file, 10 and 12 among three.
     assert [found[f"{name}_nedge"] for name in ("min", "median", "max", "mean")] == [3, 4.5, 6, 4.5]

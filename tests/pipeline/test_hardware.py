@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.cluster import devices
-from pipeline.cluster.devices import FAKE, Device, find_devices
-from pipeline.hardware import core_count, hardware, machine_facts
+from gravel.pipeline.core import devices
+from gravel.pipeline.core.devices import FAKE, Device, find_devices
+from gravel.pipeline.core.hardware import core_count, hardware, machine_facts
 
 
 def test_the_cpu_is_named_with_its_cores() -> None:

@@ -9,11 +9,11 @@ import numpy
 import pytest
 from blake3 import blake3
 
-from pipeline.store import ArtifactRecord, Cache
-from pipeline.store.damage import find_fault, find_faults
-from pipeline.store.records import seal, unseal
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Artifact, Partition, Traversal
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.faults import find_fault, find_faults
+from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Artifact, Partition, Traversal
 from tests.pipeline.samples import each_kind, graph
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli import main
-from pipeline.datasets.etags import strong_etag
-from pipeline.datasets.fetching import Facts
+from gravel.pipeline.cli import main
+from gravel.pipeline.datasets.etags import strong_etag
 from tests.pipeline.plain_server import PlainServer
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -151,15 +150,15 @@ def test_urls_that_differ_in_what_is_not_shown_are_two() -> None:
     ],
 )
 def test_etags_of_date_and_size_are_told_from_those_of_content(etag: str, strong: bool) -> None:
-    assert (strong_etag(Facts(1234, etag, DATE)) is not None) is strong
+    assert (strong_etag(etag, DATE, 1234) is not None) is strong
 
 
 def test_an_etag_that_digests_date_and_size_is_not_strong() -> None:
     import hashlib
 
     tag = hashlib.md5(f"{float(SECONDS)}-1234".encode()).hexdigest()  # as Starlette makes it
-    assert strong_etag(Facts(1234, f'"{tag}"', DATE)) is None
-    assert strong_etag(Facts(1235, f'"{tag}"', DATE)) is not None
+    assert strong_etag(f'"{tag}"', DATE, 1234) is None
+    assert strong_etag(f'"{tag}"', DATE, 1235) is not None
 
 
 def rewrite(path: Path, text: bytes) -> None:
@@ -193,7 +192,14 @@ def test_a_cached_plan_notices_it_too() -> None:
     import sys
 
     def process(*words: str) -> str:
-        command = [sys.executable, "-c", "from pipeline.cli import main; main()", *words, "--cache", "cache"]
+        command = [
+            sys.executable,
+            "-c",
+            "from gravel.pipeline.cli import main; main()",
+            *words,
+            "--cache",
+            "cache",
+        ]
         done = subprocess.run(
             command, capture_output=True, text=True, check=True, cwd=Path.cwd(), env=environment
         )
@@ -218,7 +224,7 @@ def test_a_cached_plan_notices_it_too() -> None:
 def test_where_the_file_system_is_not_trusted_a_file_is_digested_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pipeline.file_state.TRUSTED", frozenset())
+    monkeypatch.setattr("gravel.pipeline.core.file_state.TRUSTED", frozenset())
     path = Path("a.txt")
     path.write_bytes(b"1 2\n2 3\n")
     os.utime(path, (SECONDS, SECONDS))

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store import Cache
-from pipeline.store.leases import Lease, holder
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.leases import Lease, holder
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 cache = Cache(Path(sys.argv[1]))
 with getattr(cache, sys.argv[2])("abc"):
     print("held", flush=True)

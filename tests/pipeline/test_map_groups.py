@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pipeline.cluster.on_worker import in_groups, run_items
+from gravel.pipeline.workers.on_worker import in_groups, run_items
 
 
 @pytest.mark.parametrize(

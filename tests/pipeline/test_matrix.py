@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.plan import Plan, build_plan
-from pipeline.workflow import load_workflow
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.workflow.loading import load_workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.memory import (
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import (
     Admission,
     Capacity,
     format_bytes,
@@ -17,8 +17,8 @@ from pipeline.memory import (
     parse_bytes,
     refuse_what_cannot_fit,
 )
-from pipeline.peak import Peak
-from stages.stage import Need
+from gravel.pipeline.workers.peak import Peak
+from gravel.stages.stage import Need
 
 
 @pytest.mark.parametrize(

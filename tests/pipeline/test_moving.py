@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import pipeline.store.s3
-from pipeline.cli.cache import command
-from pipeline.errors import RequestError
-from pipeline.executor import RunOptions, execute
-from pipeline.runs import list_runs
-from pipeline.store import ArtifactRecord, Cache
-from pipeline.store.objects import Folder, RemoteError, open_remote
+import gravel.pipeline.store.s3
+from gravel.pipeline.cli.cache import command
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.records.reading import list_runs
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.objects import Folder, RemoteError
+from gravel.pipeline.store.records import ArtifactRecord
+from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.s3_server import Line, ask, s3_server
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -41,7 +45,7 @@ def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "tiers"))
-    monkeypatch.setattr(pipeline.store.s3, "RETRIES", 1)
+    monkeypatch.setattr(gravel.pipeline.store.s3, "RETRIES", 1)
     yield line
     line.close()
 
@@ -85,7 +89,7 @@ def test_only_what_is_missing_moves(tmp_path, place):
     moved = call("pull", place, "--cache", str(laptop.root))
     assert (moved["artifacts"], moved["recipes"], moved["present"]) == (2, 3, 1)
     for name, vertices in (("first", 300), ("other", 20), ("third", 400)):
-        found = laptop.recall(recipe(name, (records[0].id,) if name == "third" else ()).digest)
+        found = laptop.look_up(recipe(name, (records[0].id,) if name == "third" else ()).digest)
         assert found is not None
         assert equal(laptop.open(found.outputs[0]), graph(vertices))
     assert laptop.verify().damaged == {}
@@ -129,7 +133,7 @@ def test_a_run_is_reused_whole_on_another_machine(tmp_path, place):
     assert count(marks, 1) == count(marks, 10) == 1
     assert (laptop / "runs" / run / "report.html").exists()
     assert [found["run"] for found in list_runs(laptop)] == [again.record["run"], run]
-    assert Cache(laptop).gc().removed == {}
+    assert collect(Cache(laptop)).removed == {}
 
 
 def test_damage_is_told_and_not_copied(tmp_path, place):
@@ -152,8 +156,8 @@ def test_damage_is_told_and_not_copied(tmp_path, place):
         (Path(place) / name).write_bytes(b"")
     moved = call("pull", place, "--cache", str(laptop.root))
     assert moved["damaged"].keys() == {records[0].id}
-    assert laptop.recall(recipe("first").digest) is None
-    assert laptop.recall(recipe("third", (records[0].id,)).digest) is not None
+    assert laptop.look_up(recipe("first").digest) is None
+    assert laptop.look_up(recipe("third", (records[0].id,)).digest) is not None
     assert laptop.verify().damaged == {}
     assert len(list((laptop.root / "data").iterdir())) == 1
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from kernels.strategy import strategies_in
-from pipeline.cli import main
+from gravel.kernels.strategy import strategies_in
+from gravel.pipeline.cli import main
 
-GPU_ALONE = sorted(name for name, each in strategies_in("kernels.bfs").items() if each.cpu is None)
+GPU_ALONE = sorted(name for name, each in strategies_in("gravel.kernels.bfs").items() if each.cpu is None)
 ON_CPU = "auto, direction_optimizing, multi_source, serial, streamed, top_down"
 
 WORKFLOW = """\
@@ -116,8 +116,8 @@ def test_in_a_matrix_the_others_go_on(tmp_path: Path) -> None:
         "bfs[strategy=top_down]",
     ]
     assert [row[1] for row in sections["What ran"]["rows"]] == [
-        "kernels.bfs.cpu.serial:prepare",
-        "kernels.bfs.cpu.top_down:prepare",
+        "gravel.kernels.bfs.cpu.serial:prepare",
+        "gravel.kernels.bfs.cpu.top_down:prepare",
     ]
     page = next(tmp_path.glob("cache/runs/*/report.html")).read_text()
     assert "Not run on this machine" in page
@@ -152,6 +152,6 @@ def test_one_code_under_two_names_is_not_ranked(tmp_path: Path) -> None:
     (ran,) = sections["What ran"]["rows"]
     assert ran[:3] == [
         "bfs[strategy=auto], bfs[strategy=direction_optimizing]",
-        "kernels.bfs.cpu.direction_optimizing:prepare",
+        "gravel.kernels.bfs.cpu.direction_optimizing:prepare",
         "cpu",
     ]

@@ -13,14 +13,14 @@ from typing import Any
 import numpy
 import pytest
 
-from pipeline.cli import main
-from pipeline.runs.reading import find_run
-from pipeline.store import Cache
-from stages.searching.partitioned import search_as_rank
-from stages.searching.ranked_components import find_as_rank
-from stages.searching.spread import search_share
-from stages.stage import all_stages
-from stages.traverse import STAGE, traverse
+from gravel.pipeline.cli import main
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.searching.partitioned import search_as_rank
+from gravel.stages.searching.ranked_components import find_as_rank
+from gravel.stages.searching.spread import search_share
+from gravel.stages.stage import all_stages
+from gravel.stages.traverse import STAGE, traverse
 from tests.pipeline.test_cluster import children
 
 WORKFLOW = """
@@ -103,8 +103,10 @@ def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.gang
-    context.gang = lambda function, tasks: gang(functools.partial(search_losing_a_rank, function), tasks)
+    gang = context.rank_group
+    context.rank_group = lambda function, tasks: gang(
+        functools.partial(search_losing_a_rank, function), tasks
+    )
     return traverse(context, parameters, **inputs)
 
 

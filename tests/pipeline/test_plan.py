@@ -8,25 +8,20 @@ from typing import Any
 import numpy
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.file_digest import FileDigests
-from pipeline.plan import (
-    Plan,
-    RecipeMaker,
-    RunStatus,
-    build_plan,
-    plan_extents,
-    plan_status,
-    pseudo_ids,
-    recipes,
-    sources,
-)
-from pipeline.plan.sources import BLOCK, find_vertices
-from pipeline.store import Cache
-from pipeline.workflow import load_workflow
-from stages.artifacts import Artifact, Report, VertexIds
-from stages.errors import StageError
-from stages.stage import Machine
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.pipeline.plan import recipes, sources
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.model import Plan, RunStatus
+from gravel.pipeline.plan.recipes import RecipeMaker, pseudo_ids
+from gravel.pipeline.plan.sizes import plan_extents
+from gravel.pipeline.plan.sources import BLOCK, find_vertices
+from gravel.pipeline.plan.status import plan_status
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.workflow.loading import load_workflow
+from gravel.stages.artifacts import Artifact, Report, VertexIds
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Machine
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 30)

@@ -15,16 +15,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import main
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.executor import RunOptions, execute
-from pipeline.plan import build_plan
-from pipeline.plugins.code import file_code
-from pipeline.plugins.conformance import StageConformance
-from pipeline.plugins.installed import Catalogue, find_offers, known_stages
-from pipeline.workflow import load_workflow
-from pipeline.workflow.plugins import read_plugin
-from stages.stage import all_stages
+from gravel.conformance import StageConformance
+from gravel.pipeline.cli import main
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plugins.code import file_code
+from gravel.pipeline.plugins.installed import Catalogue, find_offers, known_stages
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.plugins import read_plugin
+from gravel.stages.stage import all_stages
 
 SAMPLE = Path(__file__).with_name("sample_plugin.py")
 
@@ -202,6 +203,12 @@ FAULTY = {
     ),
     "inner.py": ("inner.py", ("run=triangles", "run=lambda c, p, *, input: input"), "<lambda>", "mend it in"),
     "key.py": ("key.py", ("    least: int", "    over: int"), "a name that a workflow reads otherwise", ""),
+    "old.py": (
+        "old.py",
+        "x = 1\nfrom stages.stage import Stage\n",
+        "uses an old name: stages.stage is gravel.stages.stage now",
+        "line 2 of ",
+    ),
     "zero.py": ("zero.py", ("version=1", "version=0"), "whole number from 1", "mend it in"),
 }
 
@@ -348,8 +355,8 @@ def test_a_parameter_with_the_name_of_a_key_of_entries_is_refused(place, name):
 
 
 def test_what_a_plugin_takes_from_gravel_counts():
-    alone, with_kernels = file_code(b"import numpy\n"), file_code(b"from kernels.csr import rows\n")
-    assert alone != with_kernels != file_code(b"from kernels.jit import serial\n")
+    alone, with_kernels = file_code(b"import numpy\n"), file_code(b"from gravel.kernels.csr import rows\n")
+    assert alone != with_kernels != file_code(b"from gravel.kernels.jit import serial\n")
 
 
 def package(folder: Path, name: str, points: dict[str, str]) -> None:
@@ -400,6 +407,8 @@ def test_broken_packages_harm_nobody_else(packages):
     package(packages, "absent", {"nowhere": "not_there_at_all:STAGE"})
     package(packages, "greedy", {"ingest": "tightness.stage:STAGE"})
     package(packages, "other", {"renamed": "tightness.stage:STAGE", "text": "tightness.stage:__doc__"})
+    (packages / "before.py").write_text("from stages.stage import Stage\n")
+    package(packages, "before", {"early": "before:STAGE"})
     found = catalogue(packages)
     assert set(found.sound()) == {*all_stages(), "triangles"}
     problems = found.problems()
@@ -407,6 +416,7 @@ def test_broken_packages_harm_nobody_else(packages):
     assert "cannot be imported: ModuleNotFoundError" in problems["nowhere"]
     assert "its entry point calls it 'renamed'" in problems["renamed"]
     assert "is a str" in problems["text"]
+    assert "before.py:1: stages.stage is gravel.stages.stage now: import that" in problems["early"]
     package(packages, "twice", {"triangles": "tightness.stage:STAGE"})
     with pytest.raises(RequestError, match=r"comes from tightness 1.2 and twice 1.2"):
         catalogue(packages)["triangles"]

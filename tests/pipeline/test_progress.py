@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pipeline.progress import Event, JsonReporter, PlainReporter, ProblemReporter, make_reporter
-from pipeline.progress.events import KINDS
-from pipeline.progress.rates import Pace, describe_pace, format_count, format_seconds
-from pipeline.progress.terminal import TerminalReporter
+from gravel.pipeline.core.counts import format_count
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.progress.choosing import make_reporter
+from gravel.pipeline.progress.events import KINDS, Event, JsonReporter
+from gravel.pipeline.progress.plain import PlainReporter
+from gravel.pipeline.progress.problems import ProblemReporter
+from gravel.pipeline.progress.rates import Pace, describe_pace
+from gravel.pipeline.progress.terminal import TerminalReporter
 
 STORY: list[Event] = [
     Event("run_started", {"run": "r1", "workflow": "w", "stages": 4, "folder": "f"}),

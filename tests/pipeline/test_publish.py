@@ -13,18 +13,18 @@ from pathlib import Path
 import numpy
 import pytest
 
-from pipeline.errors import GravelError, RequestError
-from pipeline.store import Cache
-from pipeline.store.files import LocalFiles
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Traversal
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Traversal
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 
 PUBLISHER = """
 import sys
-from pipeline.store import Cache
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.samples import graph, provenance, recipe
 cache = Cache(sys.argv[1])
 first = int(sys.argv[2])
@@ -71,7 +71,7 @@ def test_killed_at_any_moment_the_cache_holds_whole_artifacts_only(tmp_path):
         found = whole(cache)
         recipes = [name.removesuffix(".json") for name in cache.files.names("recipes", ".json")]
         for digest in recipes:
-            record = cache.recall(digest)
+            record = cache.look_up(digest)
             assert record is not None
             assert all(cache.check(output) is None for output in record.outputs)
         cache.sweep()
@@ -104,7 +104,7 @@ def test_two_writers_of_the_same_recipe_make_one_artifact(tmp_path):
     cache = Cache(tmp_path)
     assert whole(cache) == 1
     assert len(list((tmp_path / "data").iterdir())) == 1
-    assert cache.recall(recipe().digest).outputs == (cache.list()[0].record.id,)
+    assert cache.look_up(recipe().digest).outputs == (cache.list()[0].record.id,)
 
 
 def test_the_record_comes_after_the_data_is_on_the_disk(tmp_path, monkeypatch):
@@ -158,9 +158,9 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
         algorithm="x", component=numpy.random.default_rng(0).integers(0, 9**9, 10**6), vertex_count=1
     )
     for target in (
-        "pipeline.store.sink._Shard.add",
-        "pipeline.store.sink.sync_file",
-        "pipeline.store.writer._write",
+        "gravel.pipeline.store.sink._Shard.add",
+        "gravel.pipeline.store.sink.sync_file",
+        "gravel.pipeline.store.writer._write",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(target, full_disk)
@@ -168,12 +168,12 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
                 publish(cache, big, "big")
         assert str(tmp_path) in str(caught.value)
         assert "gc" in caught.value.problems[0].hint
-        assert cache.recall(recipe("big").digest) is None
+        assert cache.look_up(recipe("big").digest) is None
         assert whole(cache) == 1
         assert cache.check(kept.id) is None
         assert [path.name for path in (tmp_path / "data").iterdir()] == [kept.path.name]
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.store.files.sync_file", full_disk)
+        patch.setattr("gravel.pipeline.store.files.sync_file", full_disk)
         with pytest.raises(GravelError, match="no space left"):
             publish(cache, big, "big")
     assert not list((tmp_path / "artifacts").glob(".*"))
@@ -189,7 +189,7 @@ def test_a_cache_that_cannot_be_written_still_answers(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "utime", read_only)
     monkeypatch.setattr(Path, "mkdir", read_only)
-    assert cache.recall(recipe().digest).outputs == (kept.id,)
+    assert cache.look_up(recipe().digest).outputs == (kept.id,)
     assert cache.check(kept.id) is None
     assert equal(cache.open(kept.id), graph())
     with pytest.raises(RequestError, match="cannot write to the cache"):
@@ -203,7 +203,7 @@ def test_a_cache_that_cannot_be_written_still_answers(tmp_path, monkeypatch):
 def test_a_cache_below_a_file(tmp_path):
     (tmp_path / "file").touch()
     cache = Cache(tmp_path / "file" / "cache")
-    assert cache.recall("0" * 64) is None
+    assert cache.look_up("0" * 64) is None
     assert cache.list() == []
     with pytest.raises(RequestError, match="cannot write to the cache"):
         cache.writer()
@@ -223,7 +223,7 @@ def test_create_is_exclusive_and_replace_is_whole(tmp_path):
 def test_no_file_stays_open_where_the_result_is_there_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pipeline.store import sink
+    from gravel.pipeline.store import sink
 
     shards: list[sink._Shard] = []
     start, sync = sink._Shard.__init__, sink._Shard.sync

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.recipe import digest, make_recipe
-from stages.stage import Machine, Need, Parameters, Slot, Stage
+from gravel.pipeline.core.hashing import digest, make_recipe
+from gravel.stages.stage import Machine, Need, Parameters, Slot, Stage
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 plain = st.recursive(
@@ -120,7 +120,8 @@ def test_machine_is_not_part_of_a_recipe():
 
 
 def test_a_digest_is_the_same_in_every_process():
-    code = "from pipeline.recipe import digest; print(digest({'a': [1, 2.5, None, 'x'], 'b': {'c': True}}))"
+    code = "from gravel.pipeline.core.hashing import digest\n"
+    code += "print(digest({'a': [1, 2.5, None, 'x'], 'b': {'c': True}}))"
     found = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -135,7 +136,7 @@ def test_a_digest_is_the_same_in_every_process():
 
 
 def test_recipes_of_before_a_parameter_was_added_still_hold():
-    from stages.ingest import STAGE, IngestParameters
+    from gravel.stages.ingest import STAGE, IngestParameters
 
     def made(**given):
         return make_recipe(STAGE, IngestParameters(file="a.txt", **given), {}, {"a.txt": "ab .txt"}, None)
@@ -147,7 +148,7 @@ def test_recipes_of_before_a_parameter_was_added_still_hold():
 
 
 def test_a_recipe_has_no_secret_and_keeps_urls_apart():
-    from stages.ingest import STAGE, IngestParameters
+    from gravel.stages.ingest import STAGE, IngestParameters
 
     one, two = "https://me:word@host/a?k=1", "https://me:word@host/a?k=2"
     found = make_recipe(STAGE, IngestParameters(file=one), {}, {one: "ab", two: "cd"}, None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.store.records import seal
+from gravel.pipeline.store.records import seal
 from tests.drills.gravel import Gravel
 
 SMALL = ("--set", "scale=5", "--set", "sources=1")

@@ -15,14 +15,18 @@ from botocore.exceptions import UnauthorizedSSOTokenError
 from click.testing import CliRunner
 from obstore.auth.boto3 import Boto3CredentialProvider
 
-import pipeline.store.remote
-import pipeline.store.s3
-from pipeline.cli.show import command as show
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.executor import RunOptions, RunOutcome, execute
-from pipeline.store import Cache, find_cache
-from pipeline.store.objects import RemoteError, open_remote
-from pipeline.store.writer import ArtifactWriter
+import gravel.pipeline.store.remote
+import gravel.pipeline.store.s3
+from gravel.pipeline.cli.show import command as show
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.store.objects import RemoteError
+from gravel.pipeline.store.s3 import open_remote
+from gravel.pipeline.store.writer import ArtifactWriter
 from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -47,8 +51,8 @@ def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(pipeline.store.s3, "RETRIES", 1)
-    monkeypatch.setattr(pipeline.store.remote, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(gravel.pipeline.store.s3, "RETRIES", 1)
+    monkeypatch.setattr(gravel.pipeline.store.remote, "PAUSE_SECONDS", 0.0)
     yield line
     line.close()
 
@@ -73,7 +77,7 @@ def put_graph(place: Place, name: str = "one", vertices: int = 4000) -> Any:
     with ArtifactWriter(place.cache, chunk_bytes=4096, shard_bytes=16384) as writer:
         record = writer.publish(graph(vertices))
     place.cache.remember(recipe(name), (record.id,), provenance())
-    place.cache.settle()
+    place.cache.finish_pushes()
     return record
 
 
@@ -96,7 +100,7 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     )
 
     two = places("two")
-    found = two.cache.recall(recipe("one").digest)
+    found = two.cache.look_up(recipe("one").digest)
     assert found is not None
     assert found.outputs == (record.id,)
     assert two.cache.check(record.id) is None
@@ -111,7 +115,7 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
 
     line.cut()
     again = Cache(two.root, two.told.append)
-    assert again.recall(recipe("one").digest).outputs == (record.id,)
+    assert again.look_up(recipe("one").digest).outputs == (record.id,)
     assert equal(again.open(record.id), graph(4000))
     assert two.told == []  # what was read once needs no network
 
@@ -145,23 +149,24 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
 
         # Another process, as after a crash: the next run's end pushes what is missing, and only that.
         before = line.passed
-        Cache(one.root, one.told.append).settle()
+        Cache(one.root, one.told.append).finish_pushes()
         assert one.cache.remote.pending() == []
         if part > 0.95:
             assert line.passed - before < whole / 2
         assert_whole(URL)
     two = places("two")
-    assert two.cache.recall(recipe(name).digest) is not None
+    assert two.cache.look_up(recipe(name).digest) is not None
     assert equal(two.cache.open(cut.id), graph(vertices))
 
 
 def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
     one = places("one")
     script = (
-        "import sys; from pipeline.store import Cache; from tests.pipeline.samples import graph, publish\n"
-        "import pipeline.store.s3; pipeline.store.s3.RETRIES = 50\n"
+        "import sys; from gravel.pipeline.store.cache import Cache\n"
+        "from tests.pipeline.samples import graph, publish\n"
+        "import gravel.pipeline.store.s3; gravel.pipeline.store.s3.RETRIES = 50\n"
         "cache = Cache(sys.argv[1]); publish(cache, graph(12_000), 'killed'); print('made', flush=True)\n"
-        "cache.settle()"
+        "cache.finish_pushes()"
     )
     line.cut(after=50_000)
     with subprocess.Popen(
@@ -173,15 +178,15 @@ def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
     line.mend()
     assert_whole(URL)
     assert one.cache.remote.pending() == [recipe("killed").digest]
-    one.cache.settle()
+    one.cache.finish_pushes()
     assert_whole(URL)
-    assert places("two").cache.recall(recipe("killed").digest) is not None
+    assert places("two").cache.look_up(recipe("killed").digest) is not None
 
 
 def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatch):
     record = put_graph(places("one"), vertices=12_000)
     two = places("two")
-    assert two.cache.recall(recipe("one").digest) is not None
+    assert two.cache.look_up(recipe("one").digest) is not None
     for part in (0.05, 0.5, 0.95):
         line.cut(after=int(part * record.bytes_on_disk))
         with pytest.raises(
@@ -197,14 +202,14 @@ def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatc
 def test_many_recipes_that_the_store_lacks_cost_few_questions(places, line):
     put_graph(places("one"), "there")
     two = places("two")
-    assert two.cache.recall("0" * 64) is None
+    assert two.cache.look_up("0" * 64) is None
     before = line.passed
-    assert two.cache.recall("1" * 64) is None
+    assert two.cache.look_up("1" * 64) is None
     one_question = line.passed - before
     for number in range(300):
-        assert two.cache.recall(f"{number:064x}") is None
+        assert two.cache.look_up(f"{number:064x}") is None
     assert line.passed - before < 30 * one_question
-    assert two.cache.recall(recipe("there").digest) is not None
+    assert two.cache.look_up(recipe("there").digest) is not None
 
 
 def test_two_machines_that_push_the_same_leave_it_once(places, line):
@@ -213,7 +218,7 @@ def test_two_machines_that_push_the_same_leave_it_once(places, line):
     put_graph(one)
     put_graph(two)
     line.mend()
-    threads = [threading.Thread(target=place.cache.settle) for place in (one, two)]
+    threads = [threading.Thread(target=place.cache.finish_pushes) for place in (one, two)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -232,7 +237,7 @@ def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
     target.put(name, b"x" * shard.size)
 
     two = places("two")
-    assert two.cache.recall(recipe("one").digest) is not None
+    assert two.cache.look_up(recipe("one").digest) is not None
     with pytest.raises(DamagedArtifact, match="is not what was written"):
         two.cache.open(record.id)
     two.cache.quarantine(record.id, "as the driver does")
@@ -243,9 +248,9 @@ def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
     with two.cache.writer() as writer:
         made = writer.publish(graph(4000))
     two.cache.remember(recipe("one"), (made.id,), provenance())
-    two.cache.settle()
+    two.cache.finish_pushes()
     three = places("three")
-    assert three.cache.recall(recipe("one").digest) is not None
+    assert three.cache.look_up(recipe("one").digest) is not None
     assert equal(three.cache.open(record.id), graph(4000))
 
 
@@ -254,7 +259,7 @@ def test_a_recipe_whose_artifact_is_gone_from_the_store_is_computed_again(places
     record = put_graph(one)
     open_remote(URL).remove([f"artifacts/{record.id}.json"])
     two = places("two")
-    assert two.cache.recall(recipe("one").digest) is None
+    assert two.cache.look_up(recipe("one").digest) is None
     assert two.told == []
 
 
@@ -262,7 +267,7 @@ def test_local_damage_is_mended_from_the_store(places):
     one = places("one")
     record = put_graph(one)
     one.cache.quarantine(record.id, "a test says so")
-    assert one.cache.recall(recipe("one").digest).outputs == (record.id,)
+    assert one.cache.look_up(recipe("one").digest).outputs == (record.id,)
     assert equal(one.cache.open(record.id), graph(4000))
 
 
@@ -271,16 +276,16 @@ def test_gc_keeps_what_the_store_lacks(places, line):
     line.cut()
     record = put_graph(one)
     line.mend()
-    outcome = one.cache.gc(delete=True, max_size=0)
+    outcome = collect(one.cache, Policy(max_size=0), delete=True)
     assert outcome.removed == {}
-    one.cache.settle()
-    assert one.cache.gc(delete=True).removed.keys() == {record.id}
-    assert one.cache.recall(recipe("one").digest).outputs == (record.id,)
+    one.cache.finish_pushes()
+    assert collect(one.cache, delete=True).removed.keys() == {record.id}
+    assert one.cache.look_up(recipe("one").digest).outputs == (record.id,)
     assert equal(one.cache.open(record.id), graph(4000))
 
 
 def test_names_that_lead_outside_are_refused(places):
-    from pipeline.store.records import seal, unseal
+    from gravel.pipeline.store.records import seal, unseal
 
     one = places("one")
     record = put_graph(one)
@@ -290,7 +295,7 @@ def test_names_that_lead_outside_are_refused(places):
     body["files"][0][0] = "../../../outside"
     target.put(f"artifacts/{record.id}.json", seal(body))
     two = places("two")
-    assert two.cache.recall(recipe("one").digest) is None
+    assert two.cache.look_up(recipe("one").digest) is None
     assert "names '..'" in two.told[0]
 
 
@@ -346,16 +351,16 @@ def test_what_lies_here_is_used_without_the_libraries_of_stores(places, tmp_path
     put_graph(one)
     publish(Cache(tmp_path / "plain"), graph(), "one")
     script = (
-        "import sys; from pathlib import Path; from pipeline.store import Cache\n"
+        "import sys; from pathlib import Path; from gravel.pipeline.store.cache import Cache\n"
         "for root in sys.argv[2:]:\n"
-        "    cache = Cache(Path(root)); found = cache.recall(sys.argv[1])\n"
+        "    cache = Cache(Path(root)); found = cache.look_up(sys.argv[1])\n"
         "    assert [cache.check(output) for output in found.outputs] == [None]\n"
-        "    print(*sorted({'obstore', 'boto3', 'numpy', 'zarr', 'fsspec', 'pipeline.store.remote',\n"
-        "        'pipeline.store.objects', 'concurrent.futures'} & set(sys.modules)))"
+        "    print(*sorted({'obstore', 'boto3', 'numpy', 'zarr', 'fsspec', 'gravel.pipeline.store.remote',\n"
+        "        'gravel.pipeline.store.objects', 'concurrent.futures'} & set(sys.modules)))"
     )
     words = [sys.executable, "-c", script, recipe("one").digest, str(tmp_path / "plain"), str(one.root)]
     loaded = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
-    assert loaded.stdout.splitlines() == ["", "pipeline.store.remote"]
+    assert loaded.stdout.splitlines() == ["", "gravel.pipeline.store.remote"]
 
 
 def test_credentials_of_a_profile(places, line, tmp_path, monkeypatch):

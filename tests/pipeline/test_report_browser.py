@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.plan.drawing import Box, draw_svg
-from pipeline.report import serving
-from pipeline.report.page import SIZE_LIMIT
-from pipeline.report.serving import report_server
-from pipeline.store import Cache
+from gravel.pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.svg import draw_svg
+from gravel.pipeline.report import serving
+from gravel.pipeline.report.page import SIZE_LIMIT
+from gravel.pipeline.report.serving import report_server
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.browser import DARK, LIGHT, browse, look, needs_browser, photograph, unfolded
 from tests.pipeline.report_sample import record, stage_run, write_sample
 from tests.pipeline.served import running, write_record

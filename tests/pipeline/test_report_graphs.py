@@ -8,7 +8,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 
 # Two cycles of three, and one of six: every vertex of both has two neighbours.
 TRIANGLES = "0 1\n1 2\n2 0\n3 4\n4 5\n5 3\n"

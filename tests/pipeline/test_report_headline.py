@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from pipeline.report import write_run_report
-from pipeline.store import Cache
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
 from tests.pipeline.report_sample import record, stage_run
 from tests.stages.measured import searched
 
@@ -24,7 +24,7 @@ def page(root: Path, runs: list[dict[str, Any]], **values: Any) -> str:
         describe=lambda name: SimpleNamespace(
             kind="Report", attributes={"title": "Findings", "sections": made.sections}
         ),
-        recall=lambda recipe: None,
+        look_up=lambda recipe: None,
     )
     folder = root / "runs" / RUN
     folder.mkdir(parents=True)

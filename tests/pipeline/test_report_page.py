@@ -11,11 +11,11 @@ from typing import Any, cast
 import numpy
 import pytest
 
-import pipeline.report.page
-from pipeline.report import write_run_report
-from pipeline.report.cells import cell_text, plain_text
-from pipeline.store import Cache
-from stages.artifacts import VertexIds
+import gravel.pipeline.report.page
+from gravel.pipeline.report.cells import cell_text, plain_text
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import VertexIds
 from tests.pipeline.run_records import whole
 
 
@@ -132,7 +132,7 @@ def test_everything_is_on_the_page_and_vertices_have_the_inputs_names(tmp_path: 
 def test_a_page_that_grows_too_large_drops_pictures_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pipeline.report.page, "SIZE_LIMIT", 70_000)
+    monkeypatch.setattr(gravel.pipeline.report.page, "SIZE_LIMIT", 70_000)
     large = FIGURE | {"svg": f"<svg><desc>{'x' * 50_000}</desc></svg>"}
     make(tmp_path, [TABLE, large, large])
     text = (tmp_path / "report.html").read_text()
@@ -187,7 +187,7 @@ def test_what_was_reused_leads_to_the_run_that_made_it(tmp_path: Path):
     old["workflow"] = old["workflow"] | {"parameters": {"scale": 9}}
     (tmp_path / old["run"] / "run.json").write_text(json.dumps(whole(old)))
     new = record(stage("bfs", state="cached", recipe="r")) | {"run": "20261120-110000-sly-0002"}
-    made = SimpleNamespace(recall=lambda recipe: SimpleNamespace(provenance={"run": old["run"]}))
+    made = SimpleNamespace(look_up=lambda recipe: SimpleNamespace(provenance={"run": old["run"]}))
     text = write_run_report(tmp_path / str(new["run"]), new, cast("Cache", made)).read_text()
     assert f'made by <a href="../{old["run"]}/report.html">' in text
     assert "scale: 9" in text  # what the other run was asked differently

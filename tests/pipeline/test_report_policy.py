@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.report import find_page, write_run_report
-from pipeline.report.policy import TABLES
-from pipeline.report.serving import report_server
-from pipeline.store import Cache
-from stages.artifacts import Report
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.report.place import find_page
+from gravel.pipeline.report.policy import TABLES
+from gravel.pipeline.report.serving import report_server
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import Report
 from tests.pipeline.browser import BROWSER, needs_browser
 from tests.pipeline.report_sample import record, stage_run, write_sample
 from tests.pipeline.samples import publish

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.report.page import SIZE_LIMIT
-from stages.artifacts import Artifact, Verification
+from gravel.pipeline.report.page import SIZE_LIMIT
+from gravel.stages.artifacts import Artifact, Verification
 from tests.pipeline.browser import DARK, LIGHT, ask, needs_browser
 from tests.pipeline.report_sample import write_report, write_sample
 from tests.stages.measured import searched

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.report.serving import redirect_file, report_server
-from pipeline.store import Cache
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.report.serving import redirect_file, report_server
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.report_sample import record, stage_run
 from tests.pipeline.served import running, write_record
 
@@ -127,7 +127,7 @@ def test_a_cache_that_was_cleaned_still_has_its_pages(tmp_path: Path):
 
 def test_ctrl_c_ends_it(tmp_path: Path):
     write_record(tmp_path, record(FIRST, [stage_run("bfs")]))
-    code = "from pipeline.cli import main; main()"
+    code = "from gravel.pipeline.cli import main; main()"
     served = subprocess.Popen(
         [sys.executable, "-c", code, "report", "--watch", "--cache", str(tmp_path)],
         stdout=subprocess.PIPE,

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RequestError
-from pipeline.runs import Outline, RunRecord, find_run, last_report, list_runs, read_run, stage_log
-from pipeline.runs.record import log_name, new_run_id
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records.reading import find_run, last_report, list_runs, read_run, stage_log
+from gravel.pipeline.records.record import RunRecord, log_name, new_run_id
+from gravel.pipeline.scheduler.outline import outline_of
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 
 def record_of(root: Path) -> RunRecord:
     plan = plan_of(stage_run("a", MAKE), stage_run("b[x=1]", ADD, "a"), stage_run("b[x=2]", ADD, "a"))
-    record = RunRecord(root, Outline.of(plan), {"host": "here"}, {})
+    record = RunRecord(root, outline_of(plan), {"host": "here"}, {})
     record.write()
     return record
 
@@ -95,10 +96,13 @@ def test_keys_make_distinct_file_names() -> None:
     assert new_run_id("../a b").split("-", 2)[2].startswith("a-b-")
 
 
-def test_the_last_report_is_that_of_the_same_workflow(tmp_path: Path) -> None:
+def test_the_last_report_is_that_of_the_same_workflow_and_recipes(tmp_path: Path) -> None:
     record = record_of(tmp_path)
-    assert last_report(tmp_path, "tiny.yaml") is None
+    record.stages["a"].recipe = "r1"
+    record.write()
+    assert last_report(tmp_path, "tiny.yaml", ["r1"]) is None
     (record.folder / "report.html").write_text("page")
     record_of(tmp_path)
-    assert last_report(tmp_path, "tiny.yaml") == str(record.folder / "report.html")
-    assert last_report(tmp_path, "other.yaml") is None
+    assert last_report(tmp_path, "tiny.yaml", ["r1"]) == str(record.folder / "report.html")
+    assert last_report(tmp_path, "tiny.yaml", ["r1", "r2"]) is None
+    assert last_report(tmp_path, "other.yaml", ["r1"]) is None

@@ -16,15 +16,15 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.cli import main
-from pipeline.errors import GravelError
-from pipeline.schedule import service
-from pipeline.schedule.book import Book, Claim
-from pipeline.schedule.deciding import State, Waiting
-from pipeline.schedule.service import Service
-from pipeline.schedule.times import from_iso
-from pipeline.schedule.units import cron_line, service_units, timer_units
-from tests.pipeline.test_schedule_keeping import job_of
+from gravel.pipeline.cli import main
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.schedule import service
+from gravel.pipeline.schedule.job_store import Claim, JobStore
+from gravel.pipeline.schedule.policy import State, Waiting
+from gravel.pipeline.schedule.service import Service
+from gravel.pipeline.schedule.times import from_iso
+from gravel.pipeline.schedule.units import cron_line, service_units, timer_units
+from tests.pipeline.test_schedule_supervisor import job_of
 from tests.pipeline.tiny_stages import ADD, MAKE
 
 WORKFLOW = """\
@@ -39,7 +39,7 @@ NOON = from_iso("2026-11-20T12:00:00Z")
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("pipeline.workflow.loading.known_stages", lambda: {"make": MAKE, "add": ADD})
+    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: {"make": MAKE, "add": ADD})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "Europe/Berlin")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -64,7 +64,7 @@ def test_add_list_remove(file: Path):
     assert added.exit_code == 0, added.output
     assert added.stdout.startswith(f"sums-of-numbers: {file}, next at ")
     assert added.stdout.count("03:00 CE") == 3
-    job = Book(file.parent / "cache").job("sums-of-numbers")
+    job = JobStore(file.parent / "cache").job("sums-of-numbers")
     assert (job.zone, job.time_limit, job.catch_up, job.overlap) == ("Europe/Berlin", 7200.0, "once", "skip")
     words = ["run", str(file), "--set", "value=2", "-q", "--cache", "/c"]
     assert job.words("/c") == words
@@ -108,7 +108,7 @@ def test_requests_that_are_wrong(file: Path, words: list[str], message: str, hin
     assert message in result.stderr
     assert hint in result.stderr
     assert "Traceback" not in result.output
-    assert Book(file.parent / "cache").names() == ["taken"]
+    assert JobStore(file.parent / "cache").names() == ["taken"]
 
 
 def test_wrong_times_and_files(file: Path):
@@ -129,12 +129,12 @@ def test_wrong_times_and_files(file: Path):
 
 def test_the_list_tells_what_became_of_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    book, job = Book(tmp_path / "cache"), job_of(created=float(NOON))
-    book.add(job)
+    store, job = JobStore(tmp_path / "cache"), job_of(created=float(NOON))
+    store.add(job)
     failed = Claim("j", NOON, 2, NOON, 1, "h", "failed", NOON + 9, 8.5, "r", 1, "sum: it broke", again=True)
     failed.hooks = [{"event": "failure", "hook": "true", "problem": "no answer"}]
-    book.claim(failed)
-    book.write_state(
+    store.claim(failed)
+    store.write_state(
         job, State(NOON, (Waiting(NOON), Waiting(NOON + 1)), last=failed.name, missed=3, skipped=1)
     )
     told = gravel("list", "j").stdout
@@ -147,8 +147,8 @@ def test_the_list_tells_what_became_of_the_runs(tmp_path: Path, monkeypatch: pyt
     assert "cannot be read" in gravel("list").stderr
 
 
-class Keeper:
-    """Stands for the process of a keeper."""
+class Supervisor:
+    """Stands for the process of a supervisor."""
 
     def __init__(self) -> None:
         self.returncode: int | None = None
@@ -163,25 +163,25 @@ class Keeper:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Keeper]]:
-    found: list[tuple[str, Keeper]] = []
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Supervisor]]:
+    found: list[tuple[str, Supervisor]] = []
 
     def start(root: Path, name: str) -> Any:
-        found.append((name, Keeper()))
+        found.append((name, Supervisor()))
         return found[-1][1]
 
-    monkeypatch.setattr(service, "start_keeper", start)
+    monkeypatch.setattr(service, "start_supervisor", start)
     return found
 
 
-def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str, Keeper]]):
+def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str, Supervisor]]):
     now, said = float(NOON), list[str]()
-    book = Book(tmp_path)
+    store = JobStore(tmp_path)
     serves = Service(tmp_path, clock=lambda: now, say=said.append)
     assert serves._pass() == float("inf")
-    book.add(job_of(name="a", created=now))
-    book.add(job_of(name="b", cron="30 * * * *", created=now))
-    book.add(job_of(name="broken", created=now))
+    store.add(job_of(name="a", created=now))
+    store.add(job_of(name="b", cron="30 * * * *", created=now))
+    store.add(job_of(name="broken", created=now))
     (tmp_path / "schedules" / "broken" / "job.json").write_text("{")
     assert serves._pass() == NOON + 1800
     serves._pass()
@@ -190,45 +190,47 @@ def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str,
     assert serves._pass() == NOON + 3600
     assert [name for name, _ in started] == ["b"]
     serves._pass()
-    assert len(started) == 1, "its keeper was started"
+    assert len(started) == 1, "its supervisor was started"
     another = Service(tmp_path, clock=lambda: now, say=said.append)
     another._pass()
-    assert [name for name, _ in started] == ["b", "b"], "keepers settle among themselves which is the one"
+    assert [name for name, _ in started] == ["b", "b"], "supervisors settle among themselves which is the one"
     started[0][1].returncode = 1
     serves._pass()
     serves._pass()
     assert len(started) == 2, "one that failed and changed nothing is not started again at once"
-    book.write_state(book.job("b"), State(NOON + 1800))
+    store.write_state(store.job("b"), State(NOON + 1800))
     now += 1800
     serves._pass()
     assert [name for name, _ in started] == ["b", "b", "a"]
 
 
-def test_the_service_sees_the_clock_jump(tmp_path: Path, started: list[tuple[str, Keeper]]):
+def test_the_service_sees_the_clock_jump(tmp_path: Path, started: list[tuple[str, Supervisor]]):
     now, said = float(NOON), list[str]()
-    book, job = Book(tmp_path), job_of(created=now)
-    book.add(job)
+    store, job = JobStore(tmp_path), job_of(created=now)
+    store.add(job)
     serves = Service(tmp_path, clock=lambda: now, say=said.append)
     now += 10 * 86400
     assert serves._pass() == now + 3600
-    assert book.state(job).waiting == (Waiting(int(now)),)
+    assert store.state(job).waiting == (Waiting(int(now)),)
     assert "missed" in said[-1]
-    book.write_state(job, State(int(now)))
+    store.write_state(job, State(int(now)))
     now = NOON + 1800.0
     assert serves._pass() == NOON + 3600
-    assert book.state(job) == State(int(now))
+    assert store.state(job) == State(int(now))
     assert "went back" in said[-1]
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_tick_stays_until_its_runs_are_over(tmp_path: Path, started: list[tuple[str, Keeper]], code: int):
-    book, job = Book(tmp_path), job_of(created=NOON - 3600.0)
-    book.add(job)
+def test_a_tick_stays_until_its_runs_are_over(
+    tmp_path: Path, started: list[tuple[str, Supervisor]], code: int
+):
+    store, job = JobStore(tmp_path), job_of(created=NOON - 3600.0)
+    store.add(job)
     assert Service(tmp_path, clock=lambda: NOON - 1.0, say=print).tick() == 0
     assert started == []
 
     def end() -> None:
-        book.write_state(job, State(NOON))
+        store.write_state(job, State(NOON))
         started[0][1].returncode = code
 
     timer = threading.Timer(0.3, end)
@@ -240,15 +242,15 @@ def test_a_tick_stays_until_its_runs_are_over(tmp_path: Path, started: list[tupl
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_service_that_is_told_to_stop(
-    tmp_path: Path, started: list[tuple[str, Keeper]], number: signal.Signals
+    tmp_path: Path, started: list[tuple[str, Supervisor]], number: signal.Signals
 ):
-    Book(tmp_path).add(job_of(created=NOON - 3600.0))
+    JobStore(tmp_path).add(job_of(created=NOON - 3600.0))
     before = signal.getsignal(number)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
     timer.start()
     assert Service(tmp_path, clock=lambda: NOON + 1.0, say=print).serve() == 130
     timer.join()
-    assert [keeper.told for _, keeper in started] == [1]
+    assert [supervisor.told for _, supervisor in started] == [1]
     assert signal.getsignal(number) is before
 
 
@@ -297,11 +299,11 @@ def test_systemd_takes_the_unit_files(tmp_path: Path):
 def test_schedule_help_imports_next_to_nothing():
     code = """\
 import sys
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 try:
     main(["schedule", "add", "--help"])
 finally:
-    heavy = "pydantic ruamel.yaml cronsim zoneinfo filelock numpy dask pipeline.schedule".split()
+    heavy = "pydantic ruamel.yaml cronsim zoneinfo filelock numpy dask gravel.pipeline.schedule".split()
     print(sorted(set(heavy) & set(sys.modules)), file=sys.stderr)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -318,11 +320,11 @@ def test_every_subcommand_has_help():
 
 
 def test_a_cache_that_is_read_only_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    book = Book(tmp_path / "cache")
+    store = JobStore(tmp_path / "cache")
 
     def refuse(*arguments: Any, **options: Any) -> Any:
         raise PermissionError(13, "Permission denied", "cache")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(GravelError, match="cannot write to the cache"):
-        book.add(job_of())
+        store.add(job_of())

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import RequestError
-from pipeline.schedule.times import Times, find_zone, from_iso, iso, local_zone
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.schedule.times import Times, find_zone, from_iso, iso, local_zone
 
 BERLIN = "Europe/Berlin"  # 2026: forward on 29 March at 02:00, back on 25 October at 03:00
 

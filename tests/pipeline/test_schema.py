@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
-from pipeline.cli import main
-from pipeline.workflow.schema import workflow_schema
+from gravel.pipeline.cli import main
+from gravel.pipeline.workflow.schema import workflow_schema
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 KNOWN = {
@@ -185,6 +185,6 @@ WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
     ids=lambda path: path.stem,
 )
 def test_it_accepts_the_workflows_that_come_along(path: Path) -> None:
-    from stages.stage import all_stages
+    from gravel.stages.stage import all_stages
 
     assert check(path.read_text(), json.loads(json.dumps(workflow_schema(all_stages()))))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.cli.startup import ALLOCATIONS, start_quickly
+from gravel.pipeline.cli.startup import ALLOCATIONS, start_quickly
 
 
 @pytest.fixture(autouse=True)

@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from pipeline.errors import DamagedArtifact, RequestError
-from pipeline.store import Cache, find_cache
-from pipeline.store.records import NEWEST_FORMAT, seal, unseal
-from pipeline.store.writer import ArtifactWriter
-from stages.artifacts import Graph, Partition, Traversal
-from stages.stage import Extent
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.store.records import NEWEST_FORMAT, seal, unseal
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifacts import Graph, Partition, Traversal
+from gravel.stages.stage import Extent
 from tests.pipeline.samples import each_kind, equal, graph, provenance, publish, recipe, shards
 
 KINDS = each_kind()
@@ -252,14 +254,14 @@ def test_extents_are_those_of_the_stages(tmp_path):
 def test_recipes_come_back_and_the_newest_answer_wins(tmp_path):
     cache = Cache(tmp_path)
     asked = recipe()
-    assert cache.recall(asked.digest) is None
+    assert cache.look_up(asked.digest) is None
     cache.remember(asked, ("b", "a"), provenance())
-    record = cache.recall(asked.digest)
+    record = cache.look_up(asked.digest)
     assert record.outputs == ("b", "a")
     assert record.parts == asked.parts
     assert record.provenance == provenance()
     cache.remember(asked, ("c",), provenance())
-    assert cache.recall(asked.digest).outputs == ("c",)
+    assert cache.look_up(asked.digest).outputs == ("c",)
 
 
 def test_names_that_are_no_unicode_are_kept(tmp_path):
@@ -268,19 +270,20 @@ def test_names_that_are_no_unicode_are_kept(tmp_path):
     asked = recipe(name)
     assert asked.digest != recipe("graph-?.txt").digest
     cache.remember(asked, ("a",), {"workflow": name})
-    assert cache.recall(asked.digest).provenance == {"workflow": name}
+    assert cache.look_up(asked.digest).provenance == {"workflow": name}
 
 
 def test_the_light_half_imports_nothing_heavy(tmp_path):
     record = publish(Cache(tmp_path), graph())
     code = f"""
 import sys
-from pipeline.file_digest import FileDigests
-from pipeline.recipe import digest
-from pipeline.store import Cache, find_cache
-from stages.stage import FileInput
+from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.pipeline.core.hashing import digest
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
+from gravel.stages.stage import FileInput
 cache = Cache(find_cache({str(tmp_path)!r}))
-assert cache.recall({recipe().digest!r}).outputs == ({record.id!r},)
+assert cache.look_up({recipe().digest!r}).outputs == ({record.id!r},)
 assert cache.check({record.id!r}) is None
 described = cache.describe({record.id!r})
 assert described.attributes["vertex_count"] == 40 and described.extent.vertices == 40
@@ -344,12 +347,12 @@ def test_what_a_newer_gravel_computed_is_refused_and_left_alone(tmp_path):
         file.write_bytes(seal({**body, "format": NEWEST_FORMAT + 1}))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     for look in (
-        lambda: cache.recall(made.digest),
+        lambda: cache.look_up(made.digest),
         lambda: cache.check(stored.id),
         lambda: cache.open(stored.id),
         cache.verify,
         cache.list,
-        lambda: cache.gc(delete=True),
+        lambda: collect(cache, delete=True),
     ):
         with pytest.raises(RequestError, match="which a newer gravel wrote") as caught:
             look()

@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.executor import RunOptions, execute
-from pipeline.file_digest import FileDigests
-from pipeline.hardware import hardware
-from pipeline.plan import Plan, RecipeMaker, build_plan, plan_status
-from pipeline.workflow import load_workflow
-from stages.artifacts import Measurement, VertexIds
-from stages.stage import Extent, Need, Parameters, Stage
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.hardware import hardware
+from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.plan.recipes import RecipeMaker
+from gravel.pipeline.plan.status import plan_status
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.workflow.loading import load_workflow
+from gravel.stages.artifacts import Measurement, VertexIds
+from gravel.stages.stage import Extent, Need, Parameters, Stage
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.test_plan import Bench
 from tests.pipeline.tiny_stages import Tiny, measure

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import WorkflowError
-from pipeline.workflow.faults import Faults
-from pipeline.workflow.nodes import MapNode, Text, parse
-from pipeline.workflow.parameters import read_values
-from pipeline.workflow.scalars import plain_value, to_text
-from pipeline.workflow.substitution import Filled, fill, references
-from pipeline.workflow.values import Values
+from gravel.pipeline.core.errors import WorkflowError
+from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.workflow.nodes import MapNode, Text, parse
+from gravel.pipeline.workflow.parameters import read_values
+from gravel.pipeline.workflow.scalars import plain_value, to_text
+from gravel.pipeline.workflow.substitution import Filled, fill, references
+from gravel.pipeline.workflow.values import Values
 
 
 def values_of(text: str, **overrides: str) -> Values:

@@ -12,14 +12,15 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import main
-from pipeline.cluster.alarm import TimeIsUp, run_within
-from pipeline.errors import WorkflowError
-from pipeline.executor import RunOptions, execute
-from pipeline.plan import build_plan
-from pipeline.runs import find_run
-from pipeline.workflow import load_workflow
-from pipeline.workflow.durations import format_duration, parse_duration
+from gravel.pipeline.cli import main
+from gravel.pipeline.core.durations import format_duration, parse_duration
+from gravel.pipeline.core.errors import WorkflowError
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.workers.time_limit import TimeIsUp, run_within
+from gravel.pipeline.workflow.loading import load_workflow
 from tests.pipeline.test_executor import states
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 

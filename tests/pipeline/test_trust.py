@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import pipeline.store.s3
-from pipeline.cli import main
-from pipeline.store.objects import Folder, open_remote
-from pipeline.store.records import seal, unseal
+from gravel.pipeline.cli import main
+from gravel.pipeline.store.objects import Folder
+from gravel.pipeline.store.records import seal, unseal
+from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.s3_server import Line, ask, s3_server
 
 URL = "s3://bucket/shared"
@@ -50,7 +50,7 @@ def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "tiers"))
-    monkeypatch.setattr(pipeline.store.s3, "RETRIES", 1)
+    monkeypatch.setattr("gravel.pipeline.store.s3.RETRIES", 1)
     yield line
     line.close()
 
@@ -461,7 +461,7 @@ def test_a_list_of_keys_that_cannot_be_relied_on_is_refused(world):
 
 def gravel(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from pipeline.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from gravel.pipeline.cli import main; main()", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -494,7 +494,7 @@ def test_a_cached_run_of_what_was_pulled_reads_no_cryptography(world):
         "import sys, atexit\n"
         "heavy = {'cryptography', 'numpy', 'zarr', 'distributed'}\n"
         "atexit.register(lambda: print(sorted(heavy & set(sys.modules))))\n"
-        "from pipeline.cli import main; main()"
+        "from gravel.pipeline.cli import main; main()"
     )
     words = ["run", str(world.file), "--cache", two, "--backend", "cpu", "--cluster", "inline"]
     for _ in range(2):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import main
-from stages.addresses import hidden_in_text, shown
+from gravel.pipeline.cli import main
+from gravel.stages.addresses import hidden_in_text, shown
 from tests.pipeline.plain_server import PlainServer
 
 USER, WORD, SIGNATURE = "xq7user", "xq7/xq7a@xq7b", "xq7sig"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RequestError, WorkflowError
-from pipeline.workflow import Workflow, load_workflow
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.model import Workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 

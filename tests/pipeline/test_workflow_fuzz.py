@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.cli.errors import render
-from pipeline.errors import RequestError
-from pipeline.plan import build_plan
-from pipeline.workflow.loading import read_workflow
-from pipeline.workflow.nodes import Text
-from pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.cli.errors import render
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.workflow.loading import read_workflow
+from gravel.pipeline.workflow.nodes import Text
+from gravel.pipeline.workflow.reading import read_workflow_text
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 TOKENS = st.sampled_from(

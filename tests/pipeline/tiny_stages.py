@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy
 
-from pipeline.errors import Location
-from pipeline.plan.model import InputRef, Plan, StageRun
-from pipeline.workflow.model import Workflow
-from stages.artifacts import EdgeList, Graph, Measurement, VertexIds
-from stages.errors import StageError
-from stages.gang import RankContext
-from stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.workflow.model import Workflow
+from gravel.stages.artifacts import EdgeList, Graph, Measurement, VertexIds
+from gravel.stages.errors import StageError
+from gravel.stages.rank_group import RankContext
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 
 class Tiny(Parameters):
@@ -64,7 +64,7 @@ def linger(item: tuple[str, float]) -> int:
 
 
 def meet(context: RankContext, item: int) -> list[int]:
-    """Work for `context.gang`: everybody learns everybody's item."""
+    """Work for `context.rank_group`: everybody learns everybody's item."""
     context.barrier()
     return context.all_gather(item * 10)
 
@@ -123,9 +123,9 @@ def add(context: Any, parameters: Tiny, inputs: tuple[Any, ...]) -> Graph:
     if parameters.ranks:
         flag = str(Path(parameters.marks) / "died") if parameters.once == "rank dies" else ""
         if flag:
-            gathered = context.gang(dies_once, [flag] * parameters.ranks)
+            gathered = context.rank_group(dies_once, [flag] * parameters.ranks)
         else:
-            gathered = context.gang(meet, list(range(parameters.ranks)))
+            gathered = context.rank_group(meet, list(range(parameters.ranks)))
         total += sum(gathered[-1])
     return Graph(
         row_offsets=numpy.array([0, total], dtype=numpy.int64),

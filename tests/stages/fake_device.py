@@ -10,9 +10,9 @@ import types
 import numpy
 import pytest
 
-from kernels.csr import rows
-from kernels.order import METHODS, locality, renumber
-from stages.ordering.placing import COMMUNITY
+from gravel.kernels.csr import rows
+from gravel.kernels.order import METHODS, locality, renumber
+from gravel.stages.ordering.placing import COMMUNITY
 
 
 class DeviceArray(numpy.ndarray):
@@ -101,8 +101,8 @@ def fake_device(monkeypatch):
     for method in METHODS.values():
         if method.cuda:
             monkeypatch.setattr(method.cuda.replace(":", "."), order_on_device(method))
-    monkeypatch.setattr("kernels.placement.pinned.pin", Pinned)
-    monkeypatch.setattr("kernels.csr.cuda.build", build)
-    monkeypatch.setattr("kernels.order.renumber_cuda.Renumbering", Renumbering)
-    monkeypatch.setattr("kernels.order.locality_cuda.statistics", measure)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", Pinned)
+    monkeypatch.setattr("gravel.kernels.csr.cuda.build", build)
+    monkeypatch.setattr("gravel.kernels.order.renumber_cuda.Renumbering", Renumbering)
+    monkeypatch.setattr("gravel.kernels.order.locality_cuda.statistics", measure)
     return calls

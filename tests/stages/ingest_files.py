@@ -12,10 +12,10 @@ import numpy
 import pytest
 import zstandard
 
-from stages.artifacts import EdgeList, VertexIds
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.ingest import IngestParameters, ingest
+from gravel.stages.artifacts import EdgeList, VertexIds
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.ingest import IngestParameters, ingest
 
 PACK = {
     "": lambda data: data,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stages.artifacts import Measurement
+from gravel.stages.artifacts import Measurement
 
 
 def searched(

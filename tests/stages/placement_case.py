@@ -2,15 +2,15 @@
 
 import numpy
 
-from pipeline.store import Cache
-from stages.artifacts import Graph
-from stages.compress import STAGE as COMPRESS
-from stages.compress import CompressParameters
-from stages.context import PlainContext
-from stages.searching.need import estimate
-from stages.searching.placing import extent_of
-from stages.stage import Extent, Machine
-from stages.traverse import TraverseParameters, traverse
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import Graph
+from gravel.stages.compress import STAGE as COMPRESS
+from gravel.stages.compress import CompressParameters
+from gravel.stages.context import PlainContext
+from gravel.stages.searching.need import estimate
+from gravel.stages.searching.placing import extent_of
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.stages.traverse_case import as_graph
 
 GB = 10**9
@@ -35,7 +35,7 @@ def run(graph, machine=None, **parameters):
 
 def stored(tmp_path, graph) -> Graph:
     """The graph as it lies in a store, in many small chunks."""
-    from pipeline.store.writer import ArtifactWriter
+    from gravel.pipeline.store.writer import ArtifactWriter
 
     cache = Cache(tmp_path)
     with ArtifactWriter(cache, chunk_bytes=256, shard_bytes=1024) as writer:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from stages.errors import StageError
-from stages.ingest import read_edges
+from gravel.stages.errors import StageError
+from gravel.stages.ingest import read_edges
 
 MATRIX = "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 1\n4 3\n"
 

@@ -1,14 +1,17 @@
 """traverse, algorithm components: strategies, placements and numberings give the same labels."""
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
-from stages.compress import STAGE as COMPRESS
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.reorder import STAGE as REORDER
-from stages.stage import Machine
-from stages.traverse import TraverseParameters, traverse
+from gravel.stages.compress import STAGE as COMPRESS
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.reorder import STAGE as REORDER
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.verify import VerifyParameters, verify
 from tests.stages.placement_case import symmetric_graph
 from tests.zoo import scipy_components
 
@@ -66,7 +69,7 @@ def test_a_single_pass_says_how_far_it_came(backend):
 def test_an_unfinished_pass_is_said(monkeypatch):
     """Threads lose links now and then; here one pass links nothing at all."""
     graph = symmetric_graph(4)
-    monkeypatch.setattr("kernels.components.cpu.passes._pass", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
     found, measurement = find(graph, "cpu", strategy="afforest_single_pass")
     assert (found.component == numpy.arange(graph.vertex_count)).all()
     assert any("left components in parts" in each for each in measurement.notes)
@@ -82,7 +85,12 @@ def test_rows_in_parts_are_for_one_strategy():
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("parameters", "as_it_is"),
-    [({}, True), ({"tuning": {"prune": False}}, True), ({"strategy": "afforest_multi_pass"}, False)],
+    [
+        ({}, True),
+        ({"tuning": {"prune": False}}, True),
+        ({"strategy": "afforest_multi_pass"}, True),
+        ({"strategy": "afforest_multi_pass", "tuning": {"prune": False}}, True),
+    ],
     ids=str,
 )
 def test_compressed_graphs_are_searched_as_they_are(backend, parameters, as_it_is):
@@ -95,3 +103,22 @@ def test_compressed_graphs_are_searched_as_they_are(backend, parameters, as_it_i
     numpy.testing.assert_array_equal(found.component, expected)
     assert measurement.asked.get("layout") == ("varint" if as_it_is else None)
     assert any(("as they are" if as_it_is else "decoded before") in note for note in measurement.notes)
+
+
+def test_parts_of_components_are_verified_as_parts(monkeypatch):
+    """What says that it is unfinished is checked for merged components, and counted; the rest is whole."""
+    graph = symmetric_graph(4)
+    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
+    found, _ = find(graph, "cpu", strategy="afforest_single_pass")
+    assert not found.converged
+    checked = verify(context("cpu"), VerifyParameters(), graph=graph, traversal=found)
+    assert [check["check"] for check in checked.checks] == ["ranges", "smallest", "not_merged"]
+    (left,) = checked.skipped
+    expected = scipy_components(numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices))
+    assert left["whole"] == pytest.approx(float((expected == numpy.arange(len(expected))).mean()))
+    assert "left components in parts" in left["reason"]
+    merged = replace(found, component=numpy.zeros(graph.vertex_count, numpy.uint32))
+    with pytest.raises(VerificationFailed, match="not_merged"):
+        verify(context("cpu"), VerifyParameters(), graph=graph, traversal=merged)
+    with pytest.raises(VerificationFailed, match="edges_agree"):
+        verify(context("cpu"), VerifyParameters(), graph=graph, traversal=replace(found, converged=True))

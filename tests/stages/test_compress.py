@@ -12,15 +12,15 @@ import pytest
 from pydantic import ValidationError
 from scipy.sparse import csr_array
 
-import stages.compress as module
-from kernels.csr import build
-from kernels.generate import generate
-from stages.artifacts import Graph, Ordering, Partition
-from stages.compress import STAGE, CompressParameters, compress, decompress, row_ranges
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.partition import PartitionParameters, partition
-from stages.stage import Extent, Machine
+import gravel.stages.compress as module
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.compress import STAGE, CompressParameters, compress, decompress, row_ranges
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.stage import Extent, Machine
 from tests.zoo import DATA, needs_data, zoo
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")

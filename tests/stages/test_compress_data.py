@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from kernels.csr import build
-from kernels.layouts import LAYOUTS, decode, encode
-from stages.ingest import read_edges
+from gravel.kernels.csr import build
+from gravel.kernels.layouts import LAYOUTS, decode, encode
+from gravel.stages.ingest import read_edges
 from tests.stages.test_ingest_data import COUNTS
 from tests.zoo import DATA, needs_data
 

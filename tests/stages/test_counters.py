@@ -15,11 +15,11 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from stages.artifacts import Counters, Graph, Ordering
-from stages.context import PlainContext
-from stages.counters import STAGE, CountersParameters, counters
-from stages.counting import read_counters, tool
-from stages.counting.metrics import (
+from gravel.stages.artifacts import Counters, Graph, Ordering
+from gravel.stages.context import PlainContext
+from gravel.stages.counters import STAGE, CountersParameters, counters
+from gravel.stages.counting import read_counters, tool
+from gravel.stages.counting.metrics import (
     DRAM_READ,
     HOST_SECTORS,
     INSTRUCTIONS,
@@ -29,12 +29,12 @@ from stages.counting.metrics import (
     NVLINK_SENT,
     added,
 )
-from stages.counting.stored import read_stored, write_stored
-from stages.counting.table import UnreadableTable, read_table
-from stages.counting.tool import NoCounters, Said, fault_of, find_tool, unknown_metrics
-from stages.errors import StageError
-from stages.report import ReportParameters, report
-from stages.stage import Extent, Machine
+from gravel.stages.counting.stored import read_stored, write_stored
+from gravel.stages.counting.table import UnreadableTable, read_table
+from gravel.stages.counting.tool import NoCounters, Said, fault_of, find_tool, unknown_metrics
+from gravel.stages.errors import StageError
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.stage import Extent, Machine
 from tests.stages.traverse_case import GRAPHS, plain
 from tests.zoo import scipy_distances
 
@@ -392,3 +392,20 @@ def test_the_second_process_is_part_of_what_a_gpu_run_takes() -> None:
     assert both.host_bytes > 2 * alone.host_bytes - 1
     assert both.device_bytes > alone.device_bytes
     assert both.outputs == (Extent(kind="Counters", bytes=0),)
+
+
+def test_the_answer_has_the_bytes_of_each_arc() -> None:
+    """The sentence at the top has a figure where there is one."""
+    from types import SimpleNamespace
+
+    from gravel.stages.counting.metrics import DRAM_READ, DRAM_WRITTEN
+    from gravel.stages.sections.answer.sentences import _counters
+
+    def one(read: float) -> SimpleNamespace:
+        totals = {DRAM_READ: read, DRAM_WRITTEN: 100.0}
+        return SimpleNamespace(
+            tool={"name": "ncu", "version": "2025.3"}, totals=totals, searches=[{"arcs": 100}]
+        )
+
+    told = _counters([one(400.0), one(150.0)])
+    assert told.endswith("of searching, read by ncu 2025.3: 2.5 to 5 bytes of DRAM an arc")

@@ -12,23 +12,23 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from kernels.partition.layout import to_arrays
-from stages.artifacts import DistributedGraph, Graph, Traversal
-from stages.context import PlainContext
-from stages.distribute import COMPILED, STAGE, DistributeParameters, distribute
-from stages.errors import StageError, VerificationFailed
-from stages.gang import run_in_threads
-from stages.ingest import IngestParameters, ingest
-from stages.partition import PartitionParameters, partition
-from stages.partitioning import resident
-from stages.partitioning.resident import Recipe, Renamed, find_rank
-from stages.searching.distributed import MADE_ANEW
-from stages.stage import Extent, Machine
-from stages.symmetrize import SymmetrizeParameters, symmetrize
-from stages.traverse import STAGE as TRAVERSE
-from stages.traverse import TraverseParameters, traverse
-from stages.verify import STAGE as VERIFY
-from stages.verify import VerifyParameters, verify
+from gravel.kernels.partition.layout import to_arrays
+from gravel.stages.artifacts import DistributedGraph, Graph, Traversal
+from gravel.stages.context import PlainContext
+from gravel.stages.distribute import COMPILED, STAGE, DistributeParameters, distribute
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.partitioning import resident
+from gravel.stages.partitioning.resident import Recipe, Renamed, find_rank
+from gravel.stages.rank_group import run_in_threads
+from gravel.stages.searching.distributed import MADE_ANEW
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.traverse import STAGE as TRAVERSE
+from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.verify import STAGE as VERIFY
+from gravel.stages.verify import VerifyParameters, verify
 
 SOURCE = {"rmat": {"scale": 9, "edge_factor": 8, "seed": 5}}
 
@@ -41,9 +41,9 @@ class GangContext(PlainContext):
         self.reserved = reserved
         self.calls: list[str] = []
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         self.calls.append(function.__name__)
-        return super().gang(function, ranks)
+        return super().rank_group(function, ranks)
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +139,7 @@ def test_searches_may_end_at_a_depth(whole: Graph, output: str) -> None:
 
 
 def test_a_fault_that_ranks_find_fails_verification(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernels.partition.rank_search import RankSearch
+    from gravel.kernels.partition.rank_search import RankSearch
 
     graph = made(3, threshold=8)
     own_labels = RankSearch.own_labels
@@ -234,7 +234,7 @@ def test_what_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         made(2, on_gpus)
     with pytest.raises(ValidationError, match="do not make 3 equal hosts"):
         DistributeParameters(source=SOURCE, ranks=4, hosts=3)
-    monkeypatch.setattr("kernels.partition.distribute.local_count", lambda *_: 2**32)
+    monkeypatch.setattr("gravel.kernels.partition.distribute.local_count", lambda *_: 2**32)
     with pytest.raises(StageError, match="do not fit 32-bit local ids"):
         made(1)
 

@@ -10,22 +10,22 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from stages.artifacts import DistributedGraph, Graph, Traversal
-from stages.context import PlainContext
-from stages.distribute import COMPILED, STAGE, DistributeParameters, distribute
-from stages.errors import StageError, VerificationFailed
-from stages.ingest import IngestParameters, ingest
-from stages.partition import PartitionParameters, partition
-from stages.partitioning import resident
-from stages.partitioning.resident import Recipe
-from stages.searching.components import RUNS
-from stages.searching.distributed import MADE_ANEW
-from stages.stage import Extent, Machine
-from stages.symmetrize import SymmetrizeParameters, symmetrize
-from stages.traverse import STAGE as TRAVERSE
-from stages.traverse import TraverseParameters, traverse
-from stages.verify import STAGE as VERIFY
-from stages.verify import VerifyParameters, verify
+from gravel.stages.artifacts import DistributedGraph, Graph, Traversal
+from gravel.stages.context import PlainContext
+from gravel.stages.distribute import COMPILED, STAGE, DistributeParameters, distribute
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.partitioning import resident
+from gravel.stages.partitioning.resident import Recipe
+from gravel.stages.searching.components import RUNS
+from gravel.stages.searching.distributed import MADE_ANEW
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.traverse import STAGE as TRAVERSE
+from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.verify import STAGE as VERIFY
+from gravel.stages.verify import VerifyParameters, verify
 from tests.stages.test_distribute import GangContext
 
 # Sparse, so that there are many components beside the largest.
@@ -107,7 +107,7 @@ def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
 
 
 def test_labels_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stages.searching.distributed_components_rank.PIECE", 7)
+    monkeypatch.setattr("gravel.stages.searching.distributed_components_rank.PIECE", 7)
     graph = made(3)
     labels, _ = find(graph)
     assert check(graph, labels).keys() == FOUR
@@ -132,7 +132,7 @@ def test_ranks_check_at_once_and_keep_no_labels(whole: Graph) -> None:
 
 
 def test_a_fault_that_ranks_find_fails_verification(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernels.partition import components_rank
+    from gravel.kernels.partition import components_rank
 
     graph = made(3)
     hook = components_rank.ComponentsRank.hook

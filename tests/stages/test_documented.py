@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stages.documented import documented
-from stages.stage import Parameters, all_stages
+from gravel.stages.documented import documented
+from gravel.stages.stage import Parameters, all_stages
 
 
 class Inner(Parameters):

@@ -7,14 +7,14 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import CompressedGraph
-from stages.compress import STAGE as COMPRESS
-from stages.compress import CompressParameters, compress
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.searching import partitioned
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.artifacts import CompressedGraph
+from gravel.stages.compress import STAGE as COMPRESS
+from gravel.stages.compress import CompressParameters, compress
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.searching import partitioned
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, search, split
 
 CODECS = [
@@ -59,7 +59,7 @@ def test_rows_are_read_by_their_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*given: Any, **named: Any) -> Any:
         raise AssertionError("the partition was decoded")
 
-    monkeypatch.setattr("stages.compress.decompress", refuse)
+    monkeypatch.setattr("gravel.stages.compress.decompress", refuse)
     found, measured = search(GangContext(2), packed("skewed_random", 2))
     assert (numpy.asarray(found.distance) >= 0).any()
     # Loops and duplicates are counted from columns, and components are found in them.

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kernels.generate import generate, size
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.ingest import STAGE, IngestParameters, block_bytes, ingest, read_edges
-from stages.readers import FORMATS, all_readers
-from stages.stage import Machine
+from gravel.kernels.generate import generate, size
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.ingest import STAGE, IngestParameters, block_bytes, ingest, read_edges
+from gravel.stages.readers import FORMATS, all_readers
+from gravel.stages.stage import Machine
 from tests.stages.ingest_files import PACK, complains, read, read_text, refused
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 34)
@@ -111,8 +111,8 @@ def test_planning_imports_nothing_heavy(tmp_path):
     path.write_text("1 2\n")
     code = f"""
 import sys
-from stages.ingest import STAGE, IngestParameters
-from stages.stage import Machine
+from gravel.stages.ingest import STAGE, IngestParameters
+from gravel.stages.stage import Machine
 parameters = IngestParameters(file={str(path)!r}, format="csv")
 STAGE.files(parameters), parameters.model_dump(mode="json")
 STAGE.estimate(parameters, {{}}, Machine(backend="cpu", threads=2, host_memory=1 << 30))

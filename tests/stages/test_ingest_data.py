@@ -5,8 +5,8 @@ import gzip
 import numpy
 import pytest
 
-from stages.errors import StageError
-from stages.ingest import read_edges
+from gravel.stages.errors import StageError
+from gravel.stages.ingest import read_edges
 from tests.stages.ingest_files import read
 from tests.zoo import DATA, needs_data
 

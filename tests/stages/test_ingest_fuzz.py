@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.ingest import IngestParameters, ingest
-from stages.readers import FORMATS, all_readers
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.readers import FORMATS, all_readers
 from tests.stages.ingest_files import PACK
 from tests.stages.test_ingest import SAMPLES
 

@@ -8,11 +8,11 @@ import numpy
 import pytest
 import scipy.sparse
 
-from kernels.bfs import bfs
-from stages.artifacts import Graph
-from stages.context import PlainContext
-from stages.inputs import edge_list, graph
-from stages.stage import all_stages
+from gravel.kernels.bfs import bfs
+from gravel.stages.artifacts import Graph
+from gravel.stages.context import PlainContext
+from gravel.stages.inputs import edge_list, graph
+from gravel.stages.stage import all_stages
 
 SQUARE = numpy.array([[1, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]])
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kernels.partition.machines import CPU_WORKERS, H200_PEER
-from stages.artifacts import Links
-from stages.context import PlainContext
-from stages.errors import StageError, VerificationFailed
-from stages.links import STAGE, LinksParameters, links
-from stages.report import ReportParameters, report
-from stages.sections.ranks.links import link_curves, machine_with
-from stages.stage import Machine
+from gravel.kernels.partition.machines import CPU_WORKERS, H200_PEER
+from gravel.stages.artifacts import Links
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.links import STAGE, LinksParameters, links
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.sections.ranks.links import link_curves, machine_with
+from gravel.stages.stage import Machine
 
 SMALL: dict[str, Any] = {"largest": 1024, "total": 1024, "repeats": 1}
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         LinksParameters(transports=["wire", "wire"])
     with pytest.raises(ValidationError, match="smallest is 4096 bytes, and largest 64"):
         LinksParameters(smallest=4096, largest=64)
-    monkeypatch.setattr("kernels.probes.links.wire.WireLink.arrived", lambda *_: False)
+    monkeypatch.setattr("gravel.kernels.probes.links.wire.WireLink.arrived", lambda *_: False)
     with pytest.raises(VerificationFailed, match="did not bring what was sent"):
         links(PlainContext(), LinksParameters(**SMALL))
 

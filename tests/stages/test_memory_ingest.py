@@ -11,11 +11,11 @@ CHILD = """
 import json, sys
 from pathlib import Path
 
-from pipeline.peak import Peak
-from pipeline.store import Cache
-from stages.context import PlainContext
-from stages.ingest import STAGE, IngestParameters
-from stages.stage import Machine
+from gravel.pipeline.workers.peak import Peak
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.context import PlainContext
+from gravel.stages.ingest import STAGE, IngestParameters
+from gravel.stages.stage import Machine
 
 machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)
 parameters = IngestParameters(**json.loads(sys.argv[2]))

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from kernels.generate import generate
-from pipeline.store import Cache
-from stages.artifacts import EdgeList
+from gravel.kernels.generate import generate
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import EdgeList
 
 CHILD = """
 import json, sys
@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy
 
-from pipeline.peak import Peak
-from pipeline.store import Cache
-from stages.context import PlainContext
-from stages.stage import Machine
-from stages.symmetrize import STAGE, SymmetrizeParameters
+from gravel.pipeline.workers.peak import Peak
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.context import PlainContext
+from gravel.stages.stage import Machine
+from gravel.stages.symmetrize import STAGE, SymmetrizeParameters
 
 cache, artifact, host_memory = Cache(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 machine = Machine(backend="cpu", threads=2, host_memory=host_memory)

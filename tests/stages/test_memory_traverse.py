@@ -7,24 +7,24 @@ import sys
 import numpy
 import pytest
 
-from kernels.generate import generate
-from pipeline.store import Cache
-from stages.artifacts import Graph
-from stages.compress import STAGE as COMPRESS
-from stages.compress import CompressParameters
-from stages.context import PlainContext
-from stages.stage import Machine
+from gravel.kernels.generate import generate
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.artifacts import Graph
+from gravel.stages.compress import STAGE as COMPRESS
+from gravel.stages.compress import CompressParameters
+from gravel.stages.context import PlainContext
+from gravel.stages.stage import Machine
 from tests.parameters import slow_among
 
 CHILD = """
 import json, sys
 from pathlib import Path
 
-from pipeline.peak import Peak
-from pipeline.store import Cache
-from stages.context import PlainContext
-from stages.stage import Machine
-from stages.traverse import STAGE, TraverseParameters
+from gravel.pipeline.workers.peak import Peak
+from gravel.pipeline.store.cache import Cache
+from gravel.stages.context import PlainContext
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import STAGE, TraverseParameters
 
 cache, artifact = Cache(Path(sys.argv[1])), sys.argv[2]
 parameters = TraverseParameters.model_validate_json(sys.argv[3])

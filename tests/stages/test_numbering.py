@@ -3,11 +3,11 @@
 import numpy
 import pytest
 
-from stages.numbering.ids import IdSet
-from stages.numbering.ranks import ranked
-from stages.numbering.sparse import SparseIds
-from stages.numbering.spool import Spool
-from stages.readers import Chunk
+from gravel.stages.numbering.ids import IdSet
+from gravel.stages.numbering.ranks import ranked
+from gravel.stages.numbering.sparse import SparseIds
+from gravel.stages.numbering.spool import Spool
+from gravel.stages.readers import Chunk
 
 TOP = (1 << 63) - 1
 

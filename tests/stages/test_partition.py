@@ -1,4 +1,4 @@
-"""partition stores what kernels.partition makes, with its numbers and within its stated memory."""
+"""partition stores what gravel.kernels.partition makes, with its numbers and within its stated memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from kernels.partition import assemble, components, prepare, storage, suggest_threshold, to_arrays
-from kernels.partition import partition as split
-from stages.artifacts import Graph, Ordering, Traversal
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.partition import STAGE, PartitionParameters, load_partition, partition
-from stages.stage import Extent, Machine
-from stages.verify import VerifyParameters, verify
+from gravel.kernels.partition import assemble, components, prepare, storage, suggest_threshold, to_arrays
+from gravel.kernels.partition import partition as split
+from gravel.stages.artifacts import Graph, Ordering, Traversal
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.verify import VerifyParameters, verify
 from tests.zoo import DATA, ZooGraph, needs_data, scipy_distances, zoo
 
 SKEWED = next(graph for graph in zoo() if graph.name == "skewed_random")
@@ -60,10 +60,10 @@ def test_ranges_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         parameters = PartitionParameters(ranks=5, threshold=4)
         whole = partition(PlainContext(), parameters, input=graph)
         with monkeypatch.context() as small:
-            small.setattr("stages.partitioning.ranges.RANGE_ARCS", 50)
-            small.setattr("stages.partitioning.ranges.RANGE_ROWS", 64)
-            small.setattr("stages.partitioning.writing.PIECE_ROWS", 64)
-            small.setattr("stages.partition.RANKS_AT_ONCE", 2)
+            small.setattr("gravel.stages.partitioning.ranges.RANGE_ARCS", 50)
+            small.setattr("gravel.stages.partitioning.ranges.RANGE_ROWS", 64)
+            small.setattr("gravel.stages.partitioning.writing.PIECE_ROWS", 64)
+            small.setattr("gravel.stages.partition.RANKS_AT_ONCE", 2)
             context = PlainContext()
             pieces = partition(context, parameters, input=graph)
         assert list(pieces.arrays) == list(whole.arrays)
@@ -121,7 +121,7 @@ def test_wrong_parameters_are_refused(wrong: dict[str, object]) -> None:
 
 
 def test_too_many_vertices_for_local_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.partition.distribute.local_count", lambda *_: 2**32)
+    monkeypatch.setattr("gravel.kernels.partition.distribute.local_count", lambda *_: 2**32)
     with pytest.raises(StageError, match="do not fit 32-bit local ids"):
         partition(PlainContext(), PartitionParameters(threshold=2), input=graph_of(SKEWED))
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import Graph, Measurement, Partition, Traversal
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.partition import PartitionParameters, partition
-from stages.searching import partitioned
-from stages.searching.partitioned import search_options
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.artifacts import Graph, Measurement, Partition, Traversal
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.searching import partitioned
+from gravel.stages.searching.partitioned import search_options
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.parameters import slow_among
 from tests.zoo import zoo
 
@@ -31,9 +31,9 @@ class GangContext(PlainContext):
         self.reserved = reserved
         self.calls: list[int] = []
 
-    def gang(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
+    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
         self.calls.append(len(ranks))
-        return super().gang(function, ranks)
+        return super().rank_group(function, ranks)
 
 
 def graph_of(name: str, symmetric: bool = True) -> Graph:
@@ -76,13 +76,13 @@ def test_a_gang_finds_what_one_rank_does(name: str, ranks: int) -> None:
 
 
 def test_a_partition_is_read_once_for_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    import kernels.partition.layout
+    import gravel.kernels.partition.layout
 
     monkeypatch.setattr(partitioned, "LABEL_BYTES", 1)
     reads: list[int] = []
-    read = kernels.partition.layout.rank_from_arrays
+    read = gravel.kernels.partition.layout.rank_from_arrays
     monkeypatch.setattr(
-        kernels.partition.layout,
+        gravel.kernels.partition.layout,
         "rank_from_arrays",
         lambda arrays, rank: reads.append(rank) or read(arrays, rank),
     )

@@ -6,14 +6,14 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from kernels.placement.pinned import PinnedRefused
-from pipeline.errors import RequestError
-from pipeline.memory import Capacity, refuse_what_cannot_fit
-from stages.artifacts import Graph
-from stages.errors import StageError
-from stages.searching.placing import plan_for
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters
+from gravel.kernels.placement.pinned import PinnedRefused
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import Capacity, refuse_what_cannot_fit
+from gravel.stages.artifacts import Graph
+from gravel.stages.errors import StageError
+from gravel.stages.searching.placing import plan_for
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.stages.placement_case import (
     CPU,
     GB,
@@ -279,7 +279,7 @@ def test_refused_pinned_memory_is_said(monkeypatch):
     def refuse(array, host=None):
         raise PinnedRefused("not today")
 
-    monkeypatch.setattr("kernels.placement.placed.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.placed.pin", refuse)
     graph = symmetric_graph(4)
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     usual, _, _ = run(graph, sources={"random": 2})

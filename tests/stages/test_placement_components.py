@@ -3,9 +3,9 @@
 import numpy
 import pytest
 
-from stages.searching.placing import extent_of, plan_for
-from stages.stage import Machine
-from stages.traverse import TraverseParameters
+from gravel.stages.searching.placing import extent_of, plan_for
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters
 from tests.stages.placement_case import (
     CODECS,
     FRIENDSTER,

@@ -3,10 +3,10 @@
 import numpy
 import pytest
 
-from kernels.placement.pinned import PinnedRefused
-from stages.artifacts import CompressedGraph, Graph
-from stages.errors import StageError
-from stages.stage import Machine
+from gravel.kernels.placement.pinned import PinnedRefused
+from gravel.stages.artifacts import CompressedGraph, Graph
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Machine
 from tests.stages.placement_case import (
     CODECS,
     CPU,
@@ -193,8 +193,8 @@ def test_encoded_rows_are_streamed_where_pinned_memory_is_refused(monkeypatch, a
     def refuse(array, host=None):
         raise PinnedRefused("not today")
 
-    monkeypatch.setattr("kernels.placement.placed.pin", refuse)
-    monkeypatch.setattr("kernels.placement.copied.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.placed.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.copied.pin", refuse)
     given = packed(symmetric_graph(7), "blocks")
     machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
     usual, _, _ = run(given, algorithm=algorithm)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stages.sections.plot import draw, draw_panels
+from gravel.stages.sections.plot import draw, draw_panels
 
 
 def curve(*values: float, both: bool = False) -> Callable[[Any], None]:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kernels.partition import SearchOptions
-from kernels.strategy import GIVEN, strategies_in
-from stages.compress import CompressParameters
-from stages.partition import PartitionParameters
-from stages.presets import PRESETS, TUNING
-from stages.sections.preset import preset_table
-from stages.traverse import TraverseParameters
+from gravel.kernels.partition import SearchOptions
+from gravel.kernels.strategy import GIVEN, strategies_in
+from gravel.stages.compress import CompressParameters
+from gravel.stages.partition import PartitionParameters
+from gravel.stages.presets import PRESETS, TUNING
+from gravel.stages.sections.preset import preset_table
+from gravel.stages.traverse import TraverseParameters
 from tests.stages.measured import searched
 
 
@@ -105,7 +105,7 @@ def test_every_setting_is_one_that_a_strategy_has(chosen: Any) -> None:
         return
     strategies = [value for each in chosen.settings if each.name == "strategy" for value in each.values]
     known: set[str] = set()
-    for package in ("kernels.bfs", "kernels.bfs.rows", "kernels.components"):
+    for package in ("gravel.kernels.bfs", "gravel.kernels.bfs.rows", "gravel.kernels.components"):
         for name, strategy in strategies_in(package).items():
             if name in strategies and strategy.cuda:
                 known |= set(strategy.ran("cuda", {}).options)

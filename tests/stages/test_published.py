@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import EdgeList
-from stages.errors import StageError
-from stages.published import CONVENTIONS, Published, read_published
-from stages.sections.published import published_sections
+from gravel.stages.artifacts import EdgeList
+from gravel.stages.errors import StageError
+from gravel.stages.published import CONVENTIONS, Published, read_published
+from gravel.stages.sections.published import published_sections
 from tests.stages.measured import searched
 
 FILE = Path(__file__).resolve().parents[2] / "workflows" / "published.yaml"
@@ -162,7 +163,15 @@ def test_the_slope_of_weak_scaling_needs_graphs_that_grow_with_the_ranks() -> No
     for place, one in enumerate(grown.values()):  # twice the ranks, twice the rate
         for search in one.searches:
             search["edges"] = 452 << place
-    assert claims(grown, slope) == [[1.0, pytest.approx(1.0), None, "1 to 4 ranks"]]
+    assert claims(grown, slope) == [[1.0, pytest.approx(1.0), None, "1 to 4 ranks, distinct edges"]]
+    lists = {
+        # The lists stay as they are, so that by the paper's convention nothing grows.
+        f"edges[ranks={ranks}]": EdgeList(
+            source=numpy.zeros(500), target=numpy.zeros(500), vertex_count=31 * ranks, undirected=True
+        )
+        for ranks in (1, 2, 4)
+    }
+    assert claims(grown | lists, slope) == [[1.0, pytest.approx(0.0), None, "1 to 4 ranks, generated edges"]]
     one_graph = {label: replace(one, graph=one.graph | {"vertices": 31}) for label, one in grown.items()}
     assert claims(one_graph, slope) == []
 
@@ -184,3 +193,31 @@ def test_the_papers_own_aggregates_follow_from_their_own_rows() -> None:
     )
     quadratic = "table 2, quadratic (Hong et al.), distances"
     assert mean("table 2, hybrid, distances", quadratic) == pytest.approx(4.2, abs=0.1)
+
+
+def test_a_sentence_that_its_own_table_does_not_bear_out_stands_beside_the_table() -> None:
+    """The text of pan2018 says linear; its table II gives the slope 0.50 from 1 to 124 GPUs."""
+    published = read_published(FILE)
+    (claim,) = [claim for claim in published.claims if claim.compute == "weak_slope"]
+    assert claim.value == 1.0
+    assert claim.own_table is not None
+    rates = {
+        row.row: row.value for table in published.tables if table.paper == "pan2018" for row in table.rows
+    }
+    slope = math.log(rates["scale 33"] / rates["scale 24, 1 GPU"]) / math.log(124)
+    assert claim.own_table.value == pytest.approx(slope, abs=0.01)
+    grown = {
+        f"bfs[ranks={ranks}]": on(str(ranks), 1.0, vertices=31 * ranks, partition={"ranks": ranks})
+        for ranks in (1, 2, 4)
+    }
+    (table,) = [
+        section
+        for section in published_sections(published, list(grown.items()))
+        if section["title"].startswith("Claims")
+    ]
+    (row,) = [row for row in table["rows"] if "weak scaling" in row[1]]
+    told = dict(zip(table["columns"], row, strict=True))
+    assert told["paper's number"] == 1.0
+    assert told["by its own table"] == "0.50 (table II, from 22.9 on 1 GPU to 259.8 GTEPS on 124)"
+    assert "linear" in told["claim"]
+    assert "both are shown" in table["about"]

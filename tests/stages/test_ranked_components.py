@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.partition import PartitionParameters, partition
-from stages.searching.components import RUNS
-from stages.traverse import TraverseParameters, traverse
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.searching.components import RUNS
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, graph_of, split
 
 ASKED = TraverseParameters(algorithm="components")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stages.artifacts import Measurement
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
-from stages.sections.ranking import Entrant, standings
-from stages.sections.repetitions import measurement_with_repetitions
+from gravel.stages.artifacts import Measurement
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.sections.ranking import Entrant, standings
+from gravel.stages.sections.repetitions import measurement_with_repetitions
 from tests.stages.measured import searched
 
 

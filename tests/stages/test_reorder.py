@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kernels.advice import model
-from kernels.csr import build
-from kernels.generate import generate
-from kernels.order import METHODS, apply, permutation, statistics
-from kernels.placement.pinned import PinnedRefused
-from stages.artifacts import Graph, Ordering
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.ordering import placing, rows
-from stages.ordering.placing import ON_DEVICE
-from stages.reorder import STAGE, ReorderParameters
-from stages.stage import Extent, Machine
+from gravel.kernels.advice import model
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.kernels.order import METHODS, apply, permutation, statistics
+from gravel.kernels.placement.pinned import PinnedRefused
+from gravel.stages.artifacts import Graph, Ordering
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.ordering import placing, rows
+from gravel.stages.ordering.placing import ON_DEVICE
+from gravel.stages.reorder import STAGE, ReorderParameters
+from gravel.stages.stage import Extent, Machine
 from tests.stages.fake_device import fake_device
 from tests.zoo import zoo
 
@@ -230,7 +230,7 @@ def test_pinned_memory_that_is_refused_is_told(fake_device, monkeypatch):
     def refuse(array):
         raise PinnedRefused("out of locked pages")
 
-    monkeypatch.setattr("kernels.placement.pinned.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
     source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
     graph = graph_of(*build(source, target, 1 << 8)[:2])
     context = PlainContext(Machine("cuda", 2, 1 << 30, 30_000))
@@ -245,7 +245,7 @@ def test_new_rows_are_made_on_the_host_where_pinned_memory_is_refused(fake_devic
         raise PinnedRefused("out of locked pages")
 
     monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
-    monkeypatch.setattr("kernels.placement.pinned.pin", refuse)
+    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
     source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
     graph = graph_of(*build(source, target, 1 << 8)[:2])
     context = PlainContext(Machine("cuda", 2, 1 << 30, 20_000))
@@ -272,7 +272,7 @@ def test_pinned_memory_that_is_refused_on_the_way_is_told(fake_device, monkeypat
         raise PinnedRefused("no more locked pages")
 
     monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
-    monkeypatch.setattr("kernels.order.community_cuda.community", refuse)
+    monkeypatch.setattr("gravel.kernels.order.community_cuda.community", refuse)
     source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
     graph = graph_of(*build(source, target, 1 << 8)[:2])
     context = PlainContext(Machine("cuda", 2, 1 << 30, 30_000))

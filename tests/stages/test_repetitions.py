@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from stages.artifacts import Probe
-from stages.sections.probe_repetitions import probe_with_repetitions
-from stages.sections.repetitions import first_label, measurement_with_repetitions
+from gravel.stages.artifacts import Probe
+from gravel.stages.sections.probe_repetitions import probe_with_repetitions
+from gravel.stages.sections.repetitions import first_label, measurement_with_repetitions
 from tests.stages.test_report import searched
 
 MEMBERS = [

@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import Artifact, Graph, Measurement, Traversal, Verification
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
+from gravel.stages.artifacts import Artifact, Graph, Measurement, Traversal, Verification
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched
 
 PASSED = {"check": "tree", "passed": True, "searches": 2, "detail": "predecessors form a tree"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from stages.artifacts import Measurement
-from stages.sections.culling import culling_sections
+from gravel.stages.artifacts import Measurement
+from gravel.stages.sections.culling import culling_sections
 from tests.stages.measured import searched
 
 

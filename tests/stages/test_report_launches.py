@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stages.artifacts import Measurement
-from stages.sections.launches import launch_sections
+from gravel.stages.artifacts import Measurement
+from gravel.stages.sections.launches import launch_sections
 from tests.stages.measured import searched
 
 SHARES = (1.0, 1.1, 0.9)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
-from stages.searching.prepared import prepared
-from stages.sections.cells import cells
-from stages.sections.studies import graph_names
+from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.searching.prepared import prepared
+from gravel.stages.sections.cells import cells
+from gravel.stages.sections.studies import graph_names
 from tests.stages.measured import searched
 
 BITS = {

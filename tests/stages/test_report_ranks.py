@@ -9,28 +9,28 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.partition import Division, predict, suggest_threshold
-from kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER, P100_RAY
-from kernels.partition.model import Searching, calibrated
-from stages.artifacts import Artifact, Graph, Measurement, Partition
-from stages.context import PlainContext
-from stages.partition import PartitionParameters, partition
-from stages.report import ReportParameters, report
-from stages.sections.ranks import rank_sections
-from stages.sections.ranks.memory import table_bytes
-from stages.sections.ranks.paper_means import paper_mean_sections
-from stages.sections.ranks.predicted import compare, computed
-from stages.sections.ranks.splits import splits_of
-from stages.sections.ranks.thousand import (
+from gravel.kernels.partition import Division, predict, suggest_threshold
+from gravel.kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER, P100_RAY
+from gravel.kernels.partition.model import Searching, calibrated
+from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Partition
+from gravel.stages.context import PlainContext
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.report import ReportParameters, report
+from gravel.stages.sections.ranks import rank_sections
+from gravel.stages.sections.ranks.memory import table_bytes
+from gravel.stages.sections.ranks.paper_means import paper_mean_sections
+from gravel.stages.sections.ranks.predicted import compare, computed
+from gravel.stages.sections.ranks.splits import splits_of
+from gravel.stages.sections.ranks.thousand import (
     COUNTS,
     curve,
     efficiencies,
     paper_efficiency,
     thousand_sections,
 )
-from stages.sections.ranks.thresholds import allowed
-from stages.sections.ranks.times import typical_search
-from stages.traverse import TraverseParameters, traverse
+from gravel.stages.sections.ranks.thresholds import allowed
+from gravel.stages.sections.ranks.times import typical_search
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.kernels.cuda_case import fast_csr, rmat
 
 Sections = dict[str, dict[str, Any]]
@@ -360,9 +360,21 @@ def test_means_leave_out_searches_of_one_level(study: dict[str, Artifact]) -> No
         ]
     )[0]
     assert found["rows"] == [
-        ["some", 3, 2, pytest.approx(2.0), pytest.approx(0.5)],
-        ["none", 1, 0, None, None],
+        ["some", 3, 2, pytest.approx(2.0), None, pytest.approx(0.5)],
+        ["none", 1, 0, None, None, None],
     ]
+    assert "no edge list is among the inputs" in found["about"]
+
+
+def test_the_papers_means_count_edges_as_the_paper_does(study: dict[str, Artifact]) -> None:
+    one = next(one for one in study.values() if isinstance(one, Measurement))
+    deep = [{**one.searches[0], "depth": 3, "milliseconds": value, "edges": 10**6} for value in (1.0, 4.0)]
+    ends = numpy.zeros(2 * 10**6, numpy.uint32)
+    edges = EdgeList(source=ends, target=ends, vertex_count=1, undirected=True)
+    found = paper_mean_sections([("bfs", replace(one, searches=deep))], [("edges", edges)])[0]
+    row = dict(zip(found["columns"], found["rows"][0], strict=True))
+    assert row["geometric mean, GTEPS (generated edges)"] == pytest.approx(1.0)
+    assert row["geometric mean, GTEPS (distinct edges)"] == pytest.approx(0.5)
 
 
 def test_transports_are_compared_level_by_level() -> None:

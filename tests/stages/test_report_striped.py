@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stages.artifacts import Measurement
-from stages.sections.striped import ENDS, striped_sections
+from gravel.stages.artifacts import Measurement
+from gravel.stages.sections.striped import ENDS, striped_sections
 from tests.stages.measured import searched
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from stages.artifacts import Artifact, Measurement, Verification
-from stages.context import PlainContext
-from stages.report import ReportParameters, report
+from gravel.stages.artifacts import Artifact, Measurement, Verification
+from gravel.stages.context import PlainContext
+from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched
 
 

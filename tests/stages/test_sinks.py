@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from kernels.placement.pinned import LEAST_IN_PLACE, lines_begin
-from stages.context import MemorySink, PlainContext
+from gravel.kernels.placement.pinned import LEAST_IN_PLACE, lines_begin
+from gravel.stages.context import MemorySink, PlainContext
 
 
 @pytest.mark.parametrize("rows", [None, 7])

@@ -10,8 +10,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from stages.errors import StageError
-from stages.streams import LineStream, open_stream
+from gravel.stages.errors import StageError
+from gravel.stages.streams import LineStream, open_stream
 from tests.stages.ingest_files import PACK, complains, read, refused
 
 TEXT = "".join(f"{i} {i * i % 9973}\n" for i in range(20_000)).encode()

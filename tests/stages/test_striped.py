@@ -9,17 +9,17 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from kernels.striped import from_partition, stripe, to_arrays
-from stages.artifacts import Graph, Ordering, Partition
-from stages.compress import CompressParameters, compress
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.partition import STAGE, PartitionParameters, load_partition, partition
-from stages.searching import striped
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE as TRAVERSE
-from stages.traverse import TraverseParameters
-from stages.verify import VerifyParameters, verify
+from gravel.kernels.striped import from_partition, stripe, to_arrays
+from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.compress import CompressParameters, compress
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
+from gravel.stages.searching import striped
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE as TRAVERSE
+from gravel.stages.traverse import TraverseParameters
+from gravel.stages.verify import VerifyParameters, verify
 from tests.parameters import slow_among
 from tests.stages.test_partitioned import GangContext, graph_of, search
 from tests.zoo import zoo
@@ -42,10 +42,10 @@ def test_stored_stripes_are_what_the_kernels_make(ranks: int, monkeypatch: pytes
             made = stripe(graph.row_offsets, graph.column_indices, ranks=ranks)
             arrays = {key: array for part in made.parts for key, array in to_arrays(part).items()}
             with monkeypatch.context() as small:
-                small.setattr("stages.partitioning.ranges.RANGE_ARCS", 50)
-                small.setattr("stages.partitioning.ranges.RANGE_ROWS", 64)
-                small.setattr("stages.partitioning.writing.PIECE_ROWS", 64)
-                small.setattr("stages.partitioning.striping.RANKS_AT_ONCE", 2)
+                small.setattr("gravel.stages.partitioning.ranges.RANGE_ARCS", 50)
+                small.setattr("gravel.stages.partitioning.ranges.RANGE_ROWS", 64)
+                small.setattr("gravel.stages.partitioning.writing.PIECE_ROWS", 64)
+                small.setattr("gravel.stages.partitioning.striping.RANKS_AT_ONCE", 2)
                 context = PlainContext()
                 stored = stripes(graph, ranks, context)
             assert arrays.keys() == stored.arrays.keys()

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.generate import generate
-from stages import edge_parts, symmetrize
-from stages.artifacts import EdgeList
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.stage import Extent, Machine
-from stages.symmetrize import STAGE, WORKING_BYTES, SymmetrizeParameters
+from gravel.kernels.generate import generate
+from gravel.stages import edge_parts, symmetrize
+from gravel.stages.artifacts import EdgeList
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.symmetrize import STAGE, WORKING_BYTES, SymmetrizeParameters
 from tests.stages.fake_device import fake_device
 from tests.zoo import zoo
 
@@ -197,7 +197,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
     def full(self, *arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("stages.source_ranges._File.write", full)
+    monkeypatch.setattr("gravel.stages.source_ranges._File.write", full)
     path = edge_list(*generate("path", vertices=1000), 1000)
     with pytest.raises(StageError, match="No space left on device"):
         run(path, context=context)

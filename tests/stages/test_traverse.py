@@ -7,13 +7,13 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from kernels.order import METHODS
-from stages.artifacts import Graph, Partition
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.searching.strategy import backend_of_search, checked_tuning
-from stages.stage import Extent, Machine
-from stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.kernels.order import METHODS
+from gravel.stages.artifacts import Graph, Partition
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.searching.strategy import backend_of_search, checked_tuning
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.traverse_case import (
     BACKENDS,
     GRAPHS,
@@ -251,7 +251,7 @@ def test_what_ran_is_told_with_every_constant_in_force():
     graph = plain(GRAPHS["complete_40"])
     _, asked = run(graph, strategy="direction_optimizing", tuning={"alpha": 3, "block": 128})
     _, auto = run(graph)
-    function = "kernels.bfs.cpu.direction_optimizing:prepare"
+    function = "gravel.kernels.bfs.cpu.direction_optimizing:prepare"
     assert asked.ran == {
         "function": function,
         "backend": "cpu",
@@ -260,7 +260,7 @@ def test_what_ran_is_told_with_every_constant_in_force():
     assert auto.asked["strategy"] == "auto"
     assert auto.ran == {**asked.ran, "options": {"alpha": 15, "beta": 18, "serial_below": 4096}}
     _, parts = run(graph, algorithm="components")
-    assert parts.ran["function"] == "kernels.components.cpu.afforest:components"
+    assert parts.ran["function"] == "gravel.kernels.components.cpu.afforest:components"
 
 
 def test_a_strategy_without_cpu_code_is_not_replaced_by_another():
@@ -277,19 +277,22 @@ def chosen_from(kind, value):
 
 
 def test_choices_are_told_with_the_nearest(monkeypatch):
-    from kernels.strategy import Strategy
+    from gravel.kernels.strategy import Strategy
 
     monkeypatch.setattr(
         Strategy, "load", lambda self, backend: chosen_from(Literal["thread", "warp"], "warp")
     )
-    assert checked_tuning("kernels.bfs", "top_down", "cpu", {"way": "thread"}) == ({"way": "thread"}, [])
+    assert checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": "thread"}) == (
+        {"way": "thread"},
+        [],
+    )
     with pytest.raises(ValueError, match=r"one of 'thread', 'warp' \(did you mean 'warp'"):
-        checked_tuning("kernels.bfs", "top_down", "cpu", {"way": "wrap"})
+        checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": "wrap"})
     monkeypatch.setattr(Strategy, "load", lambda self, backend: chosen_from(int | None, None))
-    assert checked_tuning("kernels.bfs", "top_down", "cpu", {"way": 3.0}) == ({"way": 3}, [])
+    assert checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": 3.0}) == ({"way": 3}, [])
     monkeypatch.setattr(Strategy, "load", lambda self, backend: chosen_from(bool, False))
     with pytest.raises(ValueError, match="is 1; it is true or false"):
-        checked_tuning("kernels.bfs", "top_down", "cpu", {"way": 1})
+        checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": 1})
 
 
 def test_where_a_traversal_runs():
@@ -432,7 +435,8 @@ def test_the_estimate_names_what_comes_out(kind, backend):
 
 def test_the_module_imports_nothing_heavy():
     code = (
-        "import sys; from stages.traverse import TraverseParameters; TraverseParameters(strategy='top_down');"
+        "import sys; from gravel.stages.traverse import TraverseParameters\n"
+        "TraverseParameters(strategy='top_down');"
         "print([name for name in ('numpy', 'numba', 'zarr', 'cupy', 'dask') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -440,8 +444,8 @@ def test_the_module_imports_nothing_heavy():
 
 
 def test_a_measurement_says_how_its_graph_was_prepared():
-    from stages.compress import CompressParameters, compress
-    from stages.reorder import ReorderParameters, reorder
+    from gravel.stages.compress import CompressParameters, compress
+    from gravel.stages.reorder import ReorderParameters, reorder
 
     graph = next(each for each in zoo() if each.name == "skewed_random")
     offsets, columns = graph.csr()

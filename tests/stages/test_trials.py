@@ -3,20 +3,20 @@
 import numpy
 import pytest
 
-from kernels.advice import Advice, Workload
-from kernels.advice.decide import MARGIN
-from kernels.csr import build
-from kernels.generate import generate
-from stages import trials
-from stages.advice import AdviceParameters, OrderAdviceParameters
-from stages.artifacts import Graph
-from stages.compress import STAGE as COMPRESS
-from stages.compress import CompressParameters
-from stages.context import PlainContext
-from stages.errors import StageError
-from stages.reorder import STAGE as REORDER
-from stages.reorder import ReorderParameters
-from stages.stage import Extent, Machine
+from gravel.kernels.advice import Advice, Workload
+from gravel.kernels.advice.decide import MARGIN
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.stages import trials
+from gravel.stages.advice import AdviceParameters, OrderAdviceParameters
+from gravel.stages.artifacts import Graph
+from gravel.stages.compress import STAGE as COMPRESS
+from gravel.stages.compress import CompressParameters
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.reorder import STAGE as REORDER
+from gravel.stages.reorder import ReorderParameters
+from gravel.stages.stage import Extent, Machine
 
 MANY = 10**9
 

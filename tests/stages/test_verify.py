@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 import pytest
 
-from stages.artifacts import Graph, Traversal
-from stages.context import PlainContext
-from stages.errors import StageError, VerificationFailed
-from stages.stage import Extent, Machine
-from stages.verify import STAGE, VerifyParameters, verify
+from gravel.stages.artifacts import Graph, Traversal
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.verify import STAGE, VerifyParameters, verify
 from tests.zoo import scipy_components, scipy_distances, zoo
 
 GRID = next(graph for graph in zoo() if graph.name == "grid_13x17")

@@ -3,13 +3,13 @@
 import numpy
 import pytest
 
-from kernels.partition import partition
-from kernels.partition.layout import to_arrays
-from kernels.varint import encode
-from stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from stages.context import PlainContext
-from stages.stage import Machine
-from stages.traverse import TraverseParameters, traverse
+from gravel.kernels.partition import partition
+from gravel.kernels.partition.layout import to_arrays
+from gravel.kernels.varint import encode
+from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.context import PlainContext
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters, traverse
 from tests.zoo import ZooGraph, zoo
 
 GRAPHS = {graph.name: graph for graph in zoo()}

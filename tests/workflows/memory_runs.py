@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PROGRAM = [sys.executable, "-c", "from pipeline.cli import main; main()"]
+PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli import main; main()"]
 
 STAGES = """\
 workflow: bounds

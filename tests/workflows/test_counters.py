@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 

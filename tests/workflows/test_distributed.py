@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import main
-from pipeline.plan import build_plan
-from pipeline.workflow import load_workflow
+from gravel.pipeline.cli import main
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.workflow.loading import load_workflow
 
 WORKFLOW = Path(__file__).resolve().parents[2] / "workflows" / "distributed.yaml"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kernels.order import METHODS
-from pipeline.cli import main
-from pipeline.plan import build_plan
-from pipeline.workflow import load_workflow
+from gravel.kernels.order import METHODS
+from gravel.pipeline.cli import main
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.workflow.loading import load_workflow
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 

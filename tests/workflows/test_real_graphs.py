@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from pipeline.cli import main
+from gravel.pipeline.cli import main
 from tests.workflows.real_graphs import graph_cases, read
 from tests.zoo import needs_data
 

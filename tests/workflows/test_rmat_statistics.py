@@ -3,10 +3,10 @@
 import numpy
 import pytest
 
-from kernels.generate import generate
-from stages.artifacts import EdgeList
-from stages.context import PlainContext
-from stages.symmetrize import STAGE, SymmetrizeParameters
+from gravel.kernels.generate import generate
+from gravel.stages.artifacts import EdgeList
+from gravel.stages.context import PlainContext
+from gravel.stages.symmetrize import STAGE, SymmetrizeParameters
 
 SCALE, EDGE_FACTOR = 15, 16
 

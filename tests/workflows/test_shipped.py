@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.plan import build_plan
-from pipeline.workflow import load_workflow
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.workflow.loading import load_workflow
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kernels.bfs import prepare as prepare_csr
-from kernels.striped import prepare, stripe
-from pipeline.cli import main
+from gravel.kernels.bfs import prepare as prepare_csr
+from gravel.kernels.striped import prepare, stripe
+from gravel.pipeline.cli import main
 from tests.kernels.cuda_case import fast_csr
 from tests.pipeline.test_partition_cluster import gravel, outputs
 from tests.workflows.real_graphs import graph_cases, read

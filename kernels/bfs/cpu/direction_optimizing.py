@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kernels.bfs.cpu.search import CPUSearch
+from gravel.kernels.bfs.cpu.search import CPUSearch
 
 
 def prepare(
@@ -26,7 +26,7 @@ def prepare(
 
     Parameters
     ----------
-    row_offsets, column_indices, output, max_depth : see `kernels.bfs.prepare`.
+    row_offsets, column_indices, output, max_depth : see `gravel.kernels.bfs.prepare`.
     alpha : go bottom-up when the frontier has more than 1/alpha of the unexplored arcs. 15 is the GAP
         Benchmark Suite's value (Beamer, Asanovic, Patterson, arXiv 1508.03619); the paper has 14.
     beta : go back when the frontier shrinks and has less than 1/beta of the vertices; 18 in GAP, 24 in the

@@ -1,8 +1,8 @@
 """The steps of a level by what the rows are: columns, or rows that are decoded where they are read.
 
 Each function is its namesake of `push.py` or `pull.py` for an array of columns, and that of
-`kernels.bfs.rows.cpu.steps` for rows that `kernels.bfs.rows.cpu.readers` reads. Which one is decided when the
-kernel is compiled.
+`gravel.kernels.bfs.rows.cpu.steps` for rows that `gravel.kernels.bfs.rows.cpu.readers` reads. Which one is
+decided when the kernel is compiled.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from numba import types
 from numba.extending import overload
 
-from kernels.bfs.cpu import pull, push
+from gravel.kernels.bfs.cpu import pull, push
 
 
 def _by_rows(columns: Any, plain: Any, name: str) -> Any:
     if isinstance(columns, types.Array):
         return plain
-    from kernels.bfs.rows.cpu import steps
+    from gravel.kernels.bfs.rows.cpu import steps
 
     return getattr(steps, name)
 

@@ -1,8 +1,8 @@
 """The loop over levels, led by one thread: which direction, how many threads, when to stop.
 
-The whole search is one call of `member` per thread; see `kernels.team` for how they share a level. A level
-whose frontier has few arcs runs on the leader alone without atomics, which is what most of the thousands of
-levels of a road network are.
+The whole search is one call of `member` per thread; see `gravel.kernels.team` for how they share a level. A
+level whose frontier has few arcs runs on the leader alone without atomics, which is what most of the
+thousands of levels of a road network are.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import fetch_add
-from kernels.bfs.cpu.directions import pull_words, push_alone, push_chunk
-from kernels.bfs.cpu.pull import bitmap_to_queue, queue_to_bitmap
-from kernels.bfs.cpu.push import STRETCH, commit
-from kernels.jit import serial
-from kernels.team import (
+from gravel.kernels.atomics import fetch_add
+from gravel.kernels.bfs.cpu.directions import pull_words, push_alone, push_chunk
+from gravel.kernels.bfs.cpu.pull import bitmap_to_queue, queue_to_bitmap
+from gravel.kernels.bfs.cpu.push import STRETCH, commit
+from gravel.kernels.jit import serial
+from gravel.kernels.team import (
     KIND,
     LINE,
     PRIVATE,

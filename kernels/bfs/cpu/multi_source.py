@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.result import BatchResult, BFSResult, check_batch
-from kernels.bits import trailing_zeros
-from kernels.jit import serial
+from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
+from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.jit import serial
 
 MOST_SEARCHES = 64
 
@@ -33,7 +33,7 @@ def prepare(
 ) -> MultiSource:
     """Make a CSR graph ready for batches of top-down searches along its arcs.
 
-    `batch` is how many searches may run at once, 1 to 64; the others are as for `kernels.bfs.prepare`.
+    `batch` is how many searches may run at once, 1 to 64; the others are as for `gravel.kernels.bfs.prepare`.
     Raises ValueError for a batch or a depth that cannot be.
     """
     return MultiSource(row_offsets, column_indices, output=output, max_depth=max_depth, batch=batch)
@@ -82,7 +82,7 @@ class MultiSource:
         return self.run_many([source]).searches()[0]
 
     def run_many(self, sources: Sequence[int]) -> BatchResult:
-        """Search from several vertices at once; `kernels.bfs.result.BatchResult` says what comes back.
+        """Search from several vertices at once; `gravel.kernels.bfs.result.BatchResult` says what comes back.
 
         Raises ValueError for a vertex that does not exist, for none, and for more than `batch`.
         """

@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.result import BFSResult
-from kernels.jit import serial
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.jit import serial
 
 _ONE = numpy.uint64(1)
 

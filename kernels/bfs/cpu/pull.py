@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import fetch_add, fetch_or
-from kernels.bits import set_bits, trailing_zeros
-from kernels.jit import serial
+from gravel.kernels.atomics import fetch_add, fetch_or
+from gravel.kernels.bits import set_bits, trailing_zeros
+from gravel.kernels.jit import serial
 
 _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import fetch_add, fetch_min, fetch_or
-from kernels.jit import serial
+from gravel.kernels.atomics import fetch_add, fetch_min, fetch_or
+from gravel.kernels.jit import serial
 
 STRETCH = 1024
 """Queue entries that `commit` handles, and sums the arcs of, at a time."""

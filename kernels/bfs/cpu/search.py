@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cpu import levels
-from kernels.bfs.cpu.push import BUFFER, STRETCH
-from kernels.bfs.result import BFSResult
-from kernels.jit import serial
-from kernels.team import KIND, PRIVATE, Team, thread_count
+from gravel.kernels.bfs.cpu import levels
+from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.jit import serial
+from gravel.kernels.team import KIND, PRIVATE, Team, thread_count
 
 _NAMES = ("", "push", "pull")
 
@@ -23,13 +23,14 @@ class CPUSearch:
     Parameters
     ----------
     row_offsets : int64 (vertices + 1,).
-    column_indices : uint32 or uint64 (arcs,); ascending lists. Or rows as `kernels.bfs.rows.cpu.readers` has
-        them, with a field `dtype` that is an empty array of the neighbours' type; `row_offsets` are then the
-        offsets of their bytes, which stand for arcs wherever those are weighed.
+    column_indices : uint32 or uint64 (arcs,); ascending lists. Or rows as
+        `gravel.kernels.bfs.rows.cpu.readers` has them, with a field `dtype` that is an empty array of the
+        neighbours' type; `row_offsets` are then the offsets of their bytes, which stand for arcs wherever
+        those are weighed.
     output : "distance", "predecessor" or "both".
     max_depth : do not expand beyond this distance.
     pull : whether levels may be searched bottom-up, which needs a symmetric graph.
-    alpha, beta, serial_below : see `kernels.bfs.cpu.direction_optimizing.prepare`.
+    alpha, beta, serial_below : see `gravel.kernels.bfs.cpu.direction_optimizing.prepare`.
     threads : of this search's own team, so that no other search is affected; None for `thread_count`.
 
     """
@@ -139,7 +140,7 @@ def _compile_marking(mark: Any, row_offsets: NDArray[Any], columns: Any, index: 
 
 def mark_isolated_rows() -> Any:
     """`mark_isolated` for rows that are decoded where they are read."""
-    from kernels.bfs.rows.cpu.steps import mark_isolated as of_rows
+    from gravel.kernels.bfs.rows.cpu.steps import mark_isolated as of_rows
 
     return of_rows
 

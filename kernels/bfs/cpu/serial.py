@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.result import BFSResult
-from kernels.jit import serial
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.jit import serial
 
 
 def prepare(
@@ -23,7 +23,7 @@ def prepare(
     symmetric: bool = False,
     max_depth: int | None = None,
 ) -> SerialSearch:
-    """Make a CSR graph ready; parameters as in `kernels.bfs.prepare`. `symmetric` does not matter.
+    """Make a CSR graph ready; parameters as in `gravel.kernels.bfs.prepare`. `symmetric` does not matter.
 
     Raises ValueError for a negative `max_depth`.
     """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.shape import BINS, Shape, top_share
+from gravel.kernels.bfs.shape import BINS, Shape, top_share
 
 SAMPLE = 1 << 18
 """Vertices whose degrees are looked at: 2^18 take about 10 ms."""

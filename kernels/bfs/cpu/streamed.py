@@ -9,11 +9,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cpu.parted import PartedSearch
-from kernels.bits import trailing_zeros
-from kernels.jit import serial
-from kernels.placement.parts import PartReader
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.bfs.cpu.parted import PartedSearch
+from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.jit import serial
+from gravel.kernels.placement.parts import PartReader
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 _ONE = numpy.uint64(1)
 _SIX = numpy.uint64(6)
@@ -34,7 +34,7 @@ def prepare(
 
     Parameters
     ----------
-    row_offsets, output, symmetric, max_depth : see `kernels.bfs.prepare`; `symmetric` does not matter.
+    row_offsets, output, symmetric, max_depth : see `gravel.kernels.bfs.prepare`; `symmetric` does not matter.
     column_indices : uint32 or uint64 (arcs,); any array that has a length and a dtype and can be sliced. A
         slice is read when a level needs it, and may be read again in a later level.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2, so that one

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kernels.bfs.cpu.search import CPUSearch
+from gravel.kernels.bfs.cpu.search import CPUSearch
 
 
 def prepare(
@@ -21,9 +21,10 @@ def prepare(
 ) -> CPUSearch:
     """Make a CSR graph ready for top-down searches along its arcs.
 
-    `serial_below` is as for `kernels.bfs.cpu.direction_optimizing.prepare`; `threads` is how many share a
-    search (4 were best for the CPU search that FlexBFS, section 4, compares with), by default as many as
-    kernels may use; the others are as for `kernels.bfs.prepare`. Raises ValueError for fewer than 1 thread.
+    `serial_below` is as for `gravel.kernels.bfs.cpu.direction_optimizing.prepare`; `threads` is how many
+    share a search (4 were best for the CPU search that FlexBFS, section 4, compares with), by default as many
+    as kernels may use; the others are as for `gravel.kernels.bfs.prepare`. Raises ValueError for fewer than 1
+    thread.
     """
     return CPUSearch(
         row_offsets,

@@ -6,12 +6,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 LOGGED_LEVELS = 1 << 16
-"""Levels whose arcs are counted one by one with statistics; those beyond are added to the last."""
+"""Levels that a log has room for at first; a search with more is repeated with a longer one."""
+
+
+def longer(levels: int) -> int:
+    """Give the room of a log for a search of so many levels, and for somewhat deeper ones."""
+    return 1 << (levels - 1).bit_length()
 
 
 class CooperativeSearch:
@@ -74,23 +79,28 @@ class CooperativeSearch:
         grid = resident_blocks(self._kernel, block, shared)
         self.blocks = min(grid, blocks or grid)
         self._launch = (self.blocks,), (block,), shared
-        self._logged = LOGGED_LEVELS if statistics else 0
-        self._log = cupy.zeros(1 + self._logged, cupy.uint64)
-        self._arguments = (
+        self._allocate_log(LOGGED_LEVELS if statistics else 0)
+        self._tables = (
             cupy.ascontiguousarray(row_offsets),
             columns,
             self._labels.distance_argument(),
             self._labels.keys,
             self._labels.predecessor_argument(),
             *buffers(self.vertices, len(columns), columns.dtype, self._labels.tree),
-            self._log,
+        )
+        self._numbers = (
             cupy.zeros(1, cupy.uint64),
             numpy.uint64(self.vertices),
             numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
-            numpy.uint64(self._logged),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def _allocate_log(self, levels: int) -> None:
+        import cupy
+
+        self._logged = levels
+        self._log = cupy.zeros(1 + levels, cupy.uint64)
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex.
@@ -101,12 +111,16 @@ class CooperativeSearch:
 
         if not 0 <= source < self.vertices:
             raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        arguments = (*self._arguments, numpy.uint64(source))
+        last = numpy.uint64(self._logged), numpy.uint64(source)
+        arguments = (*self._tables, self._log, *self._numbers, *last)
         grid, block, shared = self._launch
         taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
         log = self._log.get()
         levels = int(log[0])
-        expanded = tuple(int(arcs) for arcs in log[1 : 1 + min(levels, self._logged)])
+        if 0 < self._logged < levels:
+            self._allocate_log(longer(levels))
+            return self.run(source)
+        expanded = tuple(int(arcs) for arcs in log[1 : 1 + levels]) if self._logged else None
         distance, predecessor = self._labels.results(self.output)
         directions = ("push",) * levels
-        return BFSResult(source, distance, predecessor, taken, directions, expanded if self._logged else None)
+        return BFSResult(source, distance, predecessor, taken, directions, expanded)

@@ -6,10 +6,17 @@ import itertools
 import time
 from typing import Any
 
-from kernels.bfs.cuda.far_rows import find_far_rows
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
+from gravel.kernels.bfs.cuda.far_rows import find_far_rows
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import (
+    blocks_for,
+    event_milliseconds,
+    load,
+    resident_blocks,
+    shared_bytes,
+    vertex_macro,
+)
 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
 CHUNK = 128  # arcs of a queue entry, as in search.cuh
@@ -44,7 +51,7 @@ def prepare(
     far_rows: bool | None = None,
     narrow: int = NARROW,
 ) -> DirectionOptimizing:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
 
     Parameters
     ----------
@@ -65,7 +72,7 @@ def prepare(
         then stream them instead of reading rows here and there. By default none where rows begin with hubs,
         else up to MOST_PLANES that together hold no more than half of the arcs.
     far_rows : whether bottom-up levels put long rows off that they read far, and read them by whole blocks;
-        by default as `kernels.bfs.cuda.far_rows` finds it worthwhile. Either way finds the same.
+        by default as `gravel.kernels.bfs.cuda.far_rows` finds it worthwhile. Either way finds the same.
     narrow : vertices from which predecessors take 64 bits.
 
     """

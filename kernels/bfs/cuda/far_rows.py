@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 SOURCE = "kernels/bfs/far_rows.cu"
 BLOCK = 256

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kernels.bfs.cuda.cooperative import LOGGED_LEVELS
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.cuda.packed import PackedKernel
-from kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
-from kernels.bfs.result import BFSResult
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.packed import PackedKernel
+from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 
 LEVEL_SOURCE, COMBINED_SOURCE = "kernels/bfs/flex_level.cu", "kernels/bfs/flex.cu"
 CONFIGURATIONS = ("fixed", "baseline", "config1", "config2", "config3")
@@ -35,7 +35,8 @@ def prepare(
     block: int = 256,
     narrow: int = NARROW,
 ) -> FlexSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these. `symmetric` does not matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
+    matter.
 
     The poster states no constant; those here are gravel's, chosen on an H200.
 
@@ -130,19 +131,10 @@ class FlexSearch:
             self._fixed_blocks = blocks_for(fixed_threads or self.vertices, block)
         self._queue, self._counters = vertex_queue(self.vertices, columns.dtype)
         self.decided = {"fixed_threads": self._fixed_blocks * block or None}
-        self._logged = numpy.uint64(LOGGED_LEVELS if statistics else 0)
-        self._log = cupy.zeros(1 + int(self._logged), cupy.uint64)
         self._progress = cupy.zeros(PROGRESS_WORDS, cupy.uint64)
         labels = self._labels.distance_argument(), self._labels.keys
-        arguments: list[Any] = [
-            offsets,
-            columns,
-            *labels,
-            self._queue,
-            self._counters,
-            self._log,
-            int(self._logged),
-        ]
+        self._tables = [offsets, columns, *labels, self._queue, self._counters]
+        arguments: list[Any] = []
         if self._combined:
             aside = configuration == "config3"
             hubs = len(cupy.flatnonzero(cupy.diff(offsets) > hub_degree)) if aside else 0
@@ -154,12 +146,22 @@ class FlexSearch:
                 int(configuration != "config1"),
                 hub_degree if aside else ANY,
             ]
-        self._expand = PackedKernel(expand, arguments, 7 if self._combined else 3, cooperative=self._combined)
+        self._expand_kernel, self._more = expand, arguments
+        self._allocate_log(LOGGED_LEVELS if statistics else 0)
         # What comes back to the host goes to pinned memory, so that the copy waits for nothing else.
         self._pinned = cupy.cuda.alloc_pinned_memory(8 * PROGRESS_WORDS)
         self._host = numpy.frombuffer(self._pinned, numpy.uint64, PROGRESS_WORDS)
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def _allocate_log(self, levels: int) -> None:
+        import cupy
+        import numpy
+
+        self._logged, self._log = numpy.uint64(levels), cupy.zeros(1 + levels, cupy.uint64)
+        arguments = [*self._tables, self._log, levels, *self._more]
+        changing = 7 if self._combined else 3
+        self._expand = PackedKernel(self._expand_kernel, arguments, changing, cooperative=self._combined)
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time holds the waits of the host.
@@ -176,8 +178,11 @@ class FlexSearch:
 
         taken = event_milliseconds(search)
         expanded = None
+        if 0 < self._logged < levels:
+            self._allocate_log(longer(levels))
+            return self.run(source)
         if self._logged:
-            expanded = tuple(int(arcs) for arcs in self._log[1 : 1 + min(levels, int(self._logged))].get())
+            expanded = tuple(int(arcs) for arcs in self._log[1 : 1 + levels].get())
         distance, predecessor = self._labels.results(self.output)
         ways = ("push",) * levels
         return BFSResult(source, distance, predecessor, taken, ways, expanded, launches=self.launches)

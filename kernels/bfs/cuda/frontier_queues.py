@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kernels.bfs.cuda.cooperative import CooperativeSearch
-from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.cuda.parts import HISTORY, WARP, culling_bytes, gather_bytes, gather_number, look_up_parts
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.cuda.parts import (
+    HISTORY,
+    WARP,
+    culling_bytes,
+    gather_bytes,
+    gather_number,
+    look_up_parts,
+)
 
 TILES = ("even", "stealing", "runs")
 MOST_THREADS = 512  # of a block, as in frontier_queues.cuh

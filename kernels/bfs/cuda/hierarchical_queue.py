@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.bfs.cuda.cooperative import CooperativeSearch
-from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.cuda.sliding_queue import check_block, vertex_queue
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.cuda.sliding_queue import check_block, vertex_queue
 
 SOURCE = "kernels/bfs/hierarchical_queue.cu"
 PROGRESS_WORDS = 3
@@ -24,7 +24,8 @@ def prepare(
     block: int = 512,
     narrow: int = NARROW,
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these. `symmetric` does not matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
+    matter.
 
     Parameters
     ----------

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, kept_arguments, start
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.cuda.cooperative import longer
+from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, kept_arguments, start
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/bfs/host_rows.cu"
 HEAD_GROUP = 4  # as in host_rows.cuh
 CONTROL_WORDS = 4 * 32  # four copies of host_rows.cuh's
 LOG_FIRST = 3  # as in host_rows.cu
 LOGGED_LEVELS = 1 << 16
-"""Levels whose direction is told; those beyond are called top-down."""
+"""Levels that a log has room for at first; a search with more is repeated with a longer one."""
 
 
 def prepare(
@@ -32,10 +33,10 @@ def prepare(
     blocks_per_processor: int | None = None,
     narrow: int = NARROW,
 ) -> HostRowsSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
 
     `row_offsets` lie on the device. `column_indices` are a CuPy array as well, whose memory may be pinned
-    host memory (`kernels.placement`).
+    host memory (`gravel.kernels.placement`).
 
     Parameters
     ----------
@@ -137,8 +138,8 @@ class HostRowsSearch:
             start(dtype, "find_heads", self._arcs, *rows, *ends, first_heads)
             closed, waiting = cupy.zeros(words, cupy.uint32), cupy.zeros(words, cupy.uint32)
             start(dtype, "find_closed", self.vertices, self._row_offsets, numpy.uint64(self.vertices), closed)
-        self._log = cupy.zeros(LOG_FIRST + LOGGED_LEVELS, cupy.uint64)
-        self._arguments = (
+        self._allocate_log(LOGGED_LEVELS)
+        self._tables = (
             self._row_offsets,
             self._columns,
             first_rows,
@@ -152,15 +153,21 @@ class HostRowsSearch:
             self._labels.keys,
             self._labels.predecessor_argument(),
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
-            self._log,
+        )
+        self._numbers = (
             cupy.zeros(1, cupy.uint64),
             *sizes,
             numpy.uint64(heads),
             numpy.float64(alpha),
             numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
-            numpy.uint64(LOGGED_LEVELS),
         )
         cupy.cuda.Device().synchronize()
+
+    def _allocate_log(self, levels: int) -> None:
+        import cupy
+
+        self._logged = levels
+        self._log = cupy.zeros(LOG_FIRST + levels, cupy.uint64)
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; `link_bytes` counts the lines that came out of host memory.
@@ -171,12 +178,15 @@ class HostRowsSearch:
 
         if not 0 <= source < self.vertices:
             raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        arguments = (*self._arguments, numpy.uint64(source))
+        last = numpy.uint64(self._logged), numpy.uint64(source)
+        arguments = (*self._tables, self._log, *self._numbers, *last)
         taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
         levels, host, _, *pulled = (int(word) for word in self._log[: LOG_FIRST + 256].get())
+        if levels > self._logged:
+            self._allocate_log(longer(levels))
+            return self.run(source)
         if levels > len(pulled):
             pulled = self._log[LOG_FIRST : LOG_FIRST + levels].get().tolist()
-        pulled += [0] * (levels - len(pulled))
         distance, predecessor = self._labels.results(self.output)
         return BFSResult(
             source,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.bfs.cuda.cooperative import CooperativeSearch
-from kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
-from kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
+from gravel.kernels.bfs.cuda.labels import NARROW
 
 CROWD = 1.0
 """Arcs per resident thread up to which a level is searched in one step (section 5.4)."""
@@ -32,7 +32,8 @@ def prepare(
     blocks: int | None = None,
     narrow: int = NARROW,
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these. `symmetric` does not matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
+    matter.
 
     The edge queue takes as many bytes as the columns, twice that with predecessors.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 PREPARATION = "kernels/bfs/host_rows_prepare.cu"
 LINE = 32  # columns, as in host_rows.cuh

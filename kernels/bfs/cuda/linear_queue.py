@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.bfs.cuda.cooperative import CooperativeSearch
-from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.cuda.sliding_queue import check_block, vertex_queue
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.cuda.sliding_queue import check_block, vertex_queue
 
 SOURCE = "kernels/bfs/linear_queue.cu"
 
@@ -22,7 +22,7 @@ def prepare(
     block: int = 256,
     narrow: int = NARROW,
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`. `symmetric` does not matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`. `symmetric` does not matter.
 
     `block` is a multiple of 32 up to 1024 threads; `narrow` the number of vertices from which predecessors
     take 64 bits. Raises ValueError for an unfit block.

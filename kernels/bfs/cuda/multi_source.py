@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.result import BatchResult, BFSResult, check_batch
-from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/bfs/multi_source.cu"
 BLOCKS = (64, 128, 256, 512)
@@ -31,7 +31,7 @@ def prepare(
     block: int = 256,
     narrow: int = NARROW,
 ) -> MultiSource:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class MultiSource:
         return self.run_many([source]).searches()[0]
 
     def run_many(self, sources: Sequence[int]) -> BatchResult:
-        """Search from several vertices at once; `kernels.bfs.result.BatchResult` says what comes back.
+        """Search from several vertices at once; `gravel.kernels.bfs.result.BatchResult` says what comes back.
 
         Raises ValueError for a vertex that does not exist, for none, and for more than `batch`.
         """

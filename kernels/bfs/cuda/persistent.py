@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kernels.bfs.cuda.cooperative import CooperativeSearch
-from kernels.bfs.cuda.labels import NARROW
-from kernels.cuda import blocks_for, load, shared_bytes, vertex_macro
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.cuda import blocks_for, load, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/persistent.cu"
 CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
@@ -43,7 +43,7 @@ def prepare(
     patience: int = 3,
     narrow: int = NARROW,
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `kernels.bfs.prepare`, and these constants.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
 
     The defaults are best on USA-road-NE and a grid of 5000 x 5000 on an H200. `symmetric` does not matter.
     The records take `width` columns a vertex.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kernels.bfs.shape import BINS, Growth, Shape, top_share
-from kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.shape import BINS, Growth, Shape, top_share
+from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/bfs/shape.cu"
 BLOCK = 256

@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kernels.bfs.cpu.streamed import part_length
-from kernels.bfs.cuda.kept_lines import LINE, LINES, start
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.cuda import load, vertex_macro
-from kernels.placement.copied import CopiedParts
-from kernels.placement.parts import even_ranges
-from kernels.placement.pinned import Host
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.bfs.cpu.streamed import part_length
+from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, start
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.placement.copied import CopiedParts
+from gravel.kernels.placement.parts import even_ranges
+from gravel.kernels.placement.pinned import Host
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 SOURCE = "kernels/bfs/streamed.cu"
 SPAN = LINE * LINES  # columns of a word of lines
@@ -38,9 +38,9 @@ def prepare(
     Parameters
     ----------
     row_offsets : int64 (vertices + 1,) on the device.
-    column_indices, buffer_bytes, buffers : as for `kernels.bfs.cpu.streamed.prepare`; each buffer is
+    column_indices, buffer_bytes, buffers : as for `gravel.kernels.bfs.cpu.streamed.prepare`; each buffer is
         pinned and has its like on the device, and parts are copied while others are read and searched.
-    output, symmetric, max_depth : see `kernels.bfs.prepare`; `symmetric` does not matter.
+    output, symmetric, max_depth : see `gravel.kernels.bfs.prepare`; `symmetric` does not matter.
     narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a value that a parameter cannot have.

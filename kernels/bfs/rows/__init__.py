@@ -1,19 +1,20 @@
 """Breadth-first search on rows as they are stored: each is decoded where it is read, and kept nowhere.
 
-`prepare` takes `kernels.layouts.EncodedRows` in any layout; strategies are named as those of `kernels.bfs`
-that search columns in the same way, and what comes back is the same, predecessors included.
+`prepare` takes `gravel.kernels.layouts.EncodedRows` in any layout; strategies are named as those of
+`gravel.kernels.bfs` that search columns in the same way, and what comes back is the same, predecessors
+included.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernels.bfs.choice import Choice
-from kernels.bfs.result import BFSResult, Search, ran_with
-from kernels.strategy import backend_of, strategies_in
+from gravel.kernels.bfs.choice import Choice
+from gravel.kernels.bfs.result import BFSResult, Search, ran_with
+from gravel.kernels.strategy import backend_of, strategies_in
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 __all__ = ["bfs", "choose", "prepare", "side_of"]
 
@@ -31,10 +32,10 @@ def prepare(
 
     Parameters
     ----------
-    rows : a square graph in one of `kernels.layouts.LAYOUTS`; the result lives where its arrays do, on the
-        device if any of them is CuPy's.
+    rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`; the result lives where its arrays do, on
+        the device if any of them is CuPy's.
     strategy : a strategy of this package, "auto", or what `choose` returned.
-    output, symmetric, max_depth, tuning : as for `kernels.bfs.prepare`.
+    output, symmetric, max_depth, tuning : as for `gravel.kernels.bfs.prepare`.
 
     Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
 
@@ -42,7 +43,7 @@ def prepare(
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
     choice = choose(symmetric=symmetric, strategy=strategy) if isinstance(strategy, str) else strategy
-    chosen, side = strategies_in("kernels.bfs.rows")[choice.strategy], side_of(rows)
+    chosen, side = strategies_in("gravel.kernels.bfs.rows")[choice.strategy], side_of(rows)
     search: Search = chosen.load(side)(
         rows, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
     )
@@ -66,7 +67,7 @@ def choose(*, symmetric: bool, strategy: str = "auto") -> Choice:
 
     Raises ValueError for a name that does not search encoded rows, or not those of a directed graph.
     """
-    known = strategies_in("kernels.bfs.rows")
+    known = strategies_in("gravel.kernels.bfs.rows")
     if strategy == "auto":
         if symmetric:
             reason = "the graph is symmetric, so levels that pay for it may be searched bottom-up"

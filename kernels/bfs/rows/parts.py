@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.layouts.parts import LINE, LONG_BYTES
+from gravel.kernels.layouts.parts import LINE, LONG_BYTES
 
 GROUP = 32  # vertices that no cut divides: a word of their bitmaps
 ROOM = 64 << 20

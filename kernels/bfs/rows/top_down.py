@@ -1,11 +1,11 @@
 """Every level from the frontier to its neighbours, which are decoded on the way."""
 
-from kernels.strategy import Strategy
+from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="top_down",
     about="Searches every level from the frontier to its neighbours, decoding their rows on the way.",
     source="gravel",
-    cpu="kernels.bfs.rows.cpu.top_down:prepare",
-    cuda="kernels.bfs.rows.cuda.top_down:prepare",
+    cpu="gravel.kernels.bfs.rows.cpu.top_down:prepare",
+    cuda="gravel.kernels.bfs.rows.cuda.top_down:prepare",
 )

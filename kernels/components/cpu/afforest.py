@@ -22,10 +22,10 @@ from typing import Any, Literal
 import numpy
 from numpy.typing import NDArray
 
-from kernels.components import ComponentsResult
-from kernels.components.cpu.forest import compress, link
-from kernels.jit import serial
-from kernels.team import (
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.forest import compress, link
+from gravel.kernels.jit import serial
+from gravel.kernels.team import (
     KIND,
     PRIVATE,
     Team,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import compare_and_swap
-from kernels.jit import serial
+from gravel.kernels.atomics import compare_and_swap
+from gravel.kernels.jit import serial
 
 _ONE = numpy.uint64(1)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.components import ComponentsResult
-from kernels.jit import serial
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.jit import serial
 
 
 def components(

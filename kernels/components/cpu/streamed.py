@@ -9,11 +9,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.components import ComponentsResult
-from kernels.components.cpu.forest import compress, join_part
-from kernels.placement.parts import PartReader
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.forest import compress, join_part
+from gravel.kernels.placement.parts import PartReader
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 
 def components(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from kernels.components import ComponentsResult
-from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/components/afforest.cu"
 HUB, MOST_TRACED = 4096, 16  # as in afforest.cu
@@ -22,7 +22,7 @@ def components(
     block: int = 512,
     trace: Any = None,
 ) -> ComponentsResult:
-    """Label every vertex with the smallest of its component; see `kernels.components.components`.
+    """Label every vertex with the smallest of its component; see `gravel.kernels.components.components`.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy
 
-from kernels.components import ComponentsResult
-from kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/components/afforest_tiles.cu"
 HUB, MOST_TRACED, TILE, ROUNDS, COUNTERS = 4096, 16, 2048, 4, 80  # as in afforest_tiles.cu and tile.cuh
@@ -30,7 +30,7 @@ def components(
     block: int = 512,
     trace: Any = None,
 ) -> ComponentsResult:
-    """Label every vertex with the smallest of its component; see `kernels.components.components`.
+    """Label every vertex with the smallest of its component; see `gravel.kernels.components.components`.
 
     Parameters
     ----------

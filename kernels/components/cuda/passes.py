@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import numpy
 
-from kernels.components import ComponentsResult
-from kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 
 SOURCE = "kernels/components/passes.cu"
+SINGLE_PASS, MULTI_PASS = "afforest_single_pass", "afforest_multi_pass"
 BLOCK = 256
 MOST_BLOCKS = 132 * 8 * 4
 """Enough for every multiprocessor of one H200 four times over; kernels stride over the rest."""
@@ -33,7 +34,7 @@ def single_pass(
     prune : whether arcs inside that component are skipped, or issue their atomics like all others.
 
     """
-    return _run("afforest_single_pass", row_offsets, column_indices, giant, prune, most=1)
+    return _run(SINGLE_PASS, row_offsets, column_indices, giant, prune, most=1)
 
 
 def multi_pass(
@@ -45,69 +46,104 @@ def multi_pass(
     prune: bool = True,
 ) -> ComponentsResult:
     """Link all arcs until a pass changes nothing; parameters as those of `single_pass`."""
-    return _run("afforest_multi_pass", row_offsets, column_indices, giant, prune, most=None)
+    return _run(MULTI_PASS, row_offsets, column_indices, giant, prune, most=None)
 
 
-class _Passes:
-    """The kernels with the arrays of one graph."""
+class Passes:
+    """The kernels with the arrays of one graph: `reads` are the arguments by which they read its arcs.
 
-    def __init__(self, row_offsets: Any, column_indices: Any, sampled: bool, prune: bool) -> None:
+    `threads` are as many as share the arcs.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        reads: tuple[Any, ...],
+        threads: int,
+        vertices: int,
+        dtype: Any,
+        *,
+        sampled: bool,
+        prune: bool,
+    ) -> None:
         import cupy
 
-        self.module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype))
-        self.offsets = cupy.ascontiguousarray(row_offsets)
-        self.columns = cupy.ascontiguousarray(column_indices)
-        self.vertices = len(row_offsets) - 1
-        self.component = cupy.empty(self.vertices, column_indices.dtype)
-        self.giant = cupy.empty(1, column_indices.dtype)
-        self.flag = cupy.zeros(1, cupy.uint32)
-        self.sampled, self.prune = sampled, prune
+        self._module, self._reads, self._threads = module, reads, threads
+        self.vertices = vertices
+        self.component = cupy.empty(vertices, dtype)
+        self._giant = cupy.empty(1, dtype)
+        self._flag = cupy.zeros(1, cupy.uint32)
+        self._sampled, self._prune = sampled, prune
 
-    def call(self, name: str, items: int, *arguments: Any) -> None:
+    def _call(self, name: str, items: int, *arguments: Any) -> None:
         blocks = blocks_for(items, BLOCK, most=MOST_BLOCKS)
-        self.module.get_function(name)((blocks,), (BLOCK,), arguments)
+        self._module.get_function(name)((blocks,), (BLOCK,), arguments)
 
-    def flagged(self, name: str, *arguments: Any) -> bool:
+    def _flagged(self, name: str, *arguments: Any) -> bool:
         """Run a kernel over all arcs and say whether it raised its flag."""
-        self.flag.fill(0)
+        self._flag.fill(0)
         n = numpy.uint64(self.vertices)
-        self.call(
-            name, len(self.columns), self.offsets, self.columns, n, self.component, *arguments, self.flag
-        )
-        return bool(self.flag[0])
+        self._call(name, self._threads, *self._reads, n, self.component, *arguments, self._flag)
+        return bool(self._flag[0])
 
-    def flatten(self) -> None:
-        self.call("compress", self.vertices, self.component, numpy.uint64(self.vertices))
+    def _flatten(self) -> None:
+        self._call("compress", self.vertices, self.component, numpy.uint64(self.vertices))
 
     def run(self, most: int | None) -> tuple[int, bool]:
         """Link up to `most` times; returns how often, and whether the last pass changed nothing."""
         n = numpy.uint64(self.vertices)
-        self.call("alone", self.vertices, self.component, n)
-        if self.sampled:
-            self.call("first_arcs", self.vertices, self.offsets, self.columns, n, self.component)
-            self.flatten()
+        self._call("alone", self.vertices, self.component, n)
+        if self._sampled:
+            self._call("first_arcs", self.vertices, *self._reads, n, self.component)
+            self._flatten()
         passes, changed = 0, True
         while changed and passes != most:
-            if self.sampled:
-                self.call("sample", BLOCK, self.offsets, n, self.component, self.giant)
+            if self._sampled:
+                self._call("sample", BLOCK, *self._reads, n, self.component, self._giant)
             else:
-                self.giant[0] = self.component[0]
-            changed = self.flagged("pass", self.giant, numpy.uint32(self.prune))
-            self.flatten()
+                self._giant[0] = self.component[0]
+            changed = self._flagged("pass", self._giant, numpy.uint32(self._prune))
+            self._flatten()
             passes += 1
         return passes, not changed
+
+    def apart(self) -> bool:
+        """Whether an arc joins two labels."""
+        return self._flagged("compare")
+
+
+def find(name: str, passes: Passes, most: int | None) -> ComponentsResult:
+    """Find components by at most so many passes; whether they were enough is found out off the clock."""
+    if passes.vertices == 0:
+        return ComponentsResult(passes.component, 0.0, name, passes=1)
+    done: list[tuple[int, bool]] = []
+    taken = event_milliseconds(lambda: done.append(passes.run(most)))
+    count, converged = done[0]
+    return ComponentsResult(passes.component, taken, name, converged or not passes.apart(), count)
+
+
+def check_giant(giant: str) -> None:
+    """Raise ValueError for a way to choose the component to skip that there is not."""
+    if giant not in ("sampled", "first"):
+        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
 
 
 def _run(
     name: str, row_offsets: Any, column_indices: Any, giant: str, prune: bool, *, most: int | None
 ) -> ComponentsResult:
-    if giant not in ("sampled", "first"):
-        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
-    passes = _Passes(row_offsets, column_indices, giant == "sampled", prune)
-    if passes.vertices == 0:
-        return ComponentsResult(passes.component, 0.0, name, passes=0)
-    done: list[tuple[int, bool]] = []
-    taken = event_milliseconds(lambda: done.append(passes.run(most)))
-    count, converged = done[0]
-    converged = converged or not passes.flagged("compare")
-    return ComponentsResult(passes.component, taken, name, converged, count)
+    import cupy
+
+    check_giant(giant)
+    dtype = column_indices.dtype
+    reads = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
+    module = load(SOURCE, VERTEX=vertex_macro(dtype))
+    passes = Passes(
+        module,
+        reads,
+        len(column_indices),
+        len(row_offsets) - 1,
+        dtype,
+        sampled=giant == "sampled",
+        prune=prune,
+    )
+    return find(name, passes, most)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy
 
-from kernels.components import ComponentsResult
-from kernels.components.cpu.streamed import part_length
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.placement.copied import CopiedParts
-from kernels.placement.parts import even_ranges
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.streamed import part_length
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.placement.copied import CopiedParts
+from gravel.kernels.placement.parts import even_ranges
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 SOURCE = "kernels/components/streamed.cu"
 BLOCK = 256
@@ -35,7 +35,7 @@ def components(
     Parameters
     ----------
     row_offsets : int64 (vertices + 1,) on the device.
-    column_indices : as for `kernels.components.cpu.streamed.components`, or on the device.
+    column_indices : as for `gravel.kernels.components.cpu.streamed.components`, or on the device.
     symmetric : whether every arc has its reverse, which halves what is joined.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2; each is
         pinned where the system allows it, and has its like on the device, so that parts are copied while
@@ -74,7 +74,7 @@ def components_of_shards(
 ) -> ComponentsResult:
     """Label every vertex of a graph whose rows come in shards, NumPy or CuPy arrays that are not kept.
 
-    See `kernels.components.cpu.streamed.components_of_shards`.
+    See `gravel.kernels.components.cpu.streamed.components_of_shards`.
     """
     import cupy
 

@@ -1,18 +1,19 @@
 """Connected components of rows as they are stored: each is decoded where it is read, and kept nowhere.
 
-Rows come in any of `kernels.layouts.LAYOUTS`, in device memory or in pinned memory that the device reads, or
-with a stream that is read part by part (`streamed`). The labels are those of `kernels.components`.
+Rows come in any of `gravel.kernels.layouts.LAYOUTS`, in device memory or in pinned memory that the device
+reads, or with a stream that is read part by part (`streamed`). The labels are those of
+`gravel.kernels.components`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernels.strategy import backend_of, strategies_in
+from gravel.kernels.strategy import backend_of, strategies_in
 
 if TYPE_CHECKING:
-    from kernels.components import ComponentsResult
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.components import ComponentsResult
+    from gravel.kernels.layouts import EncodedRows
 
 __all__ = ["RowComponents", "components", "prepare"]
 
@@ -34,7 +35,7 @@ def prepare(
 
     Parameters
     ----------
-    rows : a square graph in one of `kernels.layouts.LAYOUTS`; labels live where its arrays do.
+    rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`; labels live where its arrays do.
     symmetric : whether every arc has its reverse.
     strategy : `afforest`, or `streamed`, whose stream is any array of bytes that can be sliced.
     tuning : as the strategy's function takes it.
@@ -44,7 +45,7 @@ def prepare(
 
     """
     on_device = any(backend_of(array) == "cuda" for array in rows.arrays.values())
-    known = strategies_in("kernels.components.rows")
+    known = strategies_in("gravel.kernels.components.rows")
     if strategy not in known:
         raise ValueError(f"strategy {strategy!r} does not read encoded rows; there are {', '.join(known)}")
     make = known[strategy].load("cuda" if on_device else "cpu")

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.rows.cpu.readers import columns_of, read_row, readable
-from kernels.components import ComponentsResult
-from kernels.components.cpu.afforest import components as of_columns
-from kernels.components.cpu.forest import compress, link
-from kernels.jit import serial
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.bfs.rows.cpu.readers import columns_of, read_row, readable
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.afforest import components as of_columns
+from gravel.kernels.components.cpu.forest import compress, link
+from gravel.kernels.jit import serial
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 SAMPLED_EVERY = 64
 """Rows per row that is joined before the largest component is sought."""
@@ -44,7 +44,7 @@ def prepare(
     rows : of a square graph. Those of layout `csr` are searched as columns.
     symmetric : whether every arc has its reverse; without it no row is skipped.
     sampled_every : every such row is joined first, at least 1.
-    giant, prune : as for `kernels.components.cpu.afforest.components`.
+    giant, prune : as for `gravel.kernels.components.cpu.afforest.components`.
 
     Raises ValueError for a value that a parameter cannot have, and for bytes that are no rows.
 

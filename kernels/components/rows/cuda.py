@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 
-from kernels.components import ComponentsResult
-from kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
-from kernels.components.rows.kept import Kept, heads_alone, keep_first, read_kept_heads
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
-from kernels.layouts import device_rows
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
+from gravel.kernels.components.rows.kept import Kept, heads_alone, keep_first, read_kept_heads
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.layouts import device_rows
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/components/rows/search.cu"
 BLOCK = 512
@@ -41,7 +41,7 @@ def prepare(
     keep : for rows in host memory: rows all of whose neighbours the device has are then not read again. Of
         columns (`csr`) it keeps the first ones of every row that fit so many bytes beside the `rounds`, of
         encoded rows these alone. None where rows lie on the device as well, and are read from their start.
-    giant, prune : as for `kernels.components.cuda.afforest_tiles.components`.
+    giant, prune : as for `gravel.kernels.components.cuda.afforest_tiles.components`.
 
     Raises ValueError for a value that a parameter cannot have.
 
@@ -136,7 +136,7 @@ class EncodedComponents:
     def run(self, trace: Any = None) -> ComponentsResult:
         """Find the components; the labels are valid until the next call.
 
-        `trace` is as for `kernels.components.cuda.afforest_tiles.components`.
+        `trace` is as for `gravel.kernels.components.cuda.afforest_tiles.components`.
         """
         import cupy
 

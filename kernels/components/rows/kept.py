@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 SOURCE = "kernels/components/rows/kept.cu"
 BLOCK = 256

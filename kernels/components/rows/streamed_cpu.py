@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.rows.cpu.readers import columns_of, count_row, read_row
-from kernels.bfs.rows.cpu.streamed import PartSource
-from kernels.components import ComponentsResult
-from kernels.components.cpu.forest import compress, link
-from kernels.components.cpu.streamed import components as of_columns
-from kernels.jit import serial
-from kernels.layouts.streams import BROKEN, refuse
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.bfs.rows.cpu.readers import columns_of, count_row, read_row
+from gravel.kernels.bfs.rows.cpu.streamed import PartSource
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.forest import compress, link
+from gravel.kernels.components.cpu.streamed import components as of_columns
+from gravel.kernels.jit import serial
+from gravel.kernels.layouts.streams import BROKEN, refuse
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
@@ -34,7 +34,7 @@ def prepare(
 
     Parameters
     ----------
-    rows, buffer_bytes, buffers : as for `kernels.bfs.rows.cpu.streamed.prepare`.
+    rows, buffer_bytes, buffers : as for `gravel.kernels.bfs.rows.cpu.streamed.prepare`.
     symmetric : whether every arc has its reverse, which halves what is joined.
 
     Raises ValueError as that function does.

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from kernels.bfs.rows.cuda.search import with_units
-from kernels.components.cuda.streamed import ShardForest
-from kernels.components.cuda.streamed import components as of_columns
-from kernels.cuda import load, vertex_macro
-from kernels.layouts.device_parts import DeviceParts
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.bfs.rows.cuda.search import with_units
+from gravel.kernels.components.cuda.streamed import ShardForest
+from gravel.kernels.components.cuda.streamed import components as of_columns
+from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.layouts.device_parts import DeviceParts
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 if TYPE_CHECKING:
-    from kernels.components import ComponentsResult
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.components import ComponentsResult
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/components/rows/streamed.cu"
 BLOCK = 256
@@ -33,7 +33,7 @@ def prepare(
 
     Parameters
     ----------
-    rows, buffer_bytes, buffers : as for `kernels.bfs.rows.cuda.streamed.prepare`.
+    rows, buffer_bytes, buffers : as for `gravel.kernels.bfs.rows.cuda.streamed.prepare`.
     symmetric : whether every arc has its reverse, which halves what is joined.
 
     Raises ValueError as that function does.

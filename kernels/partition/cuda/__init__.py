@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.partition.cuda.launch import Level
-from kernels.partition.cuda.search import CudaPartitionSearch, prepare
+from gravel.kernels.partition.cuda.launch import Level
+from gravel.kernels.partition.cuda.search import CudaPartitionSearch, prepare
 
 __all__ = ["CudaPartitionSearch", "Level", "prepare"]

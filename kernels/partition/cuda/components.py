@@ -8,17 +8,17 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.components import ComponentsResult
-from kernels.cuda import vertex_macro
-from kernels.exchange import Gathering
-from kernels.partition.components import RankComponents
-from kernels.partition.cuda.components_launch import ComponentsLaunch, Rounds
-from kernels.partition.cuda.components_memory import ComponentsMemory
-from kernels.partition.cuda.mapping import Mapping
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import seen_from_afar
-from kernels.partition.cuda.search import MOST_HERE, WIDE, make_peers
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.components import RankComponents
+from gravel.kernels.partition.cuda.components_launch import ComponentsLaunch, Rounds
+from gravel.kernels.partition.cuda.components_memory import ComponentsMemory
+from gravel.kernels.partition.cuda.mapping import Mapping
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.memory import seen_from_afar
+from gravel.kernels.partition.cuda.search import MOST_HERE, WIDE, make_peers
+from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph
 
 
 def _widest(part: RankGraph) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import load, resident_blocks
-from kernels.partition.cuda.launch import BLOCK
-from kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.partition.cuda.launch import BLOCK
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
 
 JOINING = ("plant", "probe", "shorten", "choose", "join", "flatten")
 EXCHANGING = ("publish", "pull", "settle", "hook")

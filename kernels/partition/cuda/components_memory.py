@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from kernels.partition.cuda.memory import Slab, Table
-from kernels.partition.layout import SUBGRAPHS, RankGraph, local_count
+from gravel.kernels.partition.cuda.memory import Slab, Table
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, local_count
 
 FIELDS = (
     "values",

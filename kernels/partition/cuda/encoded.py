@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.rows.cpu.readers import KINDS
-from kernels.layouts import EncodedRows, decode
-from kernels.partition.layout import RankGraph, Subgraph
+from gravel.kernels.bfs.rows.cpu.readers import KINDS
+from gravel.kernels.layouts import EncodedRows, decode
+from gravel.kernels.partition.layout import RankGraph, Subgraph
 
 
 def layout_of(part: RankGraph) -> str | None:
@@ -21,14 +21,14 @@ def layout_of(part: RankGraph) -> str | None:
 
 
 class DeviceRows:
-    """The encoded rows of one subgraph (`kernels.partition.encoded`), and the kernel's `Rows` for them."""
+    """The encoded rows of one subgraph (`gravel.kernels.partition.encoded`), and the kernel's `Rows`."""
 
     def __init__(self, subgraph: Subgraph, layout: str) -> None:
         import cupy
 
         rows = encoded_rows(subgraph, layout)
         if layout == "varint":
-            from kernels.layouts.varint import add_checkpoints
+            from gravel.kernels.layouts.varint import add_checkpoints
 
             # Without them a row is one unit, and a hub's would be a single warp's work.
             offsets = subgraph.row_offsets.astype(numpy.int64, copy=False)
@@ -46,7 +46,7 @@ class DeviceRows:
 
 
 def encoded_rows(subgraph: Subgraph, layout: str) -> EncodedRows:
-    """Give the rows of a subgraph as `kernels.layouts` knows them, in host memory."""
+    """Give the rows of a subgraph as `gravel.kernels.layouts` knows them, in host memory."""
     columns: Any = subgraph.column_indices
     arrays = {"byte_offsets": columns.byte_offsets, "stream": columns.stream.view(numpy.uint8)}
     rows, arcs = len(subgraph.row_offsets) - 1, int(subgraph.row_offsets[-1])

@@ -19,10 +19,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.order import renumber_cuda
-from kernels.partition.cuda.lookers import row_mask
-from kernels.partition.cuda.memory import SMALLEST
-from kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, arc_count
+from gravel.kernels.order import renumber_cuda
+from gravel.kernels.partition.cuda.lookers import row_mask
+from gravel.kernels.partition.cuda.memory import SMALLEST
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, arc_count
 
 ARCS_AT_ONCE = 1 << 27
 """Arcs whose rows are sorted at once: keys and the sort's copy take 16 bytes each, 2 GiB."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,23 +10,22 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import load, resident_blocks
-from kernels.partition.cuda.hubs_first import in_order
-from kernels.partition.cuda.meeting import MeetingPoint
-from kernels.partition.cuda.slots import Slots
-from kernels.partition.cuda.staging import Staging
-from kernels.partition.layout import mask_words
-from kernels.partition.options import OPTIMIZED, SearchOptions
+from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.partition.cuda.hubs_first import in_order
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.slots import Slots
+from gravel.kernels.partition.cuda.staging import Staging
+from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 
 BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
 
-LEVEL_WORDS, LOGGED_LEVELS, TURNED_LEVELS = 11, 250, 1 << 20
-"""Of the kernel's log; directions of deeper levels than the last are taken for forward."""
+LINK_SECTORS, BEGAN, ENDED, FIRST_LEVEL, LEVEL_WORDS = 1, 2, 3, 5, 11
+"""Of the kernel's log, as `kernels/partition/ranks.cu` has them; its first word counts the levels."""
 
-LINK_SECTORS = 1 + LOGGED_LEVELS * LEVEL_WORDS
-BEGAN, ENDED, LOG_WORDS = LINK_SECTORS + 1, LINK_SECTORS + 2, LINK_SECTORS + 4
-"""Of the log too: the clock when all devices had come, and when the last block here was done."""
+LOGGED_LEVELS = 1 << 12
+"""Levels that a log has room for at first, in 352 KiB; see `Launch.grow`."""
 
 NOWHERE = (1 << 64) - 1
 """What the kernel takes for no delegate and no slot."""
@@ -49,6 +49,11 @@ class Level:
     reduce: float = 0.0  # masks, where they are reduced in rounds; not in `settle`
     relay: float = 0.0  # what is listed for other groups; not in `settle` either
 
+    @property
+    def pulled(self) -> bool:
+        """Whether any rank here visited nd, dn or dd backward."""
+        return any(name != "nn" for names in self.backward for name in names)
+
 
 class Launch:
     """A search on the current device, which has to be current at every call.
@@ -56,12 +61,13 @@ class Launch:
     Parameters
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/partition/ranks.cu`.
-    rows : of the table of all ranks, as this device sees them (`kernels.partition.cuda.memory`).
+    rows : of the table of all ranks, as this device sees them (`gravel.kernels.partition.cuda.memory`).
     here : ranks of this device.
     delegates : their vertices, ascending.
-    numbers : of the delegates in the ranks' arrays (`kernels.partition.cuda.hubs_first`); None where they
-        ascend.
-    slots : of the ranks here (`kernels.partition.cuda.slots`); of one that is missing all vertices have one.
+    numbers : of the delegates in the ranks' arrays (`gravel.kernels.partition.cuda.hubs_first`); None where
+        they ascend.
+    slots : of the ranks here (`gravel.kernels.partition.cuda.slots`); of one that is missing all vertices
+        have one.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
     time_limit : seconds that it waits for the others at one meeting.
@@ -112,20 +118,25 @@ class Launch:
             self._schedule = cupy.asarray(staging.schedule())
             described = [int(self._schedule.data.ptr), len(staging.rounds), staging.members]
         self._stages = cupy.asarray(numpy.array(described, numpy.uint64))
-        self._log = cupy.zeros(LOG_WORDS, numpy.uint64)
-        self._turned = cupy.empty(TURNED_LEVELS, numpy.uint8)
         d = len(delegates)
         self._meeting = point.described(points, place, time_limit)
-        self._arguments = (
+        self._allocate_log(LOGGED_LEVELS)
+        self._tables = (
             cupy.asarray(numpy.concatenate(rows)),
             cupy.asarray(numpy.array(here, numpy.uint64)),
             cupy.asarray(in_order(delegates, numbers)),
             self._meeting,
             cupy.asarray(packed_factors(options, symmetric)),
-            self._log,
-            self._turned,
-            *(numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d), nn_rows)),
         )
+        self._sizes = tuple(
+            numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d), nn_rows)
+        )
+
+    def _allocate_log(self, levels: int) -> None:
+        import cupy
+
+        self._logged = levels
+        self._log: Any = cupy.zeros(FIRST_LEVEL + levels * LEVEL_WORDS, numpy.uint64)
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
@@ -139,9 +150,10 @@ class Launch:
         slot = None if is_delegate else self._slot(source)
         places = (NOWHERE if each is None else each for each in (place if is_delegate else None, slot))
         last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
+        log = self._log, numpy.uint64(self._logged)
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
         start.record()
-        self._kernel((self._blocks,), (BLOCK,), (*self._arguments, *last))
+        self._kernel((self._blocks,), (BLOCK,), (*self._tables, *log, *self._sizes, *last))
         end.record()
         return start, end
 
@@ -164,20 +176,30 @@ class Launch:
         self.point.reset()
         self._log.fill(0)
 
+    def depth(self) -> int:
+        """Count the levels of the last search, which all devices have alike."""
+        return int(self._log[:1].get()[0])
+
+    def grow(self) -> bool:
+        """Make the log longer if the last search had more levels than it; the search has to be repeated then.
+
+        All devices find the same, since a search from one source always has the same levels.
+        """
+        # The level after the last is logged too.
+        needed = self.depth() + 1
+        if needed <= self._logged:
+            return False
+        self._allocate_log(1 << (needed - 1).bit_length())
+        return True
+
     def levels(self) -> tuple[Level, ...]:
-        """Read the first levels of the last search."""
-        return tuple(_read_levels(self._log.get(), self._here, staged=self._staged))
+        """Read the levels of the last search."""
+        words = self._log[FIRST_LEVEL:][: (self.depth() + 1) * LEVEL_WORDS].get().reshape(-1, LEVEL_WORDS)
+        return tuple(_read_levels(words.tolist(), self._here, staged=self._staged))
 
     def link_bytes(self) -> int | None:
         """Count what the last search read out of host memory; None where columns were not placed."""
         return SECTOR * int(self._log[LINK_SECTORS : LINK_SECTORS + 1].get()[0]) if self._placed else None
-
-    def turned(self) -> NDArray[numpy.bool_]:
-        """Tell of every level of the last search whether any rank here visited any subgraph backward."""
-        depth = int(self._log[:1].get()[0])
-        answer = numpy.zeros(depth, numpy.bool_)
-        answer[:TURNED_LEVELS] = self._turned[:depth].get().view(numpy.bool_)
-        return answer
 
 
 def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:
@@ -190,24 +212,20 @@ def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uin
     return packed
 
 
-def _read_levels(log: NDArray[Any], here: int, *, staged: bool) -> Iterator[Level]:
-    """Read the kernel's log of the first levels."""
-    for level in range(min(int(log[0]), LOGGED_LEVELS)):
-        words = log[1 + level * LEVEL_WORDS :][:LEVEL_WORDS].tolist()
+def _read_levels(records: Sequence[Sequence[int]], here: int, *, staged: bool) -> Iterator[Level]:
+    """Read the kernel's log of all levels; the last record is that of the level after the last."""
+    for words, later in itertools.pairwise(records):
         turned = [
             tuple(name for bit, name in enumerate((*OPTIMIZED, "nn")) if words[0] >> (4 * rank + bit) & 1)
             for rank in range(here)
         ]
         began, visited, met, settled, met_again = words[3:8]
         reduced, relayed = words[9:11] if staged else (met, met)
-        # What came counts with the frontier that it made; of the last level that is logged it is not known.
-        later = log[1 + (level + 1) * LEVEL_WORDS :][:LEVEL_WORDS]
-        arrived = int(later[8]) if level + 1 < LOGGED_LEVELS else 0
         yield Level(
             tuple(turned),
             words[1],
             words[2],
-            arrived,
+            later[8],  # what came counts with the frontier that it made
             (visited - began) / 1e3,
             (met - visited) / 1e3,
             (settled - relayed) / 1e3,

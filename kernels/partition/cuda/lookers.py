@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.cuda.slots import TILE, Slots
-from kernels.partition.layout import mask_words
-from kernels.strategy import backend_of
+from gravel.kernels.partition.cuda.slots import TILE, Slots
+from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.strategy import backend_of
 
 LONG_ROW = numpy.uint8(255)
 """Stands for a length from there on, as in rank.cuh."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Gathering
-from kernels.partition.cuda.meeting import MeetingPoint
-from kernels.partition.cuda.memory import Table, seen_from_afar
+from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.memory import Table, seen_from_afar
 
 
 def why_no_peers(gang: Gathering) -> str | None:

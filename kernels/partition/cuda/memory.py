@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
-from kernels.partition.cuda.lookers import (
+from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
+from gravel.kernels.partition.cuda.lookers import (
     delegate_lengths,
     first_columns,
     first_delegates,
@@ -19,11 +19,11 @@ from kernels.partition.cuda.lookers import (
     row_mask,
     short_lengths,
 )
-from kernels.partition.cuda.placing import Placing, place_columns
-from kernels.partition.cuda.slots import TILE, Slotting, all_slots
-from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
-from kernels.partition.options import SearchOptions
-from kernels.strategy import backend_of
+from gravel.kernels.partition.cuda.placing import Placing, place_columns
+from gravel.kernels.partition.cuda.slots import TILE, Slotting, all_slots
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
+from gravel.kernels.partition.options import SearchOptions
+from gravel.kernels.strategy import backend_of
 
 SHARED = (
     "found",
@@ -184,14 +184,14 @@ class RankMemory(Table):
     tree : TREE of the kernels that search it.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
     apart : whether other ranks are on other devices.
-    sends : for `kernels.partition.nccl`, which labels delegates apart and lists every frontier.
-    part : with columns, or with encoded rows (`kernels.partition.encoded`) for
+    sends : for `gravel.kernels.partition.nccl`, which labels delegates apart and lists every frontier.
+    part : with columns, or with encoded rows (`gravel.kernels.partition.encoded`) for
         `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
     relay_starts : of what is listed for other groups, uint64 (groups + 1,)
-        (`kernels.partition.cuda.staging`); None where nothing goes by way of a mate.
-    slotting : of a part that goes by slots (`kernels.partition.cuda.slots`); None where all have one.
+        (`gravel.kernels.partition.cuda.staging`); None where nothing goes by way of a mate.
+    slotting : of a part that goes by slots (`gravel.kernels.partition.cuda.slots`); None where all have one.
 
     `nn_rows` counts the rows of nn that are not empty, or is 0 where nn is never visited backward.
 

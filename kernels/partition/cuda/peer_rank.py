@@ -7,21 +7,21 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import vertex_macro
-from kernels.exchange import Gathering
-from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
-from kernels.partition.cuda.launch import Launch
-from kernels.partition.cuda.mapping import Mapping
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory, tree_of
-from kernels.partition.cuda.placing import Placing
-from kernels.partition.cuda.search import WIDE, check_encoded
-from kernels.partition.cuda.slots import Slots, slots_of, slotted
-from kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
-from kernels.partition.options import SearchOptions
-from kernels.partition.program import LevelRecord, RankLabels
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.encoded import layout_of
+from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
+from gravel.kernels.partition.cuda.launch import Launch
+from gravel.kernels.partition.cuda.mapping import Mapping
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
+from gravel.kernels.partition.cuda.placing import Placing
+from gravel.kernels.partition.cuda.search import WIDE, check_encoded
+from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
+from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
+from gravel.kernels.partition.options import SearchOptions
+from gravel.kernels.partition.program import LevelRecord, RankLabels
 
 
 class PeerRank:
@@ -32,7 +32,7 @@ class PeerRank:
 
     Parameters
     ----------
-    part, delegates, vertex_count, symmetric, options : as `kernels.partition.RankSearch` takes them.
+    part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
     time_limit : seconds that a device waits for the others at one meeting.
     placing : where columns lie, of all ranks alike; on the device by default.
@@ -123,7 +123,7 @@ class PeerRank:
         After labels had gone to the host, for some 100 ms, a search of Kronecker 24 on two H200 took 0.84 ms
         and not 0.51: the first accesses to memory and to peers wait, whatever the clocks are.
         """
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         wake()
         self._launch.start(0, 1)
@@ -140,6 +140,8 @@ class PeerRank:
             self._launch.reset()
             self._gang.all_gather(None)
             raise RuntimeError(GIVEN_UP)
+        if self._launch.grow():
+            return self.run(source, on_device=on_device)
         taken = self._launch.milliseconds(start, end)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
@@ -151,19 +153,14 @@ class PeerRank:
         return RankLabels(distance, predecessor, taken, 0, self._records(), link_bytes=link)
 
     def _records(self) -> tuple[LevelRecord, ...]:
-        """Describe the levels: labels and masks count as reduction, waiting as exchange.
-
-        Levels that are too deep for the log have directions alone.
-        """
-        turned = self._launch.turned()
-        levels = self._launch.levels()
+        """Describe the levels: labels and masks count as reduction, waiting as exchange."""
         masks = self._gang.size - 1
         if self._staging is not None:
             masks = self._staging.masks_read(self._gang.rank)
         read = 4 * self._words * masks
         # Where nn is visited backward every other rank's frontier is read.
         fronts = 4 * (self._memory.numbers["sent_words"] * (self._gang.size - 1))
-        told = [
+        return tuple(
             LevelRecord(
                 level.normal,
                 level.delegates,
@@ -175,10 +172,8 @@ class PeerRank:
                 fronts if "nn" in level.backward[0] else 4 * level.arrived,
                 level.relay / 1e3,
             )
-            for level in levels
-        ]
-        deeper = turned[len(told) :].tolist()
-        return (*told, *(LevelRecord(0, 0, ("",) if way else (), 0, 0, 0, read, 0) for way in deeper))
+            for level in self._launch.levels()
+        )
 
     def join(self, gang: Gathering) -> None:
         """Go on with another gang of the same ranks in the same processes."""

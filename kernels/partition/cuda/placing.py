@@ -14,8 +14,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.kept_lines import LINE, LINES, shortest_kept
-from kernels.partition.layout import RankGraph
+from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, shortest_kept
+from gravel.kernels.partition.layout import RankGraph
 
 HOTTEST = ("dd", "dn", "nd", "nn")
 """Subgraphs by how often an arc is read: hubs are looked at from both sides, nn arcs once."""
@@ -119,7 +119,7 @@ class PlacedColumns:
 
 
 def _pinned(columns: NDArray[Any]) -> Any:
-    from kernels.placement import pinned
+    from gravel.kernels.placement import pinned
 
     out = pinned.buffer(len(columns), columns.dtype)
     pinned.fill(out, columns)

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy
 
-from kernels.bfs.result import BFSResult
-from kernels.cuda import vertex_macro
-from kernels.cuda.wake import wake_all
-from kernels.partition.cuda.encoded import layout_of
-from kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
-from kernels.partition.cuda.launch import Launch, Level
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import RankMemory, seen_from_afar, tree_of
-from kernels.partition.cuda.placing import Placing
-from kernels.partition.cuda.slots import Slots, slots_of, slotted
-from kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count, mask_words
-from kernels.partition.options import SearchOptions
-from kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.wake import wake_all
+from gravel.kernels.partition.cuda.encoded import layout_of
+from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
+from gravel.kernels.partition.cuda.launch import Launch, Level
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.memory import RankMemory, seen_from_afar, tree_of
+from gravel.kernels.partition.cuda.placing import Placing
+from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
+from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
+from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count, mask_words
+from gravel.kernels.partition.options import SearchOptions
+from gravel.kernels.partition.search import check_output, predecessor_dtype
 
 MOST_HERE = 16
 """Ranks of a device, as the kernel says."""
@@ -31,7 +31,8 @@ WIDE = 1 << 32
 
 
 class CudaPartitionSearch:
-    """A `kernels.bfs.Search` over a partition whose ranks live on GPUs of this process, in ascending runs.
+    """A `gravel.kernels.bfs.Search` over a partition whose ranks live on GPUs of this process, in ascending
+    runs.
 
     Labels are on the first device, in the numbering that was partitioned; distances equal the CPU's, and with
     `predecessors: smallest` predecessors too, but with `uniquify`, when any normal vertex may stand where the
@@ -200,8 +201,10 @@ class CudaPartitionSearch:
             raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
         milliseconds = self._search(source)
         self.levels = tuple(self._on_each(Launch.levels))
-        turned = numpy.logical_or.reduce(self._on_each(Launch.turned))
-        directions = tuple("pull" if any_rank else "push" for any_rank in turned.tolist())
+        directions = tuple(
+            "pull" if any(level.pulled for level in each) else "push"
+            for each in zip(*self.levels, strict=True)
+        )
         distance, predecessor = self._on(0, self._collect)
         read = [count for count in self._on_each(Launch.link_bytes) if count is not None]
         link = sum(read) if read else None
@@ -219,6 +222,8 @@ class CudaPartitionSearch:
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(Launch.reset)
             raise RuntimeError(GIVEN_UP)
+        if any(self._on_each(Launch.grow)):
+            return self._search(source)
         times = zip(self._launches, events, strict=True)
         return max(float(launch.milliseconds(*each)) for launch, each in times)
 
@@ -277,12 +282,13 @@ def prepare(
     time_limit: float = TIME_LIMIT,
     placing: Placing | None = None,
 ) -> CudaPartitionSearch:
-    """Make a partitioned graph ready for searches on GPUs, as `kernels.partition.prepare` does on the CPU.
+    """Make a partitioned graph ready for searches on GPUs, as `gravel.kernels.partition.prepare` does on the
+    CPU.
 
     Parameters
     ----------
     devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
-    output, max_depth, symmetric, options : as `kernels.partition.prepare`.
+    output, max_depth, symmetric, options : as `gravel.kernels.partition.prepare`.
     time_limit : seconds that a device waits for the others.
     placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
 
 TILE = 1024
 """Vertices whose labels a warp puts together at once, as in labels.cuh."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.cuda.memory import arcs_by_owner
-from kernels.partition.layout import RankGraph
-from kernels.partition.options import SearchOptions
-from kernels.partition.reductions import Round, reduction_rounds
+from gravel.kernels.partition.cuda.memory import arcs_by_owner
+from gravel.kernels.partition.layout import RankGraph
+from gravel.kernels.partition.options import SearchOptions
+from gravel.kernels.partition.reductions import Round, reduction_rounds
 
 
 @dataclass(frozen=True)

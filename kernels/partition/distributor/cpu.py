@@ -8,15 +8,15 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.csr.rows import RowBuilder
-from kernels.index import index_dtype
-from kernels.jit import serial
-from kernels.partition.census import LARGEST, capped, sum_of
-from kernels.partition.chunks import DelegateIndex, index_delegates, lower_end, position_of
-from kernels.partition.distribute import check_ranks, offsets_of
-from kernels.partition.distributor.source import EdgeSource
-from kernels.partition.layout import RankGraph, Subgraph, local_count, make_rank
-from kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.csr.rows import RowBuilder
+from gravel.kernels.index import index_dtype
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.census import LARGEST, capped, sum_of
+from gravel.kernels.partition.chunks import DelegateIndex, index_delegates, lower_end, position_of
+from gravel.kernels.partition.distribute import check_ranks, offsets_of
+from gravel.kernels.partition.distributor.source import EdgeSource
+from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, make_rank
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
 @serial
@@ -139,7 +139,7 @@ def _turn_around(offsets, columns, places, turned):  # type: ignore[no-untyped-d
 
 
 class RankBuilder:
-    """Rank `rank` of `ranks`, in this process (`kernels.partition.distributor.program.Builder`).
+    """Rank `rank` of `ranks`, in this process (`gravel.kernels.partition.distributor.program.Builder`).
 
     Raises ValueError for fewer than one rank, or one with 2^32 - 1 vertices or more.
     """

@@ -12,13 +12,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.index import index_dtype
-from kernels.partition.census import LARGEST
-from kernels.partition.distribute import check_ranks
-from kernels.partition.distributor.program import SORT_ARCS
-from kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
-from kernels.partition.distributor.source import EdgeSource
-from kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
+from gravel.kernels.index import index_dtype
+from gravel.kernels.partition.census import LARGEST
+from gravel.kernels.partition.distribute import check_ranks
+from gravel.kernels.partition.distributor.program import SORT_ARCS
+from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
+from gravel.kernels.partition.distributor.source import EdgeSource
+from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
 
 MOST_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
@@ -40,7 +40,7 @@ def _narrow(offsets: Any) -> Any:
 
 
 class RankBuilder:
-    """Rank `rank` of `ranks` on the current device (`kernels.partition.distributor.program.Builder`).
+    """Rank `rank` of `ranks` on the current device (`gravel.kernels.partition.distributor.program.Builder`).
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Program, gather
-from kernels.partition.layout import RankGraph, local_count
+from gravel.kernels.exchange import Endpoint, Program, gather
+from gravel.kernels.partition.layout import RankGraph, local_count
 
 BLOCK = 1 << 12
 """Local rows whose vertices with arcs are counted together; p blocks are a range of the graph's vertices."""

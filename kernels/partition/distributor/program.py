@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Program, Ticket, gather, swap
-from kernels.generate.slices import parts_of
-from kernels.partition.census import LARGEST, Census
-from kernels.partition.distributor.source import EdgeSource
-from kernels.partition.layout import RankGraph, local_count
-from kernels.partition.storage import RankSize, rank_size
+from gravel.kernels.exchange import Endpoint, Program, Ticket, gather, swap
+from gravel.kernels.generate.slices import parts_of
+from gravel.kernels.partition.census import LARGEST, Census
+from gravel.kernels.partition.distributor.source import EdgeSource
+from gravel.kernels.partition.layout import RankGraph, local_count
+from gravel.kernels.partition.storage import RankSize, rank_size
 
 PART_EDGES = 1 << 20
 """Edges that a rank makes between two meetings: 16 MiB of arcs in 32-bit ids, which hides what a meeting of

@@ -1,6 +1,6 @@
 """Rows that are counted, filled in any order and sorted in ranges on the current GPU.
 
-The kernels are `distributor.cu`, the sort is CuPy's by 64-bit keys (`kernels.csr.cuda`).
+The kernels are `distributor.cu`, the sort is CuPy's by 64-bit keys (`gravel.kernels.csr.cuda`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy
 
-from kernels.csr.cuda import sorted_rows
-from kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.csr.cuda import sorted_rows
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 
 class Kernels:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernels.generate import ON_DEVICE, generate, size
+from gravel.kernels.generate import ON_DEVICE, generate, size
 
 
 @dataclass(frozen=True)
 class EdgeSource:
-    """An undirected graph by its recipe; `name` and `arguments` are those of `kernels.generate`."""
+    """An undirected graph by its recipe; `name` and `arguments` are those of `gravel.kernels.generate`."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -4,7 +4,7 @@ Both carry whatever a gang carries, and arrays of a device inside tuples and lis
 puts an array into its mailbox once for all that it goes to, and tells where it lies; the others copy it from
 there (CUDA IPC). A mailbox has two halves, for even and for odd numbers of posts: who has everybody's post of
 one number knows that all have taken theirs of the number before. So programs have to wait for a parcel from
-every rank before they post again, as with `kernels.exchange.gather` and `swap`.
+every rank before they post again, as with `gravel.kernels.exchange.gather` and `swap`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Gang, Wire
-from kernels.partition.cuda.mapping import process_id
-from kernels.partition.cuda.memory import ALIGNMENT, Slab
-from kernels.strategy import backend_of
+from gravel.kernels.exchange import Gang, Wire
+from gravel.kernels.partition.cuda.mapping import process_id
+from gravel.kernels.partition.cuda.memory import ALIGNMENT, Slab
+from gravel.kernels.strategy import backend_of
 
 HALF = 256 << 20
 """Bytes of a mailbox for what ranks tell of labels: pieces of 2^24 values, and delegates' predecessors."""

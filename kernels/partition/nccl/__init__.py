@@ -1,26 +1,26 @@
 """Partitioned searches over NCCL: level by level from the host, one rank on each GPU, on any number of hosts.
 
-What to call, in every rank at the same time (`gang` is a `stages.gang.RankContext`)::
+What to call, in every rank at the same time (`gang` is a `gravel.stages.rank_group.RankContext`)::
 
     rank = NcclRank(gang, part, delegates, vertex_count, symmetric=True, options=SearchOptions(), tree=True)
     labels = rank.run(source)                                             # -> RankLabels
     rank.leave(gang)
 
-`why_not()` says in a sentence why NCCL cannot be used here. `kernels.partition.cuda` is for ranks of one
-host, whose GPUs read each other's memory inside a single launch.
+`why_not()` says in a sentence why NCCL cannot be used here. `gravel.kernels.partition.cuda` is for ranks of
+one host, whose GPUs read each other's memory inside a single launch.
 """
 
 from __future__ import annotations
 
-from kernels.partition.nccl.communicator import (
+from gravel.kernels.partition.nccl.communicator import (
     Communicator,
     NcclCommunicator,
     NcclMissing,
     connect,
     why_not,
 )
-from kernels.partition.nccl.rank import NcclRank
-from kernels.partition.nccl.search import NcclSearch, prepare
+from gravel.kernels.partition.nccl.rank import NcclRank
+from gravel.kernels.partition.nccl.search import NcclSearch, prepare
 
 __all__ = [
     "Communicator",

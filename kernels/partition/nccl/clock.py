@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-TIMED_LEVELS = 250
-"""Levels with events of their own; deeper ones share some, and are not timed."""
+EVENT_LEVELS = 250
+"""Levels with events of their own; the next ones take those of the first, whose times are read before."""
+
+Split = tuple[float, float, float, float]
+"""Milliseconds of a level: visits, reduction, exchange, and of that within groups."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,17 @@ class LevelEvents:
 
 
 class Clock:
-    """Events for every level, kept from search to search."""
+    """Events for the levels, kept from search to search, and the times of the levels of this search.
 
-    def __init__(self) -> None:
+    `blocking` tells that visits wait for the reduction, whose time is taken off theirs then.
+    """
+
+    def __init__(self, *, blocking: bool = False) -> None:
         import cupy
 
         self._made: list[LevelEvents] = []
+        self._splits: list[Split] = []
+        self._blocking = blocking
         self._event = cupy.cuda.Event
         self.start, self.end = self._event(), self._event()
 
@@ -45,9 +53,16 @@ class Clock:
         )
 
     def level(self, number: int) -> LevelEvents:
-        """Give the events of a level; those of the last are given for all deeper ones."""
-        place = min(number, TIMED_LEVELS)
-        while len(self._made) <= place:
+        """Give the events of a level, the next one of a search or its first.
+
+        They are those of the level EVENT_LEVELS before, which has long ended: its times are read first.
+        """
+        if number == 0:
+            self._splits.clear()
+        if number >= EVENT_LEVELS:
+            self._read(number - EVENT_LEVELS)
+        place = number % EVENT_LEVELS
+        if len(self._made) == place:
             self._made.append(self._make())
         return self._made[place]
 
@@ -55,20 +70,22 @@ class Clock:
         """Milliseconds of the last search, when it has ended."""
         return _between(self.start, self.end)
 
-    def split(self, number: int, *, blocking: bool) -> tuple[float, float, float, float]:
-        """Milliseconds of visits, reduction, exchange and of that within groups in a level; all may overlap.
+    def splits(self, levels: int) -> list[Split]:
+        """Give the times of the levels of the last search, when it has ended; parts may overlap."""
+        for number in range(len(self._splits), levels):
+            self._read(number)
+        return self._splits
 
-        Where visits wait for the reduction, its time is taken off theirs.
-        """
-        if number >= TIMED_LEVELS:
-            return 0.0, 0.0, 0.0, 0.0
-        events = self._made[number]
+    def _read(self, number: int) -> None:
+        events = self._made[number % EVENT_LEVELS]
         visit = max(_between(events.begun, end) for end in events.normals_found)
         reduction = _between(events.reducing, events.reduced)
         exchange, local = (
             _between(events.normals_found[0], end) for end in (events.exchanged, events.gathered)
         )
-        return max(0.0, visit - reduction) if blocking else visit, reduction, exchange, local
+        self._splits.append(
+            (max(0.0, visit - reduction) if self._blocking else visit, reduction, exchange, local)
+        )
 
 
 def _between(start: Any, end: Any) -> float:

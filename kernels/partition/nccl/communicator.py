@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-from kernels.exchange import Gathering
+from gravel.kernels.exchange import Gathering
 
 TIME_LIMIT = 20.0
-"""Seconds that a rank waits for the others within a level; as `kernels.partition.cuda.meeting` has it."""
+"""Seconds that a rank waits for others within a level; as `gravel.kernels.partition.cuda.meeting` has it."""
 
 CONNECT_LIMIT = 60.0
 """Seconds within which all ranks must have connected: NCCL looks at network cards and links first."""

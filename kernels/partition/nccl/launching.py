@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, resident_blocks
+from gravel.kernels.cuda import blocks_for, load, resident_blocks
 
 BLOCK = 512
 """Threads of a block, as the kernels' launch bounds say."""

@@ -24,11 +24,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Groups
-from kernels.partition.nccl.communicator import Communicator, Message
-from kernels.partition.nccl.launching import Kernels
-from kernels.partition.nccl.layout import empty, pinned
-from kernels.partition.options import SearchOptions
+from gravel.kernels.exchange import Groups
+from gravel.kernels.partition.nccl.communicator import Communicator, Message
+from gravel.kernels.partition.nccl.launching import Kernels
+from gravel.kernels.partition.nccl.layout import empty, pinned
+from gravel.kernels.partition.options import SearchOptions
 
 STEP_BYTES = 9e-6 * 306e9
 """What a rank could receive in the time of one step more: an NCCL all-gather of 1 KB took 9 us on four H200,

@@ -9,24 +9,24 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.cuda import vertex_macro
-from kernels.exchange import Gathering, Groups
-from kernels.partition.cuda.memory import SMALLEST, RankMemory
-from kernels.partition.cuda.search import WIDE
-from kernels.partition.layout import SUBGRAPHS, RankGraph
-from kernels.partition.nccl.clock import Clock, LevelEvents
-from kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
-from kernels.partition.nccl.launching import Kernels
-from kernels.partition.nccl.masks import MaskReduction
-from kernels.partition.nccl.vertices import (
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.exchange import Gathering, Groups
+from gravel.kernels.partition.cuda.memory import SMALLEST, RankMemory
+from gravel.kernels.partition.cuda.search import WIDE
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
+from gravel.kernels.partition.nccl.clock import Clock, LevelEvents
+from gravel.kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
+from gravel.kernels.partition.nccl.launching import Kernels
+from gravel.kernels.partition.nccl.masks import MaskReduction
+from gravel.kernels.partition.nccl.vertices import (
     ROW_BACKWARD,
     ROW_DELEGATES,
     ROW_NORMALS,
     VertexExchange,
 )
-from kernels.partition.nccl.visits import Visits
-from kernels.partition.options import OPTIMIZED, SearchOptions
-from kernels.partition.program import LevelRecord, RankLabels
+from gravel.kernels.partition.nccl.visits import Visits
+from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
+from gravel.kernels.partition.program import LevelRecord, RankLabels
 
 Record = tuple[tuple[int, int, tuple[str, ...]], int, int, int]
 """Of a level: frontier here, delegates, backward visits; bytes of masks and of vertices that were sent, and
@@ -43,14 +43,14 @@ class NcclRank:
 
     Parameters
     ----------
-    part, delegates, vertex_count, symmetric, options : as `kernels.partition.RankSearch` takes them.
+    part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
     time_limit : seconds that a rank waits for the others within a level.
     connect_by : makes the communicator; NCCL's by default.
 
     Raises ValueError for encoded rows and for groups that do not fit the ranks,
-    `kernels.partition.nccl.NcclMissing` (a ValueError) where NCCL cannot be used, and RuntimeError where not
-    all ranks connect.
+    `gravel.kernels.partition.nccl.NcclMissing` (a ValueError) where NCCL cannot be used, and RuntimeError
+    where not all ranks connect.
 
     """
 
@@ -116,12 +116,12 @@ class NcclRank:
             message_bytes=options.message_bytes,
         )
         self._arrivals = self._exchange.described()
-        self._clock = Clock()
+        self._clock = Clock(blocking=options.reduction == "blocking")
         cupy.cuda.Device().synchronize()
 
     def wake(self) -> None:
         """Bring the GPU up to speed for a search that follows at once."""
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         wake()
 
@@ -142,10 +142,10 @@ class NcclRank:
         taken = self._clock.whole()
         distance, keys = self._arrays["distance"], self._arrays["keys"]
         predecessor = (keys if on_device else keys.get()).view(numpy.int64) if self._tree else None
-        blocking = self._options.reduction == "blocking"
         levels = []
-        for level, (counts, masks, vertices, within) in enumerate(records):
-            visit, reduce, exchange, local = self._clock.split(level, blocking=blocking)
+        splits = self._clock.splits(len(records))
+        for (counts, masks, vertices, within), split in zip(records, splits, strict=True):
+            visit, reduce, exchange, local = split
             local = local if self._options.local_all_to_all else 0.0
             parts = visit, reduce, exchange
             levels.append(LevelRecord(*counts, *parts, masks, vertices, local, within))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kernels.bfs.result import BFSResult
-from kernels.partition.layout import PartitionedGraph
-from kernels.partition.nccl.communicator import TIME_LIMIT
-from kernels.partition.nccl.rank import Connect, NcclRank
-from kernels.partition.options import SearchOptions
-from kernels.partition.program import RankLabels
-from kernels.partition.search import check_output, directions_of, predecessor_dtype
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.partition.layout import PartitionedGraph
+from gravel.kernels.partition.nccl.communicator import TIME_LIMIT
+from gravel.kernels.partition.nccl.rank import Connect, NcclRank
+from gravel.kernels.partition.options import SearchOptions
+from gravel.kernels.partition.program import RankLabels
+from gravel.kernels.partition.search import check_output, directions_of, predecessor_dtype
 
 
 class Alone:
@@ -25,7 +25,7 @@ class Alone:
 
 
 class NcclSearch:
-    """A `kernels.bfs.Search` over a partition with one rank; labels are on the host.
+    """A `gravel.kernels.bfs.Search` over a partition with one rank; labels are on the host.
 
     Raises ValueError for more ranks: each needs a GPU and a process of its own (`NcclRank`).
     """

@@ -19,10 +19,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Groups
-from kernels.partition.nccl.communicator import Communicator, Message
-from kernels.partition.nccl.launching import Kernels
-from kernels.partition.nccl.layout import Regions, empty, pinned
+from gravel.kernels.exchange import Groups
+from gravel.kernels.partition.nccl.communicator import Communicator, Message
+from gravel.kernels.partition.nccl.launching import Kernels
+from gravel.kernels.partition.nccl.layout import Regions, empty, pinned
 
 ROW_NORMALS, ROW_DELEGATES, ROW_BACKWARD, ROW_SENT = range(4)
 """Places in what the ranks tell each other; in `kernels/partition/nccl/level.cu` too."""

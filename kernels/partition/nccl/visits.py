@@ -23,13 +23,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.cuda.launch import packed_factors
-from kernels.partition.cuda.memory import RankMemory
-from kernels.partition.layout import mask_words
-from kernels.partition.nccl.clock import LevelEvents
-from kernels.partition.nccl.launching import Kernels
-from kernels.partition.nccl.layout import empty
-from kernels.partition.options import SearchOptions
+from gravel.kernels.partition.cuda.launch import packed_factors
+from gravel.kernels.partition.cuda.memory import RankMemory
+from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.partition.nccl.clock import LevelEvents
+from gravel.kernels.partition.nccl.launching import Kernels
+from gravel.kernels.partition.nccl.layout import empty
+from gravel.kernels.partition.options import SearchOptions
 
 STATE_WORDS = 4
 """Of the kernels' `Local`."""

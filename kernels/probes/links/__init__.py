@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
 
-from kernels.exchange import Gang
+from gravel.kernels.exchange import Gang
 
 __all__ = ["PATTERNS", "TRANSPORTS", "Gang", "Link", "Measured", "carried_bytes", "measure", "sizes_between"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy
 
-from kernels.exchange import Gang
-from kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
-from kernels.partition.nccl.communicator import why_not as why_not_here
-from kernels.probes.links import PATTERNS
-from kernels.probes.links.wire import masks, payload
+from gravel.kernels.exchange import Gang
+from gravel.kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
+from gravel.kernels.partition.nccl.communicator import why_not as why_not_here
+from gravel.kernels.probes.links import PATTERNS
+from gravel.kernels.probes.links.wire import masks, payload
 
 
 def why_not(gang: Gang) -> str | None:
@@ -54,7 +54,7 @@ class NcclLink:
         return self._everyones[rank * words : (rank + 1) * words]
 
     def run(self, pattern: str, size: int, turns: int) -> float:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         import cupy
 
         words = size // 8
@@ -106,7 +106,7 @@ class NcclLink:
                 cupy.bitwise_or(together, self._from(rank, words), out=together)
 
     def arrived(self, pattern: str, size: int) -> bool:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         rank, words = self._gang.rank, size // 8
         if pattern == "reduce":
             whole = numpy.bitwise_or.reduce([masks(each, size) for each in range(self._gang.size)])
@@ -117,5 +117,5 @@ class NcclLink:
         return all(numpy.array_equal(self._from(each, words).get(), payload(each, size)) for each in senders)
 
     def close(self) -> None:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         self._communicator.close()

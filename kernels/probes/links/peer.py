@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy
 
-from kernels.cuda import load, resident_blocks
-from kernels.exchange import Gang
-from kernels.partition.cuda.mapping import Mapping, why_no_peers
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import Slab, Table
-from kernels.probes.links.wire import masks, payload
+from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.exchange import Gang
+from gravel.kernels.partition.cuda.mapping import Mapping, why_no_peers
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.memory import Slab, Table
+from gravel.kernels.probes.links.wire import masks, payload
 
 __all__ = ["PeerLink", "why_no_peers"]
 
@@ -76,7 +76,7 @@ class PeerLink:
         self._filled = wanted
 
     def run(self, pattern: str, size: int, turns: int) -> float:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         import cupy
 
         self._fill(pattern, size)
@@ -97,7 +97,7 @@ class PeerLink:
         return float(ended - began) / 1e9
 
     def arrived(self, pattern: str, size: int) -> bool:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         rank, ranks, words = self._gang.rank, self._gang.size, size // 8
         got = self._taken.get()[:words]
         if pattern == "reduce":
@@ -112,5 +112,5 @@ class PeerLink:
         return True
 
     def close(self) -> None:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         self._mapping.close(self._gang)

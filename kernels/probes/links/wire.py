@@ -1,4 +1,4 @@
-"""Messages between workers as searches on the CPU send them, through `kernels.exchange`."""
+"""Messages between workers as searches on the CPU send them, through `gravel.kernels.exchange`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Gang, Program, drive, gather, swap
-from kernels.partition.masks import Reduction
-from kernels.probes.links import PATTERNS
+from gravel.kernels.exchange import Endpoint, Gang, Program, drive, gather, swap
+from gravel.kernels.partition.masks import Reduction
+from gravel.kernels.probes.links import PATTERNS
 
 
 def payload(rank: int, size: int) -> NDArray[Any]:
@@ -37,7 +37,7 @@ class WireLink:
         self._got: Any = None
 
     def run(self, pattern: str, size: int, turns: int) -> float:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         made = (masks if pattern == "reduce" else payload)(self._gang.rank, size)
         end = Endpoint(self._gang)
         program: Program[Any] = getattr(self, f"_{pattern}")(end, made, turns)
@@ -88,7 +88,7 @@ class WireLink:
         return got
 
     def arrived(self, pattern: str, size: int) -> bool:
-        """See `kernels.probes.links.Link`."""
+        """See `gravel.kernels.probes.links.Link`."""
         ranks = self._gang.size
         if pattern == "reduce":
             together = numpy.bitwise_or.reduce([masks(rank, size) for rank in range(ranks)])

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kernels.striped.cuda.search import CudaStripedSearch, prepare
+from gravel.kernels.striped.cuda.search import CudaStripedSearch, prepare
 
 __all__ = ["CudaStripedSearch", "prepare"]

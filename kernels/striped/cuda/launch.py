@@ -8,12 +8,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
-from kernels.cuda import load, resident_blocks
-from kernels.partition.cuda.meeting import MeetingPoint
-from kernels.striped.cuda.memory import LONGEST
-from kernels.striped.options import StripedOptions
-from kernels.striped.program import LevelRecord
+from gravel.kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
+from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.striped.cuda.memory import LONGEST
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.program import LevelRecord
 
 BLOCK = 256
 """Threads of a block, as the kernel's launch bounds say."""
@@ -22,10 +22,10 @@ TIMES, OF_BINS = 4, 5
 """Words of a record of the kernel's log, and of a rank in it before its bins."""
 
 LOG_BYTES = 16 << 20
-"""Of a device's log, at most; a level of eight ranks of one device takes 864 bytes."""
+"""Of a device's log at first; a level of eight ranks of one device takes 864 bytes."""
 
 LOGGED_LEVELS = 1 << 14
-"""At most; deeper levels are added to the last."""
+"""Levels that a log has room for at first, at most; see `Launch.grow`."""
 
 
 class Launch:
@@ -34,7 +34,7 @@ class Launch:
     Parameters
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/striped/stripes.cu`.
-    rows : of the table of all ranks, as this device sees them (`kernels.striped.cuda.memory`).
+    rows : of the table of all ranks, as this device sees them (`gravel.kernels.striped.cuda.memory`).
     here : ranks of this device.
     points : of all devices' meeting points, as this device sees them; `place` is its own among them.
     time_limit : seconds that it waits for the others at one meeting.
@@ -66,8 +66,7 @@ class Launch:
         self._kernel = load("kernels/striped/stripes.cu", **macros).get_function("search")
         self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
         self._words = TIMES + len(here) * (OF_BINS + len(rows))
-        self._logged = max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * self._words)))
-        self._log = cupy.zeros(1 + self._logged * self._words, numpy.uint64)
+        self._allocate_log(max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * self._words))))
         numbers = (
             len(here),
             len(rows),
@@ -76,15 +75,19 @@ class Launch:
             options.history,
             gather_number(options.gather),
             longest,
-            self._logged,
         )
-        self._arguments = (
+        self._tables = (
             cupy.asarray(numpy.concatenate(rows)),
             cupy.asarray(numpy.array(here, numpy.uint64)),
             point.described(points, place, time_limit),
-            self._log,
-            *(numpy.uint64(number) for number in numbers),
         )
+        self._sizes = tuple(numpy.uint64(number) for number in numbers)
+
+    def _allocate_log(self, levels: int) -> None:
+        import cupy
+
+        self._logged = levels
+        self._log = cupy.zeros(1 + levels * self._words, numpy.uint64)
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
@@ -92,8 +95,9 @@ class Launch:
 
         depth = (1 << 31) - 1 if max_depth is None else max_depth
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        search = (numpy.uint64(value) for value in (self._logged, source, depth))
         start.record()
-        self._kernel((self._blocks,), (BLOCK,), (*self._arguments, numpy.uint64(source), numpy.uint64(depth)))
+        self._kernel((self._blocks,), (BLOCK,), (*self._tables, self._log, *self._sizes, *search))
         end.record()
         return start, end
 
@@ -101,21 +105,26 @@ class Launch:
         """Count the levels of the last search, which ranks on other devices have too."""
         return int(self._log[:1].get()[0])
 
+    def grow(self) -> bool:
+        """Make the log longer if the last search had more levels than it; the search has to be repeated then.
+
+        All devices find the same, since a search from one source always has the same levels.
+        """
+        depth = self.depth()
+        if depth <= self._logged:
+            return False
+        self._allocate_log(1 << (depth - 1).bit_length())
+        return True
+
     def levels(self) -> list[tuple[LevelRecord, ...]]:
-        """Read the levels of the last search, of each rank here; the last has what was not logged.
+        """Read the levels of the last search, of each rank here.
 
         Times are those of the device, the same for all its ranks. A rank reads its peers' bins while it
         contracts, so there is no exchange of its own, and waiting is for the barriers.
         """
         depth = self.depth()
-        logged = min(depth, self._logged)
-        words = self._log[1 : 1 + logged * self._words].get().reshape(logged, self._words)
+        words = self._log[1 : 1 + depth * self._words].get().reshape(depth, self._words)
         return [self._of_rank(words, place) for place in range(len(self._here))]
-
-    @property
-    def unlogged(self) -> int:
-        """Count the levels of the last search that were added to the last one that is told."""
-        return max(0, self.depth() - self._logged)
 
     def _of_rank(self, words: NDArray[Any], place: int) -> tuple[LevelRecord, ...]:
         each, rank = OF_BINS + self._ranks, self._here[place]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cuda.labels import NARROW, WIDEST, Labels
-from kernels.partition.cuda.memory import Slab, Table, arcs_by_owner
-from kernels.partition.layout import local_count
-from kernels.striped.layout import StripedRank
-from kernels.striped.options import StripedOptions
+from gravel.kernels.bfs.cuda.labels import NARROW, WIDEST, Labels
+from gravel.kernels.partition.cuda.memory import Slab, Table, arcs_by_owner
+from gravel.kernels.partition.layout import local_count
+from gravel.kernels.striped.layout import StripedRank
+from gravel.kernels.striped.options import StripedOptions
 
 SHARED = ("counts", "bin_start", "bin_ids", "bin_tails")
 """Arrays that other ranks read, in the order of the kernel's `Stripe`."""

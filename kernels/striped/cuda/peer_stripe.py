@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy
 
-from kernels.cuda import vertex_macro
-from kernels.exchange import Gathering
-from kernels.partition.cuda.mapping import Mapping
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.striped.cuda.launch import Launch
-from kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
-from kernels.striped.layout import StripedRank
-from kernels.striped.options import StripedOptions
-from kernels.striped.program import RankLabels
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.mapping import Mapping
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.striped.cuda.launch import Launch
+from gravel.kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
+from gravel.kernels.striped.layout import StripedRank
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.program import RankLabels
 
 
 class PeerStripe:
@@ -23,7 +23,7 @@ class PeerStripe:
 
     Parameters
     ----------
-    part, vertex_count, options : as `kernels.striped.rank.StripedRankSearch` takes them.
+    part, vertex_count, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
     output : "distance", "predecessor" or "both".
     time_limit : seconds that a device waits for the others at one meeting.
 
@@ -72,7 +72,7 @@ class PeerStripe:
 
     def wake(self) -> None:
         """Bring the GPU up to speed for a search that follows at once."""
-        from kernels.cuda.wake import wake
+        from gravel.kernels.cuda.wake import wake
 
         wake()
 
@@ -90,12 +90,14 @@ class PeerStripe:
             self._launch.point.reset()
             self._gang.all_gather(None)
             raise RuntimeError(GIVEN_UP)
+        if self._launch.grow():
+            return self.run(source)
         taken = float(cupy.cuda.get_elapsed_time(start, end))
         (levels,) = self._launch.levels()
         labels = self._memory.labels
         predecessor = numpy.ascontiguousarray(labels.predecessor.get()) if labels.tree else None
         distance = numpy.ascontiguousarray(labels.distance.get())
-        return RankLabels(distance, predecessor, taken, levels, self._launch.unlogged)
+        return RankLabels(distance, predecessor, taken, levels)
 
     def join(self, gang: Gathering) -> None:
         """Go on with another gang of the same ranks in the same processes."""

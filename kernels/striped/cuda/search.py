@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy
 
-from kernels.bfs.result import BFSResult
-from kernels.cuda import vertex_macro
-from kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from kernels.partition.cuda.memory import seen_from_afar
-from kernels.partition.cuda.search import MOST_HERE, make_peers
-from kernels.partition.search import check_output, predecessor_dtype
-from kernels.striped.cuda.launch import Launch
-from kernels.striped.cuda.memory import FIELDS, LONGEST, MOST_ARCS, StripeMemory
-from kernels.striped.layout import StripedGraph
-from kernels.striped.options import StripedOptions
-from kernels.striped.program import RankLabels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.memory import seen_from_afar
+from gravel.kernels.partition.cuda.search import MOST_HERE, make_peers
+from gravel.kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.striped.cuda.launch import Launch
+from gravel.kernels.striped.cuda.memory import FIELDS, LONGEST, MOST_ARCS, StripeMemory
+from gravel.kernels.striped.layout import StripedGraph
+from gravel.kernels.striped.options import StripedOptions
+from gravel.kernels.striped.program import RankLabels
 
 
 class CudaStripedSearch:
-    """A `kernels.bfs.Search` over stripes that live on GPUs of this process, in ascending runs.
+    """A `gravel.kernels.bfs.Search` over stripes that live on GPUs of this process, in ascending runs.
 
     Labels are on the first device, in the numbering that was striped. Distances equal the CPU's, and without
     the bitmask predecessors too; with it any possible predecessor may stand where the smallest would.
@@ -127,23 +127,17 @@ class CudaStripedSearch:
         if not 0 <= source < self.vertices:
             raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
         milliseconds = self._search(source)
-        told = [
-            (levels, unlogged)
-            for every, unlogged in self._on_each(lambda launch: (launch.levels(), launch.unlogged))
-            for levels in every
-        ]
+        told = [levels for every in self._on_each(Launch.levels) for levels in every]
         own = [memory.labels for memory in self._memory]
         self.labels = tuple(
-            RankLabels(
-                labels.distance, labels.predecessor if labels.tree else None, milliseconds, levels, unlogged
-            )
-            for labels, (levels, unlogged) in zip(own, told, strict=True)
+            RankLabels(labels.distance, labels.predecessor if labels.tree else None, milliseconds, levels)
+            for labels, levels in zip(own, told, strict=True)
         )
         for rank, labels in enumerate(self.labels):
             self._collect(rank, self._distance, labels.distance)
             self._collect(rank, self._predecessor, labels.predecessor)
-        depth = len(self.labels[0].levels) + self.labels[0].unlogged
-        return BFSResult(source, self._distance, self._predecessor, milliseconds, ("push",) * depth)
+        ways = ("push",) * len(self.labels[0].levels)
+        return BFSResult(source, self._distance, self._predecessor, milliseconds, ways)
 
     def _search(self, source: int) -> float:
         import cupy
@@ -154,6 +148,8 @@ class CudaStripedSearch:
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(lambda launch: launch.point.reset())
             raise RuntimeError(GIVEN_UP)
+        if any(self._on_each(Launch.grow)):
+            return self._search(source)
         return max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
 
     def _collect(self, rank: int, whole: Any, own: Any) -> None:
@@ -181,13 +177,13 @@ def prepare(
     options: StripedOptions | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> CudaStripedSearch:
-    """Make a striped graph ready for searches on GPUs, as `kernels.striped.prepare` does on the CPU.
+    """Make a striped graph ready for searches on GPUs, as `gravel.kernels.striped.prepare` does on the CPU.
 
     Parameters
     ----------
     devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
-    output, max_depth, options : as `kernels.striped.prepare`; a history of more entries than a block has room
-        for raises ValueError.
+    output, max_depth, options : as `gravel.kernels.striped.prepare`; a history of more entries than a block
+        has room for raises ValueError.
     time_limit : seconds that a device waits for the others.
 
     """

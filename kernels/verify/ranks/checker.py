@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.layout import RankGraph
-from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
-from kernels.verify.ranks.rows import RankRows
-from kernels.verify.result import NAMED
+from gravel.kernels.partition.layout import RankGraph
+from gravel.kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
+from gravel.kernels.verify.ranks.rows import RankRows
+from gravel.kernels.verify.result import NAMED
 
 JUMPS, LEAVES, FOUND = 1, 2, 4
 """What a rank sees in its part of a delegate's row: an arc over more than a level, one to an unreached
@@ -20,7 +20,7 @@ vertex, and the predecessor, or without predecessors a neighbour one level neare
 
 SEEN = (JUMPS, LEAVES, FOUND)
 RULES = (1, 2, 4, 8)
-"""Bits of `kernels.verify.tree` and of `kernels.verify.arcs`."""
+"""Bits of `gravel.kernels.verify.tree` and of `gravel.kernels.verify.arcs`."""
 
 
 class Checker(RankRows, ABC):
@@ -38,11 +38,11 @@ class Checker(RankRows, ABC):
 
     @abstractmethod
     def fault_bits(self, parents: Any, source: int, limit: int) -> Any:
-        """Give the rules of `kernels.verify.tree` that each own vertex breaks, uint8 (local,)."""
+        """Give the rules of `gravel.kernels.verify.tree` that each own vertex breaks, uint8 (local,)."""
 
     @abstractmethod
     def row_bits(self, parents: Any, deepest: int) -> Any:
-        """Give the rules of `kernels.verify.arcs` that each own normal vertex breaks, uint8 (local,)."""
+        """Give the rules of `gravel.kernels.verify.arcs` that own normal vertices break, uint8 (local,)."""
 
     @abstractmethod
     def delegate_flags(self, delegate_parents: Any) -> Any:
@@ -57,12 +57,12 @@ class Checker(RankRows, ABC):
         self.levels[:] = self.xp.asarray(levels)
 
     def count_vertex_faults(self, parents: Any, source: int, limit: int) -> list[int]:
-        """Count own vertices that break each rule of `kernels.verify.tree`, in the order of its bits."""
+        """Count own vertices that break a rule of `gravel.kernels.verify.tree`, by its bits."""
         self._vertex_bits = self.fault_bits(parents, source, limit)
         return self._counts(self._vertex_bits)
 
     def first_vertices(self, rule: int) -> list[int]:
-        """Name the first few own vertices that break a rule of `kernels.verify.tree`."""
+        """Name the first few own vertices that break a rule of `gravel.kernels.verify.tree`."""
         return self._first(self._vertex_bits, rule)
 
     def see_rows(self, parents: Any, delegate_parents: Any, deepest: int) -> tuple[Any, ...]:
@@ -73,7 +73,8 @@ class Checker(RankRows, ABC):
         return tuple(self.xp.packbits((flags & numpy.uint8(seen)) != 0, bitorder="little") for seen in SEEN)
 
     def count_arc_faults(self, told: Sequence[tuple[Any, ...]], deepest: int, tree: bool) -> list[list[int]]:
-        """Count own normal vertices, and then all delegates, that break each rule of `kernels.verify.arcs`.
+        """Count own normal vertices, and then all delegates, that break each rule of
+        `gravel.kernels.verify.arcs`.
 
         `told` has what each rank saw.
         """
@@ -96,7 +97,7 @@ class Checker(RankRows, ABC):
         return [self._counts(self._row_bits), self._counts(bits)]
 
     def first_rows(self, rule: int) -> list[int]:
-        """Name the first few own normal vertices that break a rule of `kernels.verify.arcs`."""
+        """Name the first few own normal vertices that break a rule of `gravel.kernels.verify.arcs`."""
         return self._first(self._row_bits, rule)
 
     def first_delegates(self, rule: int) -> list[int]:

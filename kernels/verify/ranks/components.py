@@ -1,13 +1,13 @@
 """The checks of components by the ranks that hold the graph; every rank comes to the same findings.
 
-They are those of `kernels.verify.check_components` on the whole graph, by a union-find of their own: each
-rank joins what its arcs join, half of the ranks then tell their forests to the other half until the first
-has joined all, and that one tells every rank the roots of its vertices. A rank holds one value for each
+They are those of `gravel.kernels.verify.check_components` on the whole graph, by a union-find of their own:
+each rank joins what its arcs join, half of the ranks then tell their forests to the other half until the
+first has joined all, and that one tells every rank the roots of its vertices. A rank holds one value for each
 vertex of the graph: all labels first, its forest then.
 
     checks = drive(check_components_program(Endpoint(wire), LabelChecker(part, delegates, n, p), own), wire)
 
-with `kernels.verify.ranks.components_cpu.RankLabelChecker` or `...components_cuda.RankLabelChecker`.
+with `gravel.kernels.verify.ranks.components_cpu.RankLabelChecker` or `...components_cuda.RankLabelChecker`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from kernels.exchange import Endpoint, Program, Ticket, gather, swap
-from kernels.partition.distributor.program import PIECE, gather_pieces
-from kernels.partition.layout import local_count
-from kernels.verify.components import RULES
-from kernels.verify.ranks.labels import LabelChecker
-from kernels.verify.result import NAMED, Check
+from gravel.kernels.exchange import Endpoint, Program, Ticket, gather, swap
+from gravel.kernels.partition.distributor.program import PIECE, gather_pieces
+from gravel.kernels.partition.layout import local_count
+from gravel.kernels.verify.components import RULES
+from gravel.kernels.verify.ranks.labels import LabelChecker
+from gravel.kernels.verify.result import NAMED, Check
 
 Steps = Generator[Ticket, dict[int, Any], Any]
 Finding = Generator[Ticket, dict[int, Any], Check]
@@ -36,8 +36,8 @@ def check_components_program(
     component : any integer, of the own vertices.
     piece : values that a rank tells another at once.
 
-    Returns what `kernels.verify.check_components` does for the whole graph. Raises ValueError for labels of
-    another number of vertices.
+    Returns what `gravel.kernels.verify.check_components` does for the whole graph. Raises ValueError for
+    labels of another number of vertices.
 
     """
     if component.shape != (checker.local,):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.partition.layout import Subgraph
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
-from kernels.verify.ranks.labels import LabelChecker
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.layout import Subgraph
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.verify.ranks.labels import LabelChecker
 
 NN, ND, DD = 0, 1, 2
 """Subgraphs that have every edge of a rank at least once; dn is nd turned around."""

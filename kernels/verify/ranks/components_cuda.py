@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
-from kernels.partition.layout import RankGraph
-from kernels.verify.ranks.cuda import OnDevice, is_wide
-from kernels.verify.ranks.labels import LabelChecker
+from gravel.kernels.partition.layout import RankGraph
+from gravel.kernels.verify.ranks.cuda import OnDevice, is_wide
+from gravel.kernels.verify.ranks.labels import LabelChecker
 
 NN, ND, DN, DD = 0, 1, 2, 3
 """Kinds of rows in `components.cu`."""

@@ -7,19 +7,19 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.partition.layout import Subgraph
-from kernels.row_blocks import even_blocks, row_blocks, run_blocks
-from kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
-from kernels.verify.ranks.checker import FOUND, JUMPS, LEAVES, Checker
-from kernels.verify.tree import RANGES, SOURCE, TREE, TREE_LEVELS
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.layout import Subgraph
+from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
+from gravel.kernels.verify.ranks.checker import FOUND, JUMPS, LEAVES, Checker
+from gravel.kernels.verify.tree import RANGES, SOURCE, TREE, TREE_LEVELS
 
 _NONE = numpy.empty(0, numpy.int64)
 
 
 @serial
 def _vertex_bits(first, last, rank, ranks, levels, parents, source, limit, bits):  # type: ignore[no-untyped-def]
-    """Write the broken rules of own vertices, as `kernels.verify.tree` has them."""
+    """Write the broken rules of own vertices, as `gravel.kernels.verify.tree` has them."""
     n = len(levels)
     with_tree = len(parents) > 0
     for local in range(first, last):
@@ -61,7 +61,7 @@ def _normal_bits(  # type: ignore[no-untyped-def]
     deepest,
     bits,
 ):
-    """Write the broken rules of own normal vertices' rows, as `kernels.verify.arcs` has them."""
+    """Write the broken rules of own normal vertices' rows, as `gravel.kernels.verify.arcs` has them."""
     with_tree = len(parents) > 0
     for local in range(first, last):
         level = levels[local * ranks + rank]

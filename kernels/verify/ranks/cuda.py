@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
-from kernels.cuda import blocks_for, load, vertex_macro
-from kernels.partition.layout import RankGraph, Subgraph
-from kernels.verify.ranks.checker import Checker, padded_sum
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.partition.layout import RankGraph, Subgraph
+from gravel.kernels.verify.ranks.checker import Checker, padded_sum
 
 BLOCK = 256
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from kernels.partition.layout import RankGraph
-from kernels.verify.ranks.rows import RankRows
+from gravel.kernels.partition.layout import RankGraph
+from gravel.kernels.verify.ranks.rows import RankRows
 
 
 class LabelChecker(RankRows, ABC):

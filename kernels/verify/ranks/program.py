@@ -9,13 +9,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.exchange import Endpoint, Program, Ticket, gather
-from kernels.partition.distributor.program import gather_pieces
-from kernels.partition.layout import local_count
-from kernels.verify.bfs import ARC_RULES, RULES, VERTEX_RULES, check_tree, with_lost
-from kernels.verify.ranks.checker import Checker, padded_sum
-from kernels.verify.result import NAMED, Check
-from kernels.verify.tree import RANGES, levels_of
+from gravel.kernels.exchange import Endpoint, Program, Ticket, gather
+from gravel.kernels.partition.distributor.program import gather_pieces
+from gravel.kernels.partition.layout import local_count
+from gravel.kernels.verify.bfs import ARC_RULES, RULES, VERTEX_RULES, check_tree, with_lost
+from gravel.kernels.verify.ranks.checker import Checker, padded_sum
+from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.tree import RANGES, levels_of
 
 Steps = Generator[Ticket, dict[int, Any], Any]
 
@@ -54,8 +54,8 @@ def check_program(
     distance : int32, of the own vertices, or None; predecessor : int32 or int64, likewise.
     max_depth : the distance beyond which the search did not go.
 
-    Returns what `kernels.verify.check_bfs` does for the whole graph. Raises ValueError for labels of another
-    number of vertices, when both are None, and for a source that is not in the graph.
+    Returns what `gravel.kernels.verify.check_bfs` does for the whole graph. Raises ValueError for labels of
+    another number of vertices, when both are None, and for a source that is not in the graph.
 
     """
     n = checker.vertex_count

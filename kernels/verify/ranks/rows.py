@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.partition.layout import RankGraph, local_count
-from kernels.verify.result import NAMED
+from gravel.kernels.partition.layout import RankGraph, local_count
+from gravel.kernels.verify.result import NAMED
 
 
 class RankRows:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pipeline.plan.drawing.graph import Box
-from pipeline.plan.drawing.svg import FILL
+from gravel.pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.svg import FILL
 
 
 def draw_dot(boxes: Sequence[Box], title: str) -> str:

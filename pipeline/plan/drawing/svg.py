@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.graph import Box
 
 FILL = {
     "": "#f2f2f2",
@@ -82,13 +82,13 @@ def draw_svg(boxes: Sequence[Box], title: str) -> str:
         f"<title>{escape(title)}</title>",
         _style({box.state for box in boxes}),
     ]
-    drawn = _telling(boxes)
+    drawn = _direct_feeds(boxes)
     parts += [_line(places[feed], places[box.name]) for box in boxes for feed in drawn[box.name]]
     parts += [_box(box, places[box.name]) for box in boxes]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _telling(boxes: Sequence[Box]) -> dict[str, list[str]]:
+def _direct_feeds(boxes: Sequence[Box]) -> dict[str, list[str]]:
     """Return for each box those of its feeders that feed none of the others, not even by a long way."""
     place = {box.name: position for position, box in enumerate(boxes)}
     above: dict[str, int] = {}  # a bit for each box that feeds this one by any way

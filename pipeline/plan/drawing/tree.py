@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.graph import Box
 
-MOST_NAMED = 2  # further feeders named beside a box; more are counted
+MAX_NAMED = 2  # further feeders named beside a box; more are counted
 
 
 def draw_tree(boxes: Sequence[Box], paint: Callable[[str, str], str] = lambda text, state: text) -> str:
@@ -33,7 +33,7 @@ def _words(box: Box, place: dict[str, int], paint: Callable[[str, str], str]) ->
     if box.stage != box.name:
         yield f"({box.stage})"
     others = sorted(box.feeds, key=lambda name: place[name])[:-1]
-    if len(others) > MOST_NAMED:
+    if len(others) > MAX_NAMED:
         yield f"<- {others[0]} and {len(others) - 1} more"
     elif others:
         yield f"<- {', '.join(others)}"

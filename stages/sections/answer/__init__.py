@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stages.sections.answer.beside import beside_papers, beside_runs
-from stages.sections.answer.checks import UNCHECKED, verdict_of
-from stages.sections.answer.sentences import asked, count, sentence
-from stages.sections.ranks.times import in_turns
-from stages.sections.repetitions import repeated_times, typical
+from gravel.stages.sections.answer.beside import beside_papers, beside_runs
+from gravel.stages.sections.answer.checks import UNCHECKED, verdict_of
+from gravel.stages.sections.answer.sentences import asked, count, sentence
+from gravel.stages.sections.graph500 import graph500_facts
+from gravel.stages.sections.ranks.times import in_turns
+from gravel.stages.sections.repetitions import repeated_times, typical
 
 TIMED = ("Measurement", "Probe", "Links", "Counters")
 """Kinds of artifact that name the machine they were measured on."""
@@ -40,6 +41,7 @@ def answer_section(
     if measured:
         facts.append(["asked", asked(measured, repeated_times(every))])
         facts.append(["checked", checks])
+    facts += graph500_facts(measured)
     machines = sorted({one.hardware for kind in TIMED for _, one in by_kind.get(kind, [])})
     if machines:
         facts.append(["machine", "; ".join(machines)])

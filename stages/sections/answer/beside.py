@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.ranking import BEST, ONCE, TIED
-from stages.sections.studies import Member, Study, studies
+from gravel.stages.sections.ranking import BEST, ONCE, TIED
+from gravel.stages.sections.studies import Member, Study, studies
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 MAX_GRAPHS = 3
 """Graphs on which the answer names what is best; of more it counts."""

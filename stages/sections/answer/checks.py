@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from stages.sections.studies import coordinates
+from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement, Verification
+    from gravel.stages.artifacts import Measurement, Verification
 
 PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"
 
@@ -26,7 +26,7 @@ def verdict_of(
         return FAILED, f"{label}: {check['check']} failed: {check.get('detail', '')}{more}."
     if not verified:
         return UNCHECKED, "No verification is among this report's inputs."
-    checked = sum(_is_checked(label, verified) for label, _ in measured)
+    checked = _count_checked([label for label, _ in measured], [label for label, _ in verified])
     if checked < len(measured):
         return UNCHECKED, f"{checked:,} of {len(measured):,} measurements were verified."
     checks = max(len(one.checks) for _, one in verified)
@@ -41,9 +41,24 @@ def verdict_of(
     )
 
 
-def _is_checked(label: str, verified: Sequence[tuple[str, Verification]]) -> bool:
-    """Tell whether a verification agrees with a measurement on all axes that both have."""
-    at = coordinates(label)
-    return any(
-        all(at.get(axis, value) == value for axis, value in coordinates(each).items()) for each, _ in verified
-    )
+def _count_checked(measured: Sequence[str], verified: Sequence[str]) -> int:
+    """Count the measurements with which a verification agrees on all axes that both have."""
+    checks = _by_axes(verified)
+    count = 0
+    for axes, several in _by_axes(measured).items():
+        common = [(axes & others, there) for others, there in checks.items()]
+        known = [(shared, {_values(at, shared) for at in there}) for shared, there in common]
+        count += sum(any(_values(at, shared) in there for shared, there in known) for at in several)
+    return count
+
+
+def _by_axes(labels: Sequence[str]) -> dict[frozenset[str], list[dict[str, str]]]:
+    """Group the coordinates of labels by their axes, of which a report has few different sets."""
+    found: dict[frozenset[str], list[dict[str, str]]] = {}
+    for at in map(coordinates, labels):
+        found.setdefault(frozenset(at), []).append(at)
+    return found
+
+
+def _values(at: Mapping[str, str], axes: frozenset[str]) -> frozenset[tuple[str, str]]:
+    return frozenset((axis, at[axis]) for axis in axes)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.counters import COUNTED, bytes_are
-from stages.sections.rates import harmonic_mean, rates
-from stages.sections.studies import coordinates, is_batched
+from gravel.stages.sections.counters import COUNTED, bytes_are, dram_bytes_an_arc
+from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.studies import coordinates, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 Measured = Sequence[tuple[str, "Measurement"]]
 
@@ -24,6 +24,9 @@ TITLES = {"bfs": "BFS", "components": "Connected components"}
 def count(number: int, noun: str) -> str:
     """Write a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+NO_START = "as no vertex has an edge from which a search could start"
 
 
 def sentence(
@@ -46,7 +49,10 @@ def sentence(
 
 def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
     if "Probe" in by_kind:
-        parts = sum(len(one.parts) for _, one in by_kind["Probe"])
+        probes = [one for _, one in by_kind["Probe"]]
+        if not any(one.searches for one in probes):
+            return f"No part of a search was measured, {NO_START}"
+        parts = sum(len(one.parts) for one in probes)
         if not parts:
             return "Frontiers of searches counted; nothing was timed"
         return f"{count(parts, 'part')} of searches timed alone; whole searches were not measured"
@@ -67,7 +73,9 @@ def _counters(several: Sequence[Any]) -> str:
         return f"Bytes of {count(counted, 'way')} of searching counted; hardware counters were not read"
     tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
     rest = f"; bytes of {counted} more counted" if counted else ""
-    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{rest}"
+    found = sorted(each for each in map(dram_bytes_an_arc, read) if each is not None)
+    figures = f": {_span(found)} bytes of DRAM an arc" if found else ""
+    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{figures}{rest}"
 
 
 def _graph_text(vertices: int, arcs: int) -> str:
@@ -95,7 +103,8 @@ def _rate(one: Measurement) -> str:
 
 def _one(one: Measurement, by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
     if not one.searches:
-        return f"{_title(one)}: no search was made"
+        why = f", {NO_START}" if one.graph and not one.graph["arcs"] else ""
+        return f"{_title(one)}: no search was made{why}"
     time = median(search["milliseconds"] for search in one.searches)
     size = _vertices(one.graph["vertices"]) if one.graph else "a graph of unknown size"
     if one.algorithm == "bfs":

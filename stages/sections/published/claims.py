@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import geometric_mean, harmonic_mean
+from gravel.stages.sections.rates import geometric_mean, harmonic_mean
 
 if TYPE_CHECKING:
-    from stages.published import Claim, Published
-    from stages.sections.published.experiments import Experiment
+    from gravel.stages.published import Claim, Published
+    from gravel.stages.sections.published.experiments import Experiment
 
 COLUMN_BITS = 32
 """Bits of a column index of a graph with fewer than 2^32 vertices, which layouts are compared with."""
@@ -24,23 +24,52 @@ def claims_table(published: Published, measured: Sequence[Experiment]) -> dict[s
         "compression": _compression,
         "weak_slope": _weak_slope,
     }
-    rows = []
-    for claim in published.claims:
-        values = computing[claim.compute](published, claim, measured)
-        if values:
-            rows.append([published.papers[claim.paper], claim.claim, claim.value, *_summary(values)])
-    if not rows:
+    found = [
+        (claim, values)
+        for claim in published.claims
+        if (values := computing[claim.compute](published, claim, measured))
+    ]
+    if not found:
         return None
+    apart = any(claim.own_table is not None for claim, _ in found)
+    rows = [
+        [
+            published.papers[claim.paper],
+            claim.claim,
+            claim.value,
+            *([_by_own_table(claim)] if apart else []),
+            *_summary(values),
+        ]
+        for claim, values in found
+    ]
     return {
         "kind": "table",
         "title": "Claims of the papers, computed from this run",
         "about": (
             "Each number here is computed as the paper computes its own, over the graphs measured here. "
             "The range is that over graphs; a mean over several graphs has none."
+            + (
+                " Where a paper's own table does not give the number of its sentence, both are shown."
+                if apart
+                else ""
+            )
         ),
-        "columns": ["paper", "claim", "paper's number", "here", "range here", "computed over"],
+        "columns": [
+            "paper",
+            "claim",
+            "paper's number",
+            *(["by its own table"] if apart else []),
+            "here",
+            "range here",
+            "computed over",
+        ],
         "rows": rows,
     }
+
+
+def _by_own_table(claim: Claim) -> str | None:
+    own = claim.own_table
+    return None if own is None else f"{own.value:.2f} ({own.rows})"
 
 
 def _summary(values: Sequence[tuple[str, float]]) -> list[Any]:
@@ -67,7 +96,7 @@ def _mean_ratio(
             wanted = claim.match or table.match
             found = [one.value(table.convention) for one in measured if one.fits(wanted, row.match)]
             known = [value for value in found if value is not None]
-            ratios += [max(known) / row.value] if known else []
+            ratios += [max(known) / row.value] if known and row.value else []
     return [(f"{len(ratios)} graphs", harmonic_mean(ratios))] if ratios else []
 
 
@@ -105,12 +134,17 @@ def _compression(
 def _weak_slope(
     published: Published, claim: Claim, measured: Sequence[Experiment]
 ) -> list[tuple[str, float]]:
-    """Fit log(rate) over log(ranks) by least squares; needs graphs that grow with the ranks."""
+    """Fit log(rate) over log(ranks) by least squares; needs graphs that grow with the ranks.
+
+    Rates count the edges of the generator's lists, as the paper's do, where all these lists are known.
+    """
     points: dict[int, list[float]] = {}
     sizes: dict[int, set[int]] = {}
-    for one in measured:
-        ranks, rate = one.facts.get("ranks"), one.value("edges")
-        if ranks is None or rate is None or not one.fits(claim.match):
+    fitting = [one for one in measured if one.facts.get("ranks") is not None and one.fits(claim.match)]
+    convention = "generated" if all(one.generated is not None for one in fitting) else "edges"
+    for one in fitting:
+        ranks, rate = one.facts["ranks"], one.value(convention)
+        if rate is None:
             continue
         points.setdefault(int(ranks), []).append(rate)
         sizes.setdefault(int(ranks), set()).add(one.one.graph["vertices"])
@@ -125,7 +159,8 @@ def _weak_slope(
     slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum(
         (a - mean_x) ** 2 for a in x
     )
-    return [(f"{min(points)} to {max(points)} ranks", slope)]
+    counted = "generated" if convention == "generated" else "distinct"
+    return [(f"{min(points)} to {max(points)} ranks, {counted} edges", slope)]
 
 
 def _name(one: Experiment) -> str:

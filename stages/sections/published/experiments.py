@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import geometric_mean, rates
-from stages.sections.studies import coordinates, is_batched
+from gravel.stages.sections.rates import geometric_mean, rates
+from gravel.stages.sections.studies import coordinates, is_batched
 
 if TYPE_CHECKING:
-    from stages.artifacts import EdgeList, Measurement
+    from gravel.stages.artifacts import EdgeList, Measurement
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,14 @@ class Experiment:
         """
         if convention == "milliseconds":
             return self.milliseconds
+        if convention == "order_milliseconds":
+            return self.one.order_milliseconds
+        if convention in ("row_bytes", "row_rate"):
+            size: float | None = (self.one.graph.get("rows") or {}).get("stream_bytes")
+            if size is None:
+                return None
+            # Bytes a millisecond are a millionth of 10^9 bytes a second.
+            return size / 1e9 if convention == "row_bytes" else size / self.milliseconds / 1e6
         if convention != "generated":
             found = rates(self.one.searches, convention)
             return geometric_mean(found) if found else None
@@ -65,7 +73,12 @@ def experiments(members: Sequence[tuple[str, Any]]) -> list[Experiment]:
 
 def _facts(label: str, one: Measurement) -> dict[str, str]:
     graph, asked = one.graph, one.asked
+    options = (one.ran or {}).get("options", {})
     own = {
+        "paper": asked.get("paper") or "none",
+        "asked": asked.get("strategy"),
+        "prune": options.get("prune"),
+        "decoder": options.get("decoder") or "none",
         "algorithm": one.algorithm,
         "strategy": one.strategy,
         "backend": one.backend,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.published.model import CONVENTIONS
+from gravel.stages.published.model import CONVENTIONS
 
 if TYPE_CHECKING:
-    from stages.published import Published, Row, Table
-    from stages.sections.published.experiments import Experiment
+    from gravel.stages.published import Published, Row, Table
+    from gravel.stages.sections.published.experiments import Experiment
 
 SAME_SIZE = 0.01
 """Stored arcs may differ by this share for a graph to count as the paper's: collections drop duplicates."""
@@ -17,7 +17,7 @@ SAME_SIZE = 0.01
 
 def published_tables(published: Published, measured: Sequence[Experiment]) -> list[dict[str, Any]]:
     """Make a section of each printed table that any experiment compares with."""
-    made = [_section(published, table, measured) for table in published.tables]
+    made = [_section(published, table, measured) for table in published.tables if not table.printed]
     return [section for section in made if section["rows"]]
 
 
@@ -26,6 +26,8 @@ def _section(published: Published, table: Table, measured: Sequence[Experiment])
     rows = [
         _row(row, table, one) for row in table.rows for one in measured if one.fits(table.match, row.match)
     ]
+    if table.convention == "order_milliseconds":
+        rows = [row for row in rows if row[2] is not None]  # it is measured by searches of columns alone
     about = [
         f"{published.papers[table.paper]}; measured there on {table.machine}.",
         f"Both columns of values count {unit}.",
@@ -47,13 +49,13 @@ def _row(row: Row, table: Table, one: Experiment) -> list[Any]:
         row.row,
         row.value,
         found,
-        None if found is None else found / row.value,
-        _graph(row, one),
+        None if found is None or row.value is None else found / row.value,
+        graph_size(row, one),
         one.label,
     ]
 
 
-def _graph(row: Row, one: Experiment) -> str:
+def graph_size(row: Row, one: Experiment) -> str:
     """Say whether the graph is the paper's, by its stored arcs, or another of the same kind."""
     here = one.one.graph["arcs"]
     if row.arcs is None:

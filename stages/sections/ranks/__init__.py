@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stages.sections.ranks.host_columns import host_column_sections
-from stages.sections.ranks.links import link_sections
-from stages.sections.ranks.memory import memory_figure
-from stages.sections.ranks.paper_means import paper_mean_sections
-from stages.sections.ranks.predicted import predicted_sections
-from stages.sections.ranks.splits import splits_of
-from stages.sections.ranks.suggested import suggested_sections
-from stages.sections.ranks.thresholds import thresholds_figure
-from stages.sections.ranks.times import times_sections
-from stages.sections.ranks.transports import transport_sections
-from stages.sections.ranks.volumes import volume_sections
-from stages.sections.repetitions import typical
+from gravel.stages.sections.ranks.host_columns import host_column_sections
+from gravel.stages.sections.ranks.links import link_sections
+from gravel.stages.sections.ranks.memory import memory_figure
+from gravel.stages.sections.ranks.paper_means import paper_mean_sections
+from gravel.stages.sections.ranks.predicted import predicted_sections
+from gravel.stages.sections.ranks.splits import splits_of
+from gravel.stages.sections.ranks.suggested import suggested_sections
+from gravel.stages.sections.ranks.thresholds import thresholds_figure
+from gravel.stages.sections.ranks.times import times_sections
+from gravel.stages.sections.ranks.transports import transport_sections
+from gravel.stages.sections.ranks.volumes import volume_sections
+from gravel.stages.sections.repetitions import typical
 
 
 def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
@@ -31,7 +31,8 @@ def rank_sections(members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     sections = [thresholds_figure(graphs), memory_figure(graphs)] if graphs else []
     sections += suggested_sections(graphs)
     sections += times_sections(runs)
-    sections += paper_mean_sections(runs)
+    lists = [(label, one) for label, one in members if type(one).__name__ == "EdgeList"]
+    sections += paper_mean_sections(runs, lists)
     sections += volume_sections(runs)
     sections += transport_sections(runs)
     sections += host_column_sections(measured)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def host_column_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
@@ -29,7 +29,7 @@ def host_column_sections(members: Sequence[tuple[str, Measurement]]) -> list[dic
                 "Means over the sources. Bytes over the links are those of the 32-byte sectors that warps of "
                 "all GPUs asked for, and GB/s all of them over the time of all searches."
             ),
-            "columns": ["run", "ranks", "placement", "ms", "GTEPS", "bytes over the links", "GB/s"],
+            "columns": ["run", "ranks", "placement", "ms", EDGE_RATE, "bytes over the links", "GB/s"],
             "rows": rows,
         }
     ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.sections.plot import PALETTE, draw_panels
 
 if TYPE_CHECKING:
-    from kernels.partition.machines import LinkCurve, Machine
-    from stages.artifacts import Links
+    from gravel.kernels.partition.machines import LinkCurve, Machine
+    from gravel.stages.artifacts import Links
 
 PATTERNS = {
     "pair": "one message",
@@ -17,7 +17,7 @@ PATTERNS = {
     "cut": "as much, cut into messages",
     "reduce": "reduction of masks",
 }
-"""Patterns with sizes, as `kernels.probes.links` names them."""
+"""Patterns with sizes, as `gravel.kernels.probes.links` names them."""
 
 BASES = {"peer": "cuda", "nccl": "cuda", "wire": "cpu"}
 """Backend of the searches whose messages a transport carries."""
@@ -37,7 +37,7 @@ def link_curves(
 
     They are those of the first member that has any.
     """
-    from kernels.partition.machines import LinkCurve
+    from gravel.kernels.partition.machines import LinkCurve
 
     for _, one in members:
         for transport, where in BASES.items():
@@ -59,7 +59,7 @@ def machine_with(
     members: Sequence[tuple[str, Links]], machine: Machine, backend: str, over: str | None = None
 ) -> Machine:
     """Put the links that were measured in the place of a machine's own."""
-    from kernels.partition.machines import with_links
+    from gravel.kernels.partition.machines import with_links
 
     return with_links(machine, link_curves(members, backend, over))
 

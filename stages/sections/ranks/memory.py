@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw_panels
-from stages.sections.ranks.splits import MAX_GRAPHS, Split, SplitGraph
+from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.sections.ranks.splits import MAX_GRAPHS, Split, SplitGraph
 
 if TYPE_CHECKING:
-    from kernels.partition.census import Division
+    from gravel.kernels.partition.census import Division
 
 MAX_COUNTS = 4
 """Numbers of ranks whose formula is drawn in one panel."""

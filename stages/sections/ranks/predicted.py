@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw, legend_above
-from stages.sections.ranks.links import machine_with
-from stages.sections.ranks.splits import Split, run_names, split_of
-from stages.sections.ranks.times import in_turns, ranks_of, sent, spent
-from stages.sections.ranks.transports import transport_of
+from gravel.stages.sections.plot import INK, PALETTE, draw, legend_above
+from gravel.stages.sections.ranks.links import machine_with
+from gravel.stages.sections.ranks.splits import Split, run_names, split_of
+from gravel.stages.sections.ranks.times import in_turns, ranks_of, sent, spent
+from gravel.stages.sections.ranks.transports import transport_of
 
 if TYPE_CHECKING:
-    from kernels.partition.machines import Machine
-    from kernels.partition.model import Prediction, Searching
-    from stages.artifacts import Links, Measurement
+    from gravel.kernels.partition.machines import Machine
+    from gravel.kernels.partition.model import Prediction, Searching
+    from gravel.stages.artifacts import Links, Measurement
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Compared:
 
 def machine_of(one: Measurement) -> Machine:
     """Give the machine that a run's links are taken for."""
-    from kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER
+    from gravel.kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER
 
     if one.backend != "cuda":
         return CPU_WORKERS
@@ -65,7 +65,7 @@ def hosts_of_run(one: Measurement, ranks: int) -> int:
 
 def searching_of(one: Measurement, symmetric: bool) -> Searching:
     """Read how a search went: its levels, those that sent masks, and its options."""
-    from kernels.partition.model import Searching
+    from gravel.kernels.partition.model import Searching
 
     tuning = one.asked.get("tuning", {})
     masks = [search["ranks"]["mask_bytes"] if told(one) else [] for search in one.searches]
@@ -85,7 +85,7 @@ def compare(
 
     Links that were measured stand in the place of those that are known of such machines.
     """
-    from kernels.partition.model import calibrated, predict
+    from gravel.kernels.partition.model import calibrated, predict
 
     groups: dict[tuple[str, bool], list[tuple[str, Split, Measurement]]] = {}
     for label, one in runs:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.studies import coordinates, graph_names, short_labels
+from gravel.stages.sections.studies import coordinates, graph_names, short_labels
 
 if TYPE_CHECKING:
-    from kernels.partition.census import Division
+    from gravel.kernels.partition.census import Division
 
 MAX_GRAPHS = 6
 """Panels in one picture."""
@@ -40,7 +40,7 @@ class Split:
     @property
     def division(self) -> Division:
         """Its delegates and arcs by class."""
-        from kernels.partition.census import Division
+        from gravel.kernels.partition.census import Division
 
         told = self.statistics
         mixed = told["nd_arcs"] + told["dn_arcs"]
@@ -117,7 +117,7 @@ def run_names(labels: Sequence[str]) -> list[str]:
 
 def splits_of(members: Sequence[tuple[str, Any]]) -> list[SplitGraph]:
     """Group partitions and partitioned searches by their graphs; each partition counts once."""
-    from kernels.partition.census import Division
+    from gravel.kernels.partition.census import Division
 
     found: dict[tuple[Any, ...], Split] = {}
     for label, one in members:

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw_panels
-from stages.sections.ranks.splits import SplitGraph
+from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.sections.ranks.splits import SplitGraph
 
 if TYPE_CHECKING:
-    from kernels.partition.census import Division
+    from gravel.kernels.partition.census import Division
 
 
 def suggested(graph: SplitGraph, ranks: int) -> Division:
     """Choose among the thresholds that were counted, as `threshold: auto` does."""
-    from kernels.partition.threshold import suggest
+    from gravel.kernels.partition.threshold import suggest
 
     return suggest(graph.divisions, vertices=graph.vertices, ranks=ranks)
 
@@ -29,8 +29,8 @@ def suggested_sections(graphs: Sequence[SplitGraph]) -> list[dict[str, Any]]:
 
 
 def _table(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
-    from kernels.partition.machines import H200_PEER
-    from kernels.partition.model import hosts_of
+    from gravel.kernels.partition.machines import H200_PEER
+    from gravel.kernels.partition.model import hosts_of
 
     rows = []
     for graph in graphs:

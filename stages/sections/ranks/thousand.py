@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.sections.rates import GENERATED_RATE
 
 if TYPE_CHECKING:
-    from kernels.partition.census import Division
-    from kernels.partition.machines import Machine
-    from kernels.partition.model import Prediction
+    from gravel.kernels.partition.census import Division
+    from gravel.kernels.partition.machines import Machine
+    from gravel.kernels.partition.model import Prediction
 
 COUNTS = tuple(2**power for power in range(11))
 
@@ -26,7 +27,7 @@ PARTS = ("local", "masks", "vertices", "meetings")
 TITLES = {"Weak": "weak: 2^26 vertices a rank", "Strong": "strong: 2^30 vertices"}
 
 PAPER_RATES = {1: 22.9, 2: 32.5, 4: 39.8, 124: 259.8}
-"""GTEPS by GPUs in table II of Pan, Pearce, Owens 2018: scales 24, 25, 26 and 33."""
+"""GTEPS (generated edges) by GPUs in table II of Pan, Pearce, Owens 2018: scales 24, 25, 26 and 33."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,15 @@ class Point:
 
     @property
     def gteps(self) -> float:
-        """Undirected edges, in billions a second."""
+        """Billions of edges of the generator's list a second: the divisions count duplicates."""
         return self.prediction.gteps(self.division.arcs)
 
 
 def curve(machine: Machine, *, weak: bool) -> list[Point]:
     """Predict growing machines on Graph500 graphs, each with the threshold suggested for it."""
-    from kernels.partition.kronecker import kronecker_divisions
-    from kernels.partition.model import Searching, hosts_of, predict
-    from kernels.partition.threshold import suggest
+    from gravel.kernels.partition.kronecker import kronecker_divisions
+    from gravel.kernels.partition.model import Searching, hosts_of, predict
+    from gravel.kernels.partition.threshold import suggest
 
     points = []
     for power, ranks in enumerate(COUNTS):
@@ -75,7 +76,7 @@ def paper_efficiency() -> float:
 
 def thousand_sections() -> list[dict[str, Any]]:
     """Draw and list what the model predicts for machines that were not measured."""
-    from kernels.partition.machines import H200_NCCL, H200_PEER, P100_RAY
+    from gravel.kernels.partition.machines import H200_NCCL, H200_PEER, P100_RAY
 
     machines = (H200_PEER, H200_NCCL, P100_RAY)
     found = {
@@ -98,7 +99,7 @@ def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
                     label=name,
                 )
             axes.set_yscale("log")
-            axes.set_ylabel("GTEPS", fontsize=8)
+            axes.set_ylabel(GENERATED_RATE, fontsize=8)
             _counts(axes)
 
         return paint
@@ -146,7 +147,7 @@ def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
             kind: {
                 name: {
                     "ranks": [point.ranks for point in points],
-                    "gteps": [point.gteps for point in points],
+                    "gteps_generated": [point.gteps for point in points],
                     "milliseconds": [1e3 * point.prediction.seconds for point in points],
                     "threshold": [point.division.threshold for point in points],
                 }
@@ -193,7 +194,8 @@ def _table(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
             "which sends nothing. It falls because nn arcs are a share of all arcs however many ranks there "
             "are, because d < 4 n / p forces higher thresholds and so more of them, and because every rank "
             "tests all delegates. In the paper's table II it is "
-            f"{100 * paper_efficiency():.2g} %: 22.9 GTEPS on one GPU (scale 24), 259.8 on 124 (scale 33). "
+            f"{100 * paper_efficiency():.2g} %: 22.9 GTEPS (generated edges) on one GPU (scale 24), 259.8 on "
+            "124 (scale 33). "
             "What it calls linear is the line that rates make over GPUs on logarithmic axes."
         ),
         "columns": [
@@ -205,7 +207,7 @@ def _table(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
             "mask bytes",
             *PARTS,
             "search",
-            "GTEPS",
+            GENERATED_RATE,
             "efficiency, %",
         ],
         "rows": rows,

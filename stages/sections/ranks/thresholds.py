@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw_panels
-from stages.sections.ranks.splits import MAX_GRAPHS, SplitGraph
+from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.sections.ranks.splits import MAX_GRAPHS, SplitGraph
 
 if TYPE_CHECKING:
-    from kernels.partition.census import Division
+    from gravel.kernels.partition.census import Division
 
 CLASSES = {
     "delegates, of the vertices": PALETTE[0],
@@ -32,7 +32,7 @@ def _of_arcs(division: Division) -> tuple[float, float, float]:
 
 def allowed(graph: SplitGraph) -> tuple[int, int] | None:
     """Give the first and the last threshold that keep delegates and nn arcs few on the most ranks."""
-    from kernels.partition.threshold import Limits
+    from gravel.kernels.partition.threshold import Limits
 
     limits = Limits()
     most = limits.most_delegates(graph.vertices, graph.ranks[-1], larger=True)

@@ -6,11 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above, thinned
-from stages.sections.ranks.splits import run_names
+from gravel.stages.sections.long_searches import level_table
+from gravel.stages.sections.plot import (
+    INK,
+    MAX_SINGLE_LEVELS,
+    PALETTE,
+    bands,
+    draw,
+    draw_panels,
+    legend_above,
+    thinned,
+)
+from gravel.stages.sections.ranks.splits import run_names
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 Runs = Sequence[tuple[str, "Measurement"]]
 
@@ -34,9 +44,6 @@ MAX_BARS = 40
 
 MAX_PANELS = 6
 """Runs whose levels are drawn."""
-
-MAX_COLUMNS = 60
-"""Levels up to which each has a bar of its own."""
 
 
 def spent(one: Measurement, parts: Iterable[str] = PARTS) -> dict[str, float]:
@@ -91,7 +98,8 @@ def times_sections(runs: Runs) -> list[dict[str, Any]]:
     sections = [_table(runs)]
     if 1 < len(runs) <= MAX_BARS:
         sections.append(_bars(runs))
-    return [*sections, _levels(runs[:MAX_PANELS])]
+    long = _long(runs[:MAX_PANELS])
+    return [*sections, _levels(runs[:MAX_PANELS]), *([] if long is None else [long])]
 
 
 def _table(runs: Runs) -> dict[str, Any]:
@@ -233,20 +241,32 @@ def _levels(runs: Runs) -> dict[str, Any]:
     }
 
 
+def _long(runs: Runs) -> dict[str, Any] | None:
+    names = run_names([label for label, _ in runs])
+    titles = {**{f"{title}, ms": name for name, title in PARTS.items()}, "normal vertices": "normal"}
+    titles |= {"delegates": "delegates", "bytes of vertices sent": "vertex_bytes"}
+    told = [typical_search(one)["ranks"] for _, one in runs]
+    searches = {
+        name: {title: each[part] for title, part in titles.items() if part in each}
+        for name, each in zip(names, told, strict=True)
+    }
+    return level_table("Levels of long searches over ranks", searches)
+
+
 def _painter(levels: Mapping[str, Any]) -> Callable[[Any], None]:
     def paint(axes: Any) -> None:
         count = len(levels["visit"])
         start = [0.0] * count
         for color, (name, title) in zip(PALETTE, PARTS.items(), strict=False):
             values = levels[name]
-            if count <= MAX_COLUMNS:
+            if count <= MAX_SINGLE_LEVELS:
                 axes.bar(range(count), values, bottom=start, color=color, width=0.8, label=title)
                 start = [a + b for a, b in zip(start, values, strict=True)]
             else:
                 axes.plot(*thinned(values), color=color, lw=1, label=title)
         turned = [level for level, ways in enumerate(levels["backward"]) if ways]
-        if turned:
-            axes.axvspan(turned[0] - 0.5, turned[-1] + 0.5, color="#888888", alpha=0.12, lw=0)
+        for first, last in bands(turned, count):
+            axes.axvspan(first - 0.5, last + 0.5, color="#888888", alpha=0.12, lw=0)
         axes.xaxis.get_major_locator().set_params(integer=True)
 
     return paint

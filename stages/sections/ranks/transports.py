@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.ranks.times import PARTS, Runs, options, ranks_of, typical_search
+from gravel.stages.sections.ranks.times import PARTS, Runs, options, ranks_of, typical_search
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 MAX_LEVELS = 60
 """Levels of a search that are told; deeper ones are left out."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from stages.sections.ranks.splits import Split, split_of
-from stages.sections.ranks.times import sent
+from gravel.stages.sections.ranks.splits import Split, split_of
+from gravel.stages.sections.ranks.times import sent
 
 if TYPE_CHECKING:
-    from stages.artifacts import Measurement
+    from gravel.stages.artifacts import Measurement
 
 
 def volume_sections(runs: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def forward_and_backward(search: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _row(label: str, one: Measurement, split: Split) -> list[Any]:
-    from kernels.partition.volumes import delegate_volume, grid_of, volume_1d, volume_2d
+    from gravel.kernels.partition.volumes import delegate_volume, grid_of, volume_1d, volume_2d
 
     ranks = split.ranks
     groups = int(one.asked.get("tuning", {}).get("groups", 0))

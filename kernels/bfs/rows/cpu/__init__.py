@@ -1,1 +1,1 @@
-"""Searches of encoded rows on the CPU: the level loop of `kernels.bfs.cpu` over rows decoded one by one."""
+"""Searches of encoded rows on the CPU: the loop of `gravel.kernels.bfs.cpu`, rows decoded one by one."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernels.bfs.cpu.search import CPUSearch
-from kernels.bfs.rows.cpu.readers import columns_of, readable
-from kernels.layouts import EncodedRows
+from gravel.kernels.bfs.cpu.search import CPUSearch
+from gravel.kernels.bfs.rows.cpu.readers import columns_of, readable
+from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
@@ -19,13 +19,13 @@ def prepare(
 ) -> CPUSearch:
     """Make a symmetric graph's rows ready.
 
-    Constants are those of `kernels.bfs.cpu.direction_optimizing.prepare`; `alpha` compares bytes of rows, and
-    `serial_below` counts them. Raises ValueError if the graph is not symmetric.
+    Constants are those of `gravel.kernels.bfs.cpu.direction_optimizing.prepare`; `alpha` compares bytes of
+    rows, and `serial_below` counts them. Raises ValueError if the graph is not symmetric.
     """
     if not symmetric:
         raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
     if rows.layout == "csr":
-        from kernels.bfs.cpu import direction_optimizing
+        from gravel.kernels.bfs.cpu import direction_optimizing
 
         return direction_optimizing.prepare(
             *columns_of(rows),

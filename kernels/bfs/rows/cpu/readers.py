@@ -16,14 +16,14 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from kernels.jit import serial
-from kernels.layouts import blocks_cpu, elias_fano_cpu
-from kernels.layouts.streams import BROKEN, check_offsets, check_stream, largest_vertex, refuse
-from kernels.row_blocks import row_blocks, run_blocks
-from kernels.varint import cpu as varint_cpu
+from gravel.kernels.jit import serial
+from gravel.kernels.layouts import blocks_cpu, elias_fano_cpu
+from gravel.kernels.layouts.streams import BROKEN, check_offsets, check_stream, largest_vertex, refuse
+from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.varint import cpu as varint_cpu
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 _count_varint = varint_cpu._count
 _count_blocks, _read_blocks = blocks_cpu.CODEC.count, blocks_cpu.CODEC.read
@@ -31,7 +31,7 @@ _count_elias_fano, _read_elias_fano = elias_fano_cpu.CODEC.count, elias_fano_cpu
 
 
 class VarintRows(NamedTuple):
-    """`kernels.varint`; `stream` uint8."""
+    """`gravel.kernels.varint`; `stream` uint8."""
 
     byte_offsets: Any
     stream: Any
@@ -42,7 +42,7 @@ class VarintRows(NamedTuple):
 
 
 class BlocksRows(NamedTuple):
-    """`kernels.layouts.blocks`; `stream` as uint32 words."""
+    """`gravel.kernels.layouts.blocks`; `stream` as uint32 words."""
 
     byte_offsets: Any
     stream: Any
@@ -53,7 +53,7 @@ class BlocksRows(NamedTuple):
 
 
 class EliasFanoRows(NamedTuple):
-    """`kernels.layouts.elias_fano`; `stream` as uint32 words."""
+    """`gravel.kernels.layouts.elias_fano`; `stream` as uint32 words."""
 
     byte_offsets: Any
     stream: Any

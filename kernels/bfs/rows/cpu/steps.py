@@ -1,4 +1,5 @@
-"""The steps of a level on rows that are decoded where they are read; see `kernels.bfs.cpu.push` and `pull`.
+"""The steps of a level on rows that are decoded where they are read; see `gravel.kernels.bfs.cpu.push` and
+`pull`.
 
 `row_offsets` are offsets of bytes: they weigh rows and cut a frontier into chunks, of which each row belongs
 to the one that holds its first byte. A row is decoded as a whole into a buffer of the calling thread.
@@ -11,11 +12,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.atomics import fetch_add, fetch_min, fetch_or
-from kernels.bfs.cpu.push import BUFFER, STRETCH, append
-from kernels.bfs.rows.cpu.readers import read_row
-from kernels.bits import trailing_zeros
-from kernels.jit import serial
+from gravel.kernels.atomics import fetch_add, fetch_min, fetch_or
+from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH, append
+from gravel.kernels.bfs.rows.cpu.readers import read_row
+from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.jit import serial
 
 _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)
@@ -100,7 +101,7 @@ def push_chunk(
 ) -> None:
     """Expand the rows of the frontier that begin from `first_byte` to `last_byte`, beside other threads.
 
-    Arguments are those of `kernels.bfs.cpu.push.push_chunk`, with bytes in the place of arcs.
+    Arguments are those of `gravel.kernels.bfs.cpu.push.push_chunk`, with bytes in the place of arcs.
     """
     claims = len(predecessor) > 0
     none = predecessor.dtype.type(numpy.int64(-1))

@@ -9,16 +9,16 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from kernels.bfs.cpu import streamed as of_columns
-from kernels.bfs.cpu.parted import PartedSearch
-from kernels.bfs.rows.cpu.readers import KINDS, columns_of, count_row, read_row
-from kernels.bits import trailing_zeros
-from kernels.jit import serial
-from kernels.layouts import EncodedRows
-from kernels.layouts.parts import cut_stream, host_offsets
-from kernels.layouts.streams import BROKEN, largest_vertex, refuse
-from kernels.placement.parts import RangeReader
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.bfs.cpu import streamed as of_columns
+from gravel.kernels.bfs.cpu.parted import PartedSearch
+from gravel.kernels.bfs.rows.cpu.readers import KINDS, columns_of, count_row, read_row
+from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.jit import serial
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.parts import cut_stream, host_offsets
+from gravel.kernels.layouts.streams import BROKEN, largest_vertex, refuse
+from gravel.kernels.placement.parts import RangeReader
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 _ONE = numpy.uint64(1)
 _SIX = numpy.uint64(6)
@@ -39,8 +39,8 @@ def prepare(
     Parameters
     ----------
     rows : of a square graph; `byte_offsets` NumPy, `stream` any array of bytes that has a length and can be
-        sliced, padded or not. Columns (`csr`) are searched as `kernels.bfs` does.
-    output, symmetric, max_depth : as for `kernels.bfs.prepare`; `symmetric` does not matter.
+        sliced, padded or not. Columns (`csr`) are searched as `gravel.kernels.bfs` does.
+    output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare`; `symmetric` does not matter.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2, so that one
         is filled while another is decoded. A row must fit a buffer.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernels.bfs.cpu.search import CPUSearch
-from kernels.bfs.rows.cpu.readers import columns_of, readable
-from kernels.layouts import EncodedRows
+from gravel.kernels.bfs.cpu.search import CPUSearch
+from gravel.kernels.bfs.rows.cpu.readers import columns_of, readable
+from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
@@ -18,10 +18,10 @@ def prepare(
 ) -> CPUSearch:
     """Make encoded rows ready for top-down searches along their arcs.
 
-    Constants are those of `kernels.bfs.cpu.top_down.prepare`; `serial_below` counts bytes of rows.
+    Constants are those of `gravel.kernels.bfs.cpu.top_down.prepare`; `serial_below` counts bytes of rows.
     """
     if rows.layout == "csr":
-        from kernels.bfs.cpu import top_down
+        from gravel.kernels.bfs.cpu import top_down
 
         return top_down.prepare(
             *columns_of(rows),

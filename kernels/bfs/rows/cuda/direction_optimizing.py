@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.rows.cuda.search import RowsSearch, Tuning
-from kernels.layouts import EncodedRows
+from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.rows.cuda.search import RowsSearch, Tuning
+from gravel.kernels.layouts import EncodedRows
 
 HUBS_FIRST, ANY_ORDER = 25.0, 12.0
-"""alpha, by the order of the vertices; see `kernels.bfs.cuda.direction_optimizing.prepare`."""
+"""alpha, by the order of the vertices; see `gravel.kernels.bfs.cuda.direction_optimizing.prepare`."""
 
 
 def prepare(
@@ -30,7 +30,7 @@ def prepare(
     block: int | None = None,
     narrow: int = NARROW,
 ) -> RowsSearch:
-    """Make rows ready; constants as for `kernels.bfs.cuda.direction_optimizing.prepare`.
+    """Make rows ready; constants as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
 
     Those that count arcs hold for rows of any layout, whose weights are brought to that scale.
     """

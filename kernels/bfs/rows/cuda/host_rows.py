@@ -5,20 +5,21 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kernels.bfs.cuda.host_rows import HEAD_GROUP, LOG_FIRST, LOGGED_LEVELS, in_host_memory
-from kernels.bfs.cuda.host_rows import HostRowsSearch as ColumnsSearch
-from kernels.bfs.cuda.host_rows import prepare as prepare_columns
-from kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.bfs.rows.cuda.search import with_units
-from kernels.bfs.rows.parts import ROOM, cut_rows, long_rows
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
-from kernels.layouts import device_rows
-from kernels.layouts.parts import LINE
+from gravel.kernels.bfs.cuda.cooperative import longer
+from gravel.kernels.bfs.cuda.host_rows import HEAD_GROUP, LOG_FIRST, LOGGED_LEVELS, in_host_memory
+from gravel.kernels.bfs.cuda.host_rows import HostRowsSearch as ColumnsSearch
+from gravel.kernels.bfs.cuda.host_rows import prepare as prepare_columns
+from gravel.kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.bfs.rows.cuda.search import with_units
+from gravel.kernels.bfs.rows.parts import ROOM, cut_rows, long_rows
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.layouts import device_rows
+from gravel.kernels.layouts.parts import LINE
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE, PREPARATION = "kernels/bfs/rows/host_rows.cu", "kernels/bfs/rows/host_rows_prepare.cu"
 CONTROL_WORDS = 4 * 32  # four copies of kernels/bfs/host_rows.cuh's
@@ -43,10 +44,10 @@ def prepare(
 
     Parameters
     ----------
-    rows : of a square graph; CuPy arrays. Columns (`csr`) are searched as `kernels.bfs` does.
-    output, symmetric, max_depth : as for `kernels.bfs.prepare`.
-    heads, keep, alpha : as for `kernels.bfs.cuda.host_rows.prepare`, but `heads` may be any up to 32, and
-        bytes stand for arcs.
+    rows : of a square graph; CuPy arrays. Columns (`csr`) are searched as `gravel.kernels.bfs` does.
+    output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare`.
+    heads, keep, alpha : as for `gravel.kernels.bfs.cuda.host_rows.prepare`, but `heads` may be any up to 32,
+        and bytes stand for arcs.
     room : bytes of each of two buffers on the device; more where 32 rows take more.
     block, blocks_per_processor : threads of a block, a multiple of 32 up to 256, and how many of them run on
         a multiprocessor at most; None for as many as fit.
@@ -152,8 +153,8 @@ class HostRowsSearch:
                 (256,),
                 (*given, *numbers, first, longer, closed),
             )
-        self._log = cupy.zeros(LOG_FIRST + LOGGED_LEVELS, cupy.uint64)
-        self._arguments = (
+        self._allocate_log(LOGGED_LEVELS)
+        self._tables = (
             *given,
             numpy.uint64(len(stream)),
             cupy.asarray(cuts),
@@ -173,15 +174,21 @@ class HostRowsSearch:
             self._labels.keys,
             self._labels.predecessor_argument(),
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
-            self._log,
+        )
+        self._numbers = (
             cupy.zeros(1, cupy.uint64),
             numpy.uint64(self.vertices),
             numpy.uint64(heads),
             numpy.float64(alpha),
             numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
-            numpy.uint64(LOGGED_LEVELS),
         )
         cupy.cuda.Device().synchronize()
+
+    def _allocate_log(self, levels: int) -> None:
+        import cupy
+
+        self._logged = levels
+        self._log = cupy.zeros(LOG_FIRST + levels, cupy.uint64)
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; `link_bytes` counts the lines that came out of host memory.
@@ -193,11 +200,14 @@ class HostRowsSearch:
 
         if not 0 <= source < self.vertices:
             raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        arguments = (*self._arguments, numpy.uint64(source))
+        last = numpy.uint64(self._logged), numpy.uint64(source)
+        arguments = (*self._tables, self._log, *self._numbers, *last)
         taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
         levels, host, _ = (int(word) for word in self._log[:LOG_FIRST].get())
-        known = min(levels, LOGGED_LEVELS)
-        pulled = self._log[LOG_FIRST : LOG_FIRST + known].get().tolist() + [0] * (levels - known)
+        if levels > self._logged:
+            self._allocate_log(longer(levels))
+            return self.run(source)
+        pulled = self._log[LOG_FIRST : LOG_FIRST + levels].get().tolist()
         distance, predecessor = self._labels.results(self.output)
         return BFSResult(
             source,

@@ -7,13 +7,20 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, shared_bytes, vertex_macro
-from kernels.layouts import device_rows
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import (
+    blocks_for,
+    event_milliseconds,
+    load,
+    resident_blocks,
+    shared_bytes,
+    vertex_macro,
+)
+from gravel.kernels.layouts import device_rows
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/rows/search.cu"
 TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in state.cuh
@@ -32,7 +39,7 @@ LONGEST = 1 << 33  # weight of a row of 64-bit vertices: an entry names 2^28 uni
 
 @dataclass(frozen=True)
 class Tuning:
-    """Constants of a search, as `kernels.bfs.cuda.direction_optimizing.prepare` describes them."""
+    """Constants of a search, as `gravel.kernels.bfs.cuda.direction_optimizing.prepare` describes them."""
 
     pull: bool
     alpha: float | None = None
@@ -52,14 +59,14 @@ class Tuning:
 class RowsSearch:
     """Rows made ready for searches: bitmaps, queue, labels and first neighbours lie on the device.
 
-    The rows' own arrays may lie wherever the device can read; see `kernels.layouts.device_rows`.
+    The rows' own arrays may lie wherever the device can read; see `gravel.kernels.layouts.device_rows`.
 
     Parameters
     ----------
     rows : of a square graph.
-    output, symmetric, max_depth : as for `kernels.bfs.prepare`.
+    output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare`.
     tuning : the strategy's constants.
-    shared_kilobytes, narrow : as for `kernels.bfs.cuda.direction_optimizing.prepare`.
+    shared_kilobytes, narrow : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
     block : threads of a block, a multiple of 32; by default as many as decoding leaves registers for.
 
     """
@@ -243,7 +250,7 @@ class RowsSearch:
         """List the first steps of the latest search.
 
         Each is a name, the level, the frontier's vertices and weight (0 after a bottom-up level, and after
-        a flood an estimate) and microseconds at the top clock rate; see `kernels.bfs.cuda`'s search.
+        a flood an estimate) and microseconds at the top clock rate; see `gravel.kernels.bfs.cuda`'s search.
         """
         import cupy
 
@@ -282,7 +289,7 @@ def with_units(rows: EncodedRows, *, cut: bool = True) -> EncodedRows:
     if int(offsets[-1]) > len(body):
         raise ValueError(f"the rows end at {int(offsets[-1])}; there are {len(body)}")
     if cut and rows.layout == "varint" and "checkpoints" not in rows.arrays:
-        from kernels.layouts.checkpoints import find_checkpoints
+        from gravel.kernels.layouts.checkpoints import find_checkpoints
 
         return find_checkpoints(rows)
     return rows

@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kernels.bfs.cuda import streamed as of_columns
-from kernels.bfs.cuda.labels import NARROW, Labels
-from kernels.bfs.result import BFSResult
-from kernels.bfs.rows.cuda.search import with_units
-from kernels.cuda import load, vertex_macro
-from kernels.layouts.device_parts import DeviceParts
-from kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.kernels.bfs.cuda import streamed as of_columns
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.bfs.rows.cuda.search import with_units
+from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.layouts.device_parts import DeviceParts
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 if TYPE_CHECKING:
-    from kernels.layouts import EncodedRows
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/rows/streamed.cu"
 CONTROL_WORDS, FOUND = 32, 20  # as in kernels/bfs/host_rows.cuh
@@ -36,14 +36,15 @@ def prepare(
 
     Parameters
     ----------
-    rows : of a square graph; `byte_offsets` CuPy, `stream` as for `kernels.bfs.rows.cpu.streamed.prepare`.
-        Columns (`csr`) are searched as `kernels.bfs` does.
+    rows : of a square graph; `byte_offsets` CuPy, `stream` as for
+        `gravel.kernels.bfs.rows.cpu.streamed.prepare`. Columns (`csr`) are searched as `gravel.kernels.bfs`
+        does.
     buffer_bytes, buffers : as there; each buffer is pinned and has its like on the device, and parts are
         copied while others are read and decoded.
-    output, symmetric, max_depth : see `kernels.bfs.prepare`; `symmetric` does not matter.
+    output, symmetric, max_depth : see `gravel.kernels.bfs.prepare`; `symmetric` does not matter.
     narrow : vertices from which predecessors take 64 bits.
 
-    Raises ValueError as `kernels.bfs.rows.cpu.streamed.prepare` does.
+    Raises ValueError as `gravel.kernels.bfs.rows.cpu.streamed.prepare` does.
 
     """
     started = time.perf_counter()

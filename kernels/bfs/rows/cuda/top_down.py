@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kernels.bfs.cuda.labels import NARROW
-from kernels.bfs.rows.cuda.search import RowsSearch, Tuning
-from kernels.layouts import EncodedRows
+from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.rows.cuda.search import RowsSearch, Tuning
+from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
@@ -28,8 +28,8 @@ def prepare(
     `decoder` says how a warp reads a row: all lanes together, or `one_lane` for all, as in Moschou's report
     (section 2.3), for comparison.
     `team_blocks`, `team_capacity`, `team_limit`, `shared_kilobytes`, `block` and `narrow` are those of
-    `kernels.bfs.cuda.direction_optimizing.prepare`, the others those of `kernels.bfs.prepare`. No first
-    neighbours are kept.
+    `gravel.kernels.bfs.cuda.direction_optimizing.prepare`, the others those of `gravel.kernels.bfs.prepare`.
+    No first neighbours are kept.
     """
     return RowsSearch(
         rows,

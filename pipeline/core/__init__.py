@@ -1,0 +1,1 @@
+"""What every other room uses: errors, sizes, hashing, names, the machine. Knows nothing of them."""

@@ -1,0 +1,314 @@
+"""Keeps every stage's `version` honest: a fingerprint of its code that changes when results may.
+
+A stage's fingerprint covers the stage's module and all modules of `stages` and `kernels` that it leads to:
+those imported, at the top or inside functions; those named in a string, as "module:function" or alone; all
+of a package whose strategies it lists or of which it builds a module's name
+(f"gravel.kernels.order.{method}"); and the CUDA files named in a string, with what they include.
+Comments, docstrings and formatting do not count. `tests/pipeline/fingerprints` has a file for each stage with
+its fingerprint and version; a test compares. A purely cosmetic change is accepted with
+
+    python -m gravel.pipeline.core.fingerprint --accept
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from blake3 import blake3
+
+from gravel.pipeline.core.installation import ROOT
+
+STORED = ROOT / "tests" / "pipeline" / "fingerprints"
+PACKAGES = ("gravel.stages", "gravel.kernels")
+ACCEPT = "python -m gravel.pipeline.core.fingerprint --accept"
+
+_TARGET = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)(?::\w+)?$")
+_MEMBER = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)\.$")
+_CUDA_FILE = re.compile(r"^[\w./-]+\.cuh?$")
+_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+_CUDA_TOKEN = re.compile(
+    r"""(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<line>\\\n|\n)""",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A stage's declared version and the digest of its code."""
+
+    version: int
+    code: str
+
+
+def python_digest(text: str) -> str:
+    """Digest Python source without comments, docstrings and formatting."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            continue
+        # A string that stands alone is a docstring, of a module, class, function or attribute.
+        kept = [part for part in body if not _is_string(part)]
+        node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+    return blake3(_dump(tree).encode()).hexdigest()
+
+
+def _dump(node: object) -> str:
+    """Write a syntax tree in a form that is the same for every Python version, unlike `ast.dump`."""
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        inner = ", ".join(f"{name}={_dump(value)}" for name, value in fields)
+        return f"{type(node).__name__}({inner})"
+    if isinstance(node, list):
+        return f"[{', '.join(map(_dump, node))}]"
+    return repr(node)
+
+
+def _is_string(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and bool(_text(node.value))
+
+
+def cuda_digest(text: str) -> str:
+    """Digest CUDA source without comments and without whitespace that separates nothing."""
+
+    def shorten(match: re.Match[str]) -> str:
+        if match["text"] is not None:
+            return match["text"]
+        if (match["comment"] or "").startswith("// variants "):
+            # This comment says with which macros the file is compiled.
+            return match["comment"]
+        # A directive ends with its line, so line ends outside continuations stay.
+        return "\n" if match["line"] == "\n" else " "
+
+    code = _CUDA_TOKEN.sub(shorten, text.replace("\r\n", "\n"))
+    lines = [re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(line.split())) for line in code.split("\n")]
+    kept: list[str] = []
+    for line in filter(None, lines):
+        if line.startswith("#") or not kept or kept[-1].startswith("#"):
+            kept.append(line)
+        else:
+            kept[-1] = re.sub(r"\s*([^\w\s])\s*", r"\1", f"{kept[-1]} {line}")
+    return blake3("\n".join(kept).encode()).hexdigest()
+
+
+class Sources:
+    """The modules of the packages below a root, and what each of them leads to."""
+
+    def __init__(self, root: Path, packages: Sequence[str] = PACKAGES) -> None:
+        self.root = root
+        self.packages = tuple(packages)
+        self._digests: dict[str, str] = {}
+        self._leads: dict[str, frozenset[str]] = {}
+
+    def path(self, module: str) -> Path | None:
+        """Return the file that Python would load a module from, or None if there is none."""
+        base = self.root.joinpath(*module.split("."))
+        compiled = (base.with_name(base.name + suffix) for suffix in EXTENSION_SUFFIXES)
+        for path in (base / "__init__.py", *compiled, base.with_suffix(".py")):
+            if path.is_file():
+                return path
+        return None
+
+    def leads_to(self, module: str) -> frozenset[str]:
+        """Return the modules and CUDA files of these packages that a module imports or names."""
+        if module not in self._leads:
+            path = self.path(module)
+            is_package = path is not None and path.name == "__init__.py"
+            names = _Names(module if is_package else module.rpartition(".")[0])
+            if path is not None and path.suffix == ".py":
+                names.visit(ast.parse(path.read_text(encoding="utf-8")))
+            found = {parent for name in (module, *names.modules) for parent in self._with_parents(name)}
+            for package in names.packages:
+                found |= set(self._with_parents(package)) | self._members(package)
+            for name in names.cuda:
+                found |= self._with_includes(name)
+            self._leads[module] = frozenset(found - {module})
+        return self._leads[module]
+
+    def _with_parents(self, name: str) -> Iterator[str]:
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            module = ".".join(parts[:count])
+            if self._is_within(module) and self.path(module) is not None:
+                yield module
+
+    def _is_within(self, module: str) -> bool:
+        return any(module == package or module.startswith(f"{package}.") for package in self.packages)
+
+    def _members(self, package: str) -> set[str]:
+        folder = self.root.joinpath(*package.split("."))
+        if not self._is_within(package) or not folder.is_dir():
+            return set()
+        files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        inner = [path.parent for path in folder.glob("*/__init__.py")]
+        return {f"{package}.{path.stem}" for path in (*files, *inner)}
+
+    def _with_includes(self, name: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            path = self.root / (current := waiting.pop())
+            if current not in found and path.is_file():
+                found.add(current)
+                waiting += _INCLUDE.findall(path.read_text(encoding="utf-8"))
+        return found
+
+    def closure(self, *modules: str) -> list[str]:
+        """Return the modules and all modules and CUDA files that they lead to, in order of name."""
+        seen: set[str] = set()
+        waiting = list(modules)
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                waiting += () if "/" in name else self.leads_to(name)
+        return sorted(seen)
+
+    def digest(self, *modules: str) -> str:
+        """Digest everything that the results of these modules depend on."""
+        parts = {name: self._file(name) for name in self.closure(*modules)}
+        return blake3(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _file(self, name: str) -> str:
+        if name not in self._digests:
+            path = self.root / name if "/" in name else self.path(name)
+            if path is None:
+                raise FileNotFoundError(f"there is no module {name} below {self.root}")
+            if path.name.endswith(tuple(EXTENSION_SUFFIXES)):
+                self._digests[name] = blake3(path.read_bytes()).hexdigest()
+                return self._digests[name]
+            text = path.read_text(encoding="utf-8")
+            self._digests[name] = cuda_digest(text) if "/" in name else python_digest(text)
+        return self._digests[name]
+
+
+class _Names(ast.NodeVisitor):
+    """What a module's source names: modules, packages of which it takes any member, CUDA files.
+
+    `package` is that from which its relative imports count.
+    """
+
+    def __init__(self, package: str = "") -> None:
+        self._package = package.split(".") if package else []
+        self.modules: set[str] = set()
+        self.packages: set[str] = set()
+        self.cuda: set[str] = set()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.modules |= {alias.name for alias in node.names}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        above = self._package[: len(self._package) - node.level + 1] if node.level else []
+        base = ".".join([*above, *([node.module] if node.module else [])])
+        if base and (above or not node.level):
+            self.modules |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id == "strategies_in":
+            self.packages |= {text for argument in node.args if (text := _text(argument))}
+        self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        # f"gravel.stages.{...}" lists all stages, which is no part of any stage: inner packages only.
+        if node.values and (match := _MEMBER.match(_text(node.values[0]))) and match[1] not in PACKAGES:
+            self.packages.add(match[1])
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str):
+            if match := _TARGET.match(node.value):
+                self.modules.add(match[1])
+            if _CUDA_FILE.match(node.value):
+                self.cuda.add(node.value)
+
+
+def names_in(text: str) -> set[str]:
+    """Return the modules that Python source imports or names, and the packages of which it takes members."""
+    names = _Names()
+    names.visit(ast.parse(text))
+    return names.modules | names.packages
+
+
+def _text(node: ast.AST) -> str:
+    """Return the value of a string constant, else an empty string."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def compare(stored: Mapping[str, Fingerprint], current: Mapping[str, Fingerprint]) -> list[str]:
+    """Say for each stage what is wrong between the stored fingerprints and the code; empty if nothing."""
+    faults = []
+    for name in sorted(stored.keys() | current.keys()):
+        old, new = stored.get(name), current.get(name)
+        if new is None:
+            faults.append(f"stage {name} is stored and no longer exists; run `{ACCEPT}`")
+        elif old is None:
+            faults.append(f"stage {name} is new; run `{ACCEPT}` to store its fingerprint")
+        elif old.version != new.version:
+            faults.append(f"stage {name} went from version {old.version} to {new.version}; run `{ACCEPT}`")
+        elif old.code != new.code:
+            faults.append(
+                f"the code of stage {name} changed and its version is still {new.version}: cached results "
+                f"of the old code would be served. Raise `version` in stages/{name}.py; if no result can "
+                f"differ, accept the change with `{ACCEPT}`"
+            )
+    return faults
+
+
+def current(root: Path = ROOT) -> dict[str, Fingerprint]:
+    """Take the fingerprints of all stages of this code."""
+    from gravel.stages.stage import all_stages
+
+    sources = Sources(root)
+    found = {}
+    for name, stage in sorted(all_stages().items()):
+        parts = (stage.run, stage.parameters, stage.source_ids, stage.with_vertices, stage.files)
+        modules = {part.__module__ for part in parts}
+        if sources.path(f"gravel.stages.{name}") is not None:
+            modules.add(f"gravel.stages.{name}")
+        found[name] = Fingerprint(stage.version, sources.digest(*modules))
+    return found
+
+
+def read(path: Path = STORED) -> dict[str, Fingerprint]:
+    """Read stored fingerprints; raises FileNotFoundError."""
+    if not path.is_dir():
+        raise FileNotFoundError(f"there is no folder {path}")
+    return {
+        file.stem: Fingerprint(**json.loads(file.read_text(encoding="utf-8"))) for file in path.glob("*.json")
+    }
+
+
+def write(fingerprints: Mapping[str, Fingerprint], path: Path = STORED) -> None:
+    """Store fingerprints."""
+    path.mkdir(exist_ok=True)
+    for file in path.glob("*.json"):
+        if file.stem not in fingerprints:
+            file.unlink()
+    for name, fingerprint in fingerprints.items():
+        (path / f"{name}.json").write_text(json.dumps(vars(fingerprint), indent=2) + "\n", encoding="utf-8")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compare, or with `--accept` store, the fingerprints of this code."""
+    now = current()
+    if list(arguments) == ["--accept"]:
+        write(now)
+        print(f"stored the fingerprints of {len(now)} stages in {STORED.relative_to(ROOT)}")
+        return 0
+    if arguments:
+        print(f"usage: {ACCEPT}", file=sys.stderr)
+        return 2
+    faults = compare(read() if STORED.exists() else {}, now)
+    print("\n".join(faults) if faults else "every stage's version fits its code")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

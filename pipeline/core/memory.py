@@ -1,0 +1,184 @@
+"""How much memory a run may use, and who gets it: capacity, refusal before the start, admission.
+
+Dask's own limits are off: they see neither pinned memory nor what a kernel holds, and restart a worker in
+the middle of a stage. Every stage states its need instead, and the driver adds the needs up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gravel.pipeline.core.errors import RequestError
+from gravel.stages.sizes import Need
+
+USABLE = 0.9
+"""Share of the machine's memory given to stages; the rest is for the system and for idle workers."""
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+
+
+def parse_bytes(text: str) -> int:
+    """Read a size such as `16GiB`, `500 MB` or `1073741824`; raises RequestError for anything else."""
+    match = _SIZE.fullmatch(text)
+    if match is None or (match[3] and not match[2]):
+        raise RequestError(
+            f"{text!r} is not a size in bytes", hint="write a number with a unit, such as 16GiB or 500MB"
+        )
+    unit = match[2].lower()
+    return int(float(match[1]) * (_BINARY_UNITS[unit] if match[3] else _UNITS[unit]))
+
+
+def format_bytes(count: float) -> str:
+    """Write a size with three digits and a binary unit."""
+    if count < 1024:
+        return f"{int(count)} B"
+    for unit in ("KiB", "MiB", "GiB"):
+        count /= 1024
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+    return f"{count / 1024:.3g} TiB"
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What stages may use at once: host bytes in all, device bytes of each GPU; `source` says whence."""
+
+    host_bytes: int
+    source: str
+    device_bytes: int = 0
+    device_source: str = ""
+
+
+def _read_limit(path: Path) -> int | None:
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return None
+    # cgroup v1 writes an absurdly high number where there is no limit.
+    return int(text) if text.isdigit() and int(text) < 1 << 60 else None
+
+
+def _cgroup_files(root: Path, process: Path) -> list[Path]:
+    """List every limit that may bind this process: its own group's and those of the groups around it."""
+    try:
+        lines = (process / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    found = []
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        names = controllers.split(",")
+        if controllers == "":
+            base, leaf = root, "memory.max"
+        elif "memory" in names:
+            base, leaf = root / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        parts = Path(group.lstrip("/")).parts
+        found += [base.joinpath(*parts[:depth], leaf) for depth in range(len(parts), -1, -1)]
+    return [*found, root / "memory.max", root / "memory" / "memory.limit_in_bytes"]
+
+
+def memory_limit(cgroups: Path = Path("/sys/fs/cgroup"), process: Path = Path("/proc")) -> tuple[int, str]:
+    """Return the bytes that this process may use by the smallest cgroup limit or by MemTotal, and which."""
+    limits = [limit for file in _cgroup_files(cgroups, process) if (limit := _read_limit(file)) is not None]
+    try:
+        text = (process / "meminfo").read_text()
+        total = int(text.split("MemTotal:")[1].split()[0]) * 1024
+    except (OSError, IndexError):
+        import os
+
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    smallest = min(limits, default=total)
+    return (smallest, "the control group's limit") if smallest < total else (total, "the machine's memory")
+
+
+def host_capacity(option: str | None = None) -> tuple[int, str]:
+    """Return the host bytes that stages may use, and whence: the option as given, else 90 % of the limit."""
+    if option is not None:
+        return parse_bytes(option), "--host-memory"
+    limit, source = memory_limit()
+    return int(limit * USABLE), f"{USABLE:.0%} of {source}"
+
+
+def refuse_what_cannot_fit(
+    needs: Mapping[str, Need], capacity: Capacity, resident: Mapping[str, int] | None = None
+) -> None:
+    """Raise RequestError, naming every stage run that needs more than there is and what would help.
+
+    `resident` has the bytes, by run, of its inputs that are in memory meanwhile.
+    """
+    lines: list[str] = []
+    host, device, unkept = 0, 0, False
+    refused = [f"{key}: {need.refusal}" for key, need in needs.items() if need.refusal]
+    if refused:
+        raise RequestError(
+            f"this run cannot fit its own parameters: {'; '.join(refused)}",
+            hint="change the parameters that are named; see docs/troubleshooting.md#does-not-fit",
+        )
+    for key, need in needs.items():
+        beside = (resident or {}).get(key, 0)
+        if need.host_bytes + beside > capacity.host_bytes:
+            host = max(host, need.host_bytes + beside)
+            unkept = unkept or beside > 0
+            extra = f" beside {format_bytes(beside)} of inputs that are not kept" if beside else ""
+            lines.append(f"{key} needs {format_bytes(need.host_bytes)} of host memory{extra}")
+        if need.device_bytes > capacity.device_bytes:
+            device = max(device, need.device_bytes)
+            lines.append(f"{key} needs {format_bytes(need.device_bytes)} of GPU memory")
+    if not lines:
+        return
+    have = f"{format_bytes(capacity.host_bytes)} of host memory ({capacity.source})"
+    if device:
+        have += (
+            f" and {format_bytes(capacity.device_bytes)} on each GPU ({capacity.device_source or 'no GPU'})"
+        )
+    cures = []
+    if host:
+        cures.append(
+            f"a machine, control group or --host-memory of at least {format_bytes(host)}, a smaller graph, "
+            "or a smaller memory parameter where the stage has one"
+            + (", or inputs that are kept on disk (keep: true)" if unkept else "")
+        )
+    if device:
+        cures.append(
+            f"GPUs with {format_bytes(device)}, a placement that keeps less on the device, or --backend cpu"
+        )
+    raise RequestError(
+        f"this run cannot fit: {'; '.join(lines)}; there is {have}",
+        hint=f"what would make it fit: {'; '.join(cures)}; see docs/troubleshooting.md#does-not-fit",
+    )
+
+
+class Admission:
+    """Host bytes handed out to running stages and to results that are in memory."""
+
+    def __init__(self, host_bytes: int) -> None:
+        self.host_bytes = host_bytes
+        self._taken: dict[str, int] = {}
+
+    @property
+    def free(self) -> int:
+        """The bytes that nobody has."""
+        return self.host_bytes - sum(self._taken.values())
+
+    def fits(self, amount: int) -> bool:
+        """Say whether so much is free. A run that is alone is always admitted: waiting would not help."""
+        return amount <= self.free or not self._taken
+
+    def of(self, owner: str) -> int:
+        """Return the bytes that an owner has."""
+        return self._taken.get(owner, 0)
+
+    def take(self, owner: str, amount: int) -> None:
+        """Hand out bytes to an owner."""
+        self._taken[owner] = amount
+
+    def release(self, owner: str) -> None:
+        """Take an owner's bytes back."""
+        self._taken.pop(owner, None)

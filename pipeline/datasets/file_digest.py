@@ -1,0 +1,149 @@
+"""The content digest of every file or URL that a stage reads, remembered while the file is unchanged."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blake3 import blake3
+
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.file_state import shows_every_change, state_of
+from gravel.pipeline.core.trace import doubt, note_input, note_memo
+from gravel.pipeline.store.files import LocalFiles
+from gravel.stages.addresses import is_url
+
+if TYPE_CHECKING:
+    from gravel.pipeline.datasets.contents import Contents
+    from gravel.pipeline.datasets.fetches import Fetches
+    from gravel.stages.stage import FileInput
+
+READ_BYTES = 8 << 20
+
+
+class FileDigests:
+    """Digests of inputs, with a memo under the cache keyed by path and state
+    (`gravel.pipeline.core.file_state`).
+
+    With `fetch` what URLs lead to is brought here in the background, and `NeedsContent` is raised until it is
+    there; without, as for `plan`, it is raised for whatever would have to be fetched.
+    """
+
+    def __init__(self, cache_root: Path, *, fetch: bool = False) -> None:
+        self._files = LocalFiles(Path(cache_root))
+        self._fetch = fetch
+        self._contents: Contents | None = None
+        self.fetches: Fetches | None = None
+
+    def digest(self, file: FileInput) -> str:
+        """Return what stands for the content of a file or URL in a recipe.
+
+        It is its BLAKE3, or of a URL the sha256 that the workflow states. Raises `RequestError` for a file
+        that is not there or no file and a URL that cannot be reached, and `NeedsContent` for one that has to
+        be fetched first.
+        """
+        if not is_url(file.location):
+            return self._local(Path(file.location))
+        if file.location.lower().startswith("file:"):
+            return self._local(Path(re.sub(r"^file://(localhost)?", "", file.location, flags=re.IGNORECASE)))
+        if file.sha256 is not None:
+            return f"sha256:{file.sha256.lower()}"
+        doubt("a server is asked each time")
+        if self._contents is None:
+            from gravel.pipeline.datasets.contents import Contents
+
+            if self._fetch:
+                from gravel.pipeline.datasets.fetches import Fetches
+
+                self.fetches = Fetches(self._files.root)
+            self._contents = Contents(self._files.root, self.fetches)
+        return self._contents.digest(file.location)
+
+    def _local(self, path: Path) -> str:
+        try:
+            before = path.stat()
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        except ValueError:
+            raise RequestError(f"{str(path)!r} cannot be the name of a file", hint="name a file") from None
+        if path.is_dir():
+            raise RequestError(f"{path} is a folder, and a file is needed", hint=_inside(path))
+        if not path.is_file():
+            # A pipe could be read once only, and a device for ever.
+            raise RequestError(
+                f"{path} is a pipe or a device, and a file is needed", hint="copy what it gives into a file"
+            )
+        name = f"digests/{blake3(os.fsencode(path.resolve())).hexdigest()}.json"
+        key, now = state_of(before), time.time()
+        known = self._memo(name, key)
+        if known is not None:
+            note_input(path, key)
+            note_memo(name)
+            return known
+        doubt("an input is digested anew")
+        value = _content(path)
+        after = path.stat()
+        if state_of(after) != key:
+            raise GravelError(f"{path} changed while it was read", hint="run again when nothing writes to it")
+        if shows_every_change(str(path), before, now):
+            self._remember(name, path, key, value)
+        return value
+
+    def _memo(self, name: str, key: list[int]) -> str | None:
+        found = self._files.read(name)
+        if found is None:
+            return None
+        try:
+            memo = json.loads(found[0])
+            value = memo["blake3"] if memo["key"] == key else None
+        except (ValueError, KeyError, TypeError):
+            return None
+        return value if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) else None
+
+    def _remember(self, name: str, path: Path, key: list[int], value: str) -> None:
+        text = json.dumps({"path": str(path.resolve()), "key": key, "blake3": value})
+        try:
+            self._files.replace(name, text.encode(), durable=False)
+        except GravelError:
+            # Without a memo the file is digested again; planning needs no more of the cache.
+            return
+
+
+def _content(path: Path) -> str:
+    digest = blake3()
+    try:
+        with path.open("rb", buffering=0) as file:
+            while block := file.read(READ_BYTES):
+                digest.update(block)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return digest.hexdigest()
+
+
+def _unreadable(path: Path, error: OSError) -> RequestError:
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        return RequestError(f"{path} cannot be read: {error.strerror}")
+    folder = path.parent
+    if not folder.is_dir():
+        return RequestError(f"there is no file {path}: the folder {folder} does not exist")
+    near = difflib.get_close_matches(path.name, _names(folder), 1)
+    return RequestError(
+        f"there is no file {path}", hint=f"did you mean {folder / near[0]}?" if near else None
+    )
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 (names are all that is wanted)
+    except OSError:
+        return []
+
+
+def _inside(folder: Path) -> str | None:
+    names = _names(folder)
+    return f"it holds {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else None

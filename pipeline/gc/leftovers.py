@@ -1,0 +1,154 @@
+"""What is left beside the artifacts and is of no use any more: locks, memos, cached plans, quarantine."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.store.obstacles import what_is
+from gravel.pipeline.store.records import BrokenRecord, unseal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord
+
+LOCK_FOLDERS = ("locks", "downloads/parts")
+
+UNUSED_LOCK_AGE = 60.0
+"""Seconds for which a lock that nobody holds is left: somebody may have just made it, to take it."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A file or folder of the cache that may go, and why."""
+
+    name: str
+    why: str
+    is_lock: bool = False
+
+    def remove(self, cache: Cache) -> None:
+        """Remove it; a lock that somebody took meanwhile stays."""
+        if self.is_lock:
+            _unlink_free(cache.root / self.name)
+        else:
+            cache.files.remove(self.name)
+
+
+def leavings(
+    cache: Cache, stored: Sequence[ArtifactRecord], gone: Collection[str], oldest_quarantine: float
+) -> list[Leaving]:
+    """Find what may go beside artifacts; `stored` are the artifacts that stay, `gone` the recipes that go."""
+    return [
+        *_locks(cache),
+        *_digests(cache),
+        *_resolved(cache, stored),
+        *_cached_plans(cache, gone),
+        *_quarantine(cache, oldest_quarantine),
+    ]
+
+
+def _locks(cache: Cache) -> Iterator[Leaving]:
+    limit = time.time() - UNUSED_LOCK_AGE
+    for folder in LOCK_FOLDERS:
+        for name in cache.files.names(folder, ".lock"):
+            path = cache.root / folder / name
+            if what_is(path) is not None:
+                yield Leaving(f"{folder}/{name}", "it is no lock file")
+            elif _is_free(path, limit):
+                yield Leaving(f"{folder}/{name}", "nobody holds this lock", is_lock=True)
+
+
+def _is_free(path: Path, limit: float) -> bool:
+    return _with_lock(path, lambda handle: os.fstat(handle).st_mtime < limit)
+
+
+def _unlink_free(path: Path) -> None:
+    def unlink(handle: int) -> bool:
+        # While it is locked here, whoever waits for it finds it gone when it gets it, and takes a new one.
+        os.unlink(path)  # noqa: PTH108
+        return True
+
+    _with_lock(path, unlink)
+
+
+def _with_lock(path: Path, action: Callable[[int], bool]) -> bool:
+    """Do something with a lock file while nobody else can hold it; False if somebody does."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return action(handle)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def _digests(cache: Cache) -> Iterator[Leaving]:
+    for name in cache.files.names("digests", ".json"):
+        text = _read(cache, f"digests/{name}")
+        if text is None:
+            continue
+        try:
+            memo = json.loads(text)
+            path = memo.get("path")
+        except (ValueError, AttributeError):
+            yield Leaving(f"digests/{name}", "the remembered digest cannot be read")
+            continue
+        if isinstance(path, str) and not os.path.lexists(path):
+            yield Leaving(f"digests/{name}", f"{path} is gone")
+
+
+def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leaving]:
+    """Find the memos of source ids that were looked up in artifacts that are gone."""
+    from gravel.pipeline.plan.recipes import resolved_name
+
+    owners = [record.id for record in stored if record.kind == "VertexIds"]
+    for name in cache.files.names("resolved", ".json"):
+        text = _read(cache, f"resolved/{name}")
+        if text is None:
+            continue
+        try:
+            ids = list(unseal(text)["ids"])
+        except (BrokenRecord, KeyError, TypeError, ValueError):
+            yield Leaving(f"resolved/{name}", "the remembered ids cannot be read")
+            continue
+        if f"resolved/{name}" not in {resolved_name(owner, ids) for owner in owners}:
+            yield Leaving(f"resolved/{name}", "the artifact that its ids were looked up in is gone")
+
+
+def _cached_plans(cache: Cache, gone: Collection[str]) -> Iterator[Leaving]:
+    from gravel.pipeline.plan.cache.entries import why_stale
+
+    for name in cache.files.names("frozen", ".json"):
+        why = why_stale(cache.root, f"frozen/{name}", gone)
+        if why is not None:
+            yield Leaving(f"frozen/{name}", why)
+
+
+def _quarantine(cache: Cache, oldest: float) -> Iterator[Leaving]:
+    for place in ("quarantine", "downloads/quarantine"):
+        for name in cache.files.names(place):
+            stamp = re.search(r"-(\d{18,20})$", name)
+            set_aside = int(stamp[1]) / 1e9 if stamp else (cache.root / place / name).lstat().st_mtime
+            if set_aside <= oldest:
+                yield Leaving(f"{place}/{name}", "it was set aside long enough ago")
+
+
+def _read(cache: Cache, name: str) -> bytes | None:
+    try:
+        found = cache.files.read(name)
+    except GravelError:
+        return None
+    return None if found is None else found[0]

@@ -1,0 +1,134 @@
+"""Reading the records of runs: which there are, which still go, where the last report lies."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records.checking import is_record
+from gravel.pipeline.records.record import log_name
+from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.sharing import is_own
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gravel.stages.artifacts import Json
+
+
+def read_run(folder: Path) -> dict[str, Json] | None:
+    """Return a run's record, or None if there is none that can be read.
+
+    A record that says "running" while its process is gone is returned as "interrupted".
+    """
+    try:
+        with open_regular(folder / "run.json") as file:
+            record: dict[str, Json] = json.loads(file.read().decode())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not is_record(record):
+        return None
+    if record.get("state") == "running" and not still_runs(record):
+        record["state"] = "interrupted"
+        for stage in record["stages"]:
+            if stage["state"] == "running":
+                stage["state"] = "interrupted"
+    return record
+
+
+def still_runs(record: dict[str, Json]) -> bool:
+    """Say whether the process of a run lives; one on another host is believed."""
+    if record.get("state") != "running":
+        return False
+    if record.get("host") != os.uname().nodename:
+        return True
+    try:
+        os.kill(int(record["pid"]), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    # A later process may have got the same id.
+    try:
+        words = Path(f"/proc/{record['pid']}/cmdline").read_bytes().lower()
+    except OSError:
+        return True
+    return b"python" in words or b"gravel" in words or b"pytest" in words
+
+
+def run_folders(root: Path) -> list[Path]:
+    """Return the folders of all runs, the newest first."""
+    folder = root / "runs"
+    found = []
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208 (names are all that is wanted)
+            with suppress(OSError):
+                found.append((os.stat(f"{folder}/{name}/run.json").st_mtime_ns, name))  # noqa: PTH116
+    except OSError:
+        return []
+    return [folder / name for _, name in sorted(found, key=lambda each: each[0], reverse=True)]
+
+
+def list_runs(root: Path) -> list[dict[str, Json]]:
+    """Return the records of all runs, the newest first."""
+    return [record for folder in run_folders(root) if (record := read_run(folder)) is not None]
+
+
+def find_run(root: Path, name: str | None) -> tuple[Path, dict[str, Json]]:
+    """Find a run by its id or the only id that holds `name`; without a name, or with `last`, the newest.
+
+    Raises RequestError if there is none or the name fits several.
+    """
+    folders = run_folders(root)
+    if not folders:
+        raise RequestError(f"no run is on record in {root}", hint="start one with: gravel run FILE")
+    if name in (None, "last"):
+        chosen = folders[:1]
+    else:
+        chosen = [folder for folder in folders if folder.name == name]
+        chosen = chosen or [folder for folder in folders if str(name) in folder.name]
+    if len(chosen) != 1:
+        found = f"{len(chosen)} runs fit {name!r}" if chosen else f"there is no run {name!r}"
+        raise RequestError(found, hint="gravel runs lists them; `last` is the newest")
+    record = read_run(chosen[0])
+    if record is None:
+        raise RequestError(f"the record of run {chosen[0].name} cannot be read", hint="see gravel runs")
+    return chosen[0], record
+
+
+def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
+    """Return the log file of a stage run, given by its key or by an entry that has one run only.
+
+    Raises RequestError for a stage that the run does not have.
+    """
+    stages = record["stages"]
+    keys = [entry["key"] for entry in stages]
+    chosen = [key for key in keys if key == stage]
+    chosen = chosen or [entry["key"] for entry in stages if entry["entry"] == stage]
+    if len(chosen) == 1:
+        return folder / "logs" / log_name(chosen[0])
+    if chosen:
+        raise RequestError(f"{stage} ran {len(chosen)} times", hint=f"name one of: {', '.join(chosen)}")
+    from difflib import get_close_matches
+
+    near = get_close_matches(stage, keys, 1)
+    hint = f"did you mean {near[0]}?" if near else f"its stage runs are: {', '.join(keys)}"
+    raise RequestError(f"run {record['run']} has no stage run {stage!r}", hint=hint)
+
+
+def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str | None:
+    """Return the newest report of a workflow file's run of the same recipes that is still there."""
+    for folder in run_folders(root):
+        page = folder / "report.html"
+        if not page.exists() or not is_own(root, folder) or not is_own(root, page):
+            continue
+        record = read_run(folder)
+        if record is None or record["workflow"].get("path") != workflow_path:
+            continue
+        if set(record["recipes"]) == set(recipes):
+            return str(page)
+    return None

@@ -1,0 +1,226 @@
+"""The record of one run, rewritten as the run goes.
+
+`run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
+and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
+matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
+(see `gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last run that are no more),
+`trust` (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
+fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of everything that the run
+made or relied on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.store.obstacles import make_folder
+from gravel.pipeline.store.sharing import keep_own
+from gravel.stages.addresses import hidden_in_text
+
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Json
+
+FORMAT = 1
+WRITE_INTERVAL = 0.5
+"""Seconds between two versions of a record while nothing ends; every stage that ends writes one at once."""
+
+
+@dataclass
+class StageRecord:
+    """One stage run in `run.json`.
+
+    `state` is waiting, running, cached, computed, failed, skipped, interrupted, "not needed" or "not run": it
+    asks for what is not here, as `why` says. `outputs` are artifact ids, or `recipe:` pseudo-ids of what is
+    not kept. `need` and the peaks are in bytes.
+    """
+
+    key: str
+    entry: str
+    stage: str
+    upstream: list[str]
+    coordinates: dict[str, Json]
+    state: str = "waiting"
+    seconds: float | None = None  # of the computation; for a cached one, of the run that made it
+    started: float | None = None
+    recipe: str | None = None
+    outputs: list[str] = field(default_factory=list)
+    bytes: int | None = None
+    bytes_on_disk: int | None = None
+    need: dict[str, int] | None = None
+    peak_host_bytes: int | None = None
+    peak_device_bytes: int | None = None
+    place: str | None = None
+    attempts: int = 0
+    why: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # what the stage says of its result
+    error: str | None = None
+    hint: str | None = None
+    progress: dict[str, Json] | None = None
+    log: str | None = None
+
+
+def new_run_id(workflow: str) -> str:
+    """Name a run by its start and its workflow; ids sort by time."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", workflow)[:40].strip("-") or "run"
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{os.urandom(2).hex()}"
+
+
+def log_name(key: str) -> str:
+    """Turn a stage run's key into a file name that no other key has."""
+    plain = re.sub(r"[^A-Za-z0-9_.=,\[\]-]+", "_", key)
+    if plain == key and len(key) <= 150:
+        return f"{key}.log"
+    from blake3 import blake3
+
+    return f"{plain[:120]}-{blake3(key.encode()).hexdigest()[:8]}.log"
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a record says of the plan, as plain data: the workflow, and its stage runs in order.
+
+    Each of `stages` has the first five fields of `StageRecord`, and `state` and `why` of what is not run.
+    """
+
+    workflow: Mapping[str, Json]
+    stages: Sequence[Mapping[str, Json]]
+
+
+class RunRecord:
+    """A run's folder and record. `write` is atomic: a reader sees one version or the next."""
+
+    def __init__(
+        self, root: Path, outline: Outline, machine: Mapping[str, Json], options: Mapping[str, Json]
+    ) -> None:
+        self.workflow = dict(outline.workflow)
+        self.run = new_run_id(self.workflow["name"])
+        self._root = root
+        self.folder = root / "runs" / self.run
+        self.state = "running"
+        self.cluster: str | None = None
+        self.report: str | None = None
+        self.problem: str | None = None
+        self.kept = True
+        """Whether `write` writes: a run served from a cache that cannot be written leaves no record."""
+        self.datasets: list[dict[str, Json]] = []
+        self.gone: list[dict[str, Json]] = []
+        self.trust: dict[str, Json] = {}
+        self.stages = {
+            stage["key"]: StageRecord(**stage, log=f"logs/{log_name(stage['key'])}")
+            for stage in outline.stages
+        }
+        self._machine = dict(machine)
+        self._options = dict(options)
+        self._started = time.time()
+        self._ended: float | None = None
+        self._written = 0.0
+        self._texts: dict[str, tuple[dict[str, Json], str]] = {}
+
+    def log_path(self, key: str) -> Path:
+        """Return where a stage run's log lies."""
+        return self.folder / "logs" / log_name(key)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far, or took."""
+        return (self._ended or time.time()) - self._started
+
+    def count(self, state: str) -> int:
+        """Count the stage runs in a state."""
+        return sum(stage.state == state for stage in self.stages.values())
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the record as plain data."""
+        return {**self._head(), "stages": [asdict(stage) for stage in self.stages.values()]}
+
+    def _head(self) -> dict[str, Json]:
+        stages = list(self.stages.values())
+        artifacts = {name: None for stage in stages for name in stage.outputs if ":" not in name}
+        return {
+            "format": FORMAT,
+            "run": self.run,
+            "state": self.state,
+            "pid": os.getpid(),
+            "host": os.uname().nodename,
+            "started": _iso(self._started),
+            "ended": None if self._ended is None else _iso(self._ended),
+            "seconds": round(self.seconds, 3),
+            "workflow": self.workflow,
+            "machine": self._machine,
+            "options": self._options,
+            "cluster": self.cluster,
+            "report": self.report,
+            "problem": self.problem,
+            "datasets": self.datasets,
+            "gone": self.gone,
+            "trust": self.trust,
+            "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
+            "artifacts": list(artifacts),
+        }
+
+    def _text(self) -> str:
+        """Write the record out; of hundreds of stage runs only those that changed are written anew."""
+        parts = []
+        for key, stage in self.stages.items():
+            now = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in vars(stage).items()
+            }
+            known = self._texts.get(key)
+            if known is None or known[0] != now:
+                known = self._texts[key] = now, _json(now)
+            parts.append(known[1])
+        head = _json(self._head())
+        return f'{head[:-1]}, "stages": [{", ".join(parts)}]}}'
+
+    def end(self, state: str) -> None:
+        """Record how the run ended."""
+        self.state = state
+        self._ended = time.time()
+
+    def write_soon(self) -> None:
+        """Write unless that was done a moment ago."""
+        if time.monotonic() - self._written > WRITE_INTERVAL:
+            self.write()
+
+    def write(self) -> None:
+        """Replace `run.json`."""
+        if not self.kept:
+            return
+        make_folder(self.folder.parents[1], f"runs/{self.run}")
+        unfinished = self.folder / f"run.{os.getpid()}.part"
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                keep_own(self._root, unfinished)
+                file.write(self._text())
+            unfinished.replace(self.folder / "run.json")
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+        self._written = time.monotonic()
+
+
+def _json(value: Json) -> str:
+    """Write a part of a record, with no secret of any URL in a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(_without_secrets(value), ensure_ascii=False) if "://" in text else text
+
+
+def _without_secrets(value: Json) -> Json:
+    if isinstance(value, str):
+        return hidden_in_text(value)
+    if isinstance(value, dict):
+        return {key: _without_secrets(item) for key, item in value.items()}
+    return [_without_secrets(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

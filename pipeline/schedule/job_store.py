@@ -1,0 +1,268 @@
+"""The jobs of a cache on disk: who changes what, and how it stays whole when the power goes.
+
+Every file is written aside, flushed and then renamed or linked into place. What is read and then written
+(`state.json`) is so under the job's lock; see `gravel.pipeline.schedule` for the files.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.policy import State
+from gravel.pipeline.schedule.times import from_iso, iso
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.leases import Lease, holder
+from gravel.pipeline.store.ownership import user_name
+from gravel.pipeline.store.sharing import is_own
+from gravel.pipeline.store.sweeping import TEMPORARY_AGE
+
+FORMAT = 1
+KEPT_CLAIMS = 200
+"""How many claims, with their logs, a job keeps."""
+
+
+@dataclass
+class Claim:
+    """One run of a job. `state` is running, done, failed, timed out, interrupted or lost.
+
+    `due`, `began` and `ended` are seconds since 1970. `run` is the id of the run's record; `results` stands
+    for its artifacts and `changed` says whether the last successful run had others. `owed` are the hooks
+    (failure, change) still to be called, `hooks` what came of those that were.
+    """
+
+    job: str
+    due: int
+    attempt: int
+    began: float
+    pid: int
+    host: str
+    state: str = "running"
+    ended: float | None = None
+    seconds: float | None = None
+    run: str | None = None
+    exit_code: int | None = None
+    problem: str | None = None
+    results: str | None = None
+    changed: bool = False
+    again: bool = False
+    owed: list[str] = field(default_factory=list)
+    hooks: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The claim's file name without its ending; names sort by due time."""
+        return claim_name(self.due, self.attempt)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the claim as plain data."""
+        times = {name: when and iso(when) for name, when in (("began", self.began), ("ended", self.ended))}
+        return asdict(self) | times | {"due": iso(self.due)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Claim:
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        times = {name: data[name] and from_iso(data[name]) for name in ("due", "began", "ended")}
+        claim = cls(**{**data, **times})
+        for name, kinds in _KINDS.items():
+            if not isinstance(getattr(claim, name), kinds):
+                raise TypeError(f"{name} is {getattr(claim, name)!r:.60}")
+        return claim
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("job", "host", "state"), (str,)),
+    **dict.fromkeys(("due", "attempt", "pid"), (int,)),
+    "began": (int, float),
+    **dict.fromkeys(("ended", "seconds"), (int, float, type(None))),
+    **dict.fromkeys(("run", "problem", "results"), (str, type(None))),
+    "exit_code": (int, type(None)),
+    **dict.fromkeys(("owed", "hooks"), (list,)),
+}
+
+
+def claim_name(due: int, attempt: int) -> str:
+    """Name a claim: 20261120T030000Z.1."""
+    return f"{iso(due).replace('-', '').replace(':', '')}.{attempt}"
+
+
+class JobStore:
+    """The schedules of one cache. Cheap to make; safe to use from many processes at once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root)
+        self.cache = Cache(self.root)
+        self._files = self.cache.files
+
+    def names(self) -> list[str]:
+        """Return the names of all jobs, in order."""
+        names = self._files.names("schedules")
+        return [
+            name
+            for name in names
+            if (self.root / "schedules" / name / "job.json").exists() and self._is_own(name)
+        ]
+
+    def _is_own(self, name: str) -> bool:
+        """Say whether a job is the user's: one of another member of a shared cache would run their code."""
+        return is_own(self.root, self.root / "schedules" / name)
+
+    def add(self, job: Job) -> None:
+        """Put a job on record; raises RequestError if the name is taken."""
+        if not self._is_own(job.name):
+            maker = user_name((self.root / "schedules" / job.name).stat().st_uid)
+            raise RequestError(
+                f"{maker} has a schedule {job.name!r} in this cache", hint="choose another --name"
+            )
+        if not self._files.create(f"schedules/{job.name}/job.json", _pack(job.to_json())):
+            known = self.find(job.name)
+            what = f"; it runs {known.workflow} at {known.cron!r}" if known else ""
+            raise RequestError(
+                f"there is a schedule {job.name!r} already{what}",
+                hint=f"choose another --name, or first: gravel schedule remove {job.name}",
+            )
+
+    def find(self, name: str) -> Job | None:
+        """Return a job, or None if there is none. Raises GravelError for a damaged record."""
+        data = self._read(f"schedules/{name}/job.json")
+        if data is None or not self._is_own(name):
+            return None
+        try:
+            return Job.from_json(data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(f"schedules/{name}/job.json", repr(error)) from None
+
+    def job(self, name: str) -> Job:
+        """Return a job; raises RequestError, with the nearest name, if there is none."""
+        job = self.find(name)
+        if job is None:
+            from gravel.pipeline.core.names import suggest
+
+            hint = suggest(name, self.names(), "schedule")
+            raise RequestError(f"there is no schedule {name!r}", hint=hint)
+        return job
+
+    def change(self, job: Job) -> None:
+        """Replace the record of a job, whose id stays."""
+        with self.lock(job.name):
+            self._files.replace(f"schedules/{job.name}/job.json", _pack(job.to_json()))
+
+    def remove(self, name: str) -> None:
+        """Forget a job with its claims and logs; a run that goes ends by itself."""
+        aside = f"schedules/.removed-{uuid.uuid4().hex}"
+        with self.lock(name):
+            self._files.move(f"schedules/{name}", aside)
+        with storage_errors(self.root):
+            shutil.rmtree(self.root / aside, ignore_errors=True)
+
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Hold a job's lock, for the moment that a change takes; a dead holder's is free."""
+        return self.cache.lock(f"schedule-{name}")
+
+    def state(self, job: Job) -> State:
+        """Return where a job stands. Raises GravelError for a damaged record."""
+        data = self._read(f"schedules/{job.name}/state.json")
+        if data is None:
+            return State(decided=int(job.created))
+        try:
+            return State.from_json(data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(f"schedules/{job.name}/state.json", repr(error)) from None
+
+    def write_state(self, job: Job, state: State) -> None:
+        """Replace a job's state; call it under the job's lock."""
+        self._files.replace(f"schedules/{job.name}/state.json", _pack(state.to_json()))
+
+    def lease_path(self, name: str) -> Path:
+        """Return where the lease of a job's run lies: among those of runs, so that gc spares what it uses."""
+        return self.root / "leases" / f"schedule-{name}.lock"
+
+    def running(self, name: str) -> bool:
+        """Say whether a run of the job, or its supervisor, lives."""
+        return holder(self.lease_path(name)) is not None
+
+    def take_lease(self, name: str) -> Lease | None:
+        """Take the job's lease, or None if it is held; call it under the job's lock."""
+        path = self.lease_path(name)
+        if path.exists():
+            if holder(path) is not None:
+                return None
+            path.unlink(missing_ok=True)
+        try:
+            with storage_errors(self.root):
+                return Lease(path, f"schedule {name}")
+        except FileExistsError:
+            return None
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of a job's claims and logs."""
+        return self.root / "schedules" / name / "claims"
+
+    def claim(self, claim: Claim) -> bool:
+        """Put a claim on record; says whether it is the first on its due time and attempt."""
+        return self._files.create(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim.to_json()))
+
+    def write_claim(self, claim: Claim) -> None:
+        """Replace a claim of one's own."""
+        self._files.replace(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim.to_json()))
+
+    def find_claim(self, name: str, claim: str) -> Claim | None:
+        """Return a claim by its file name, or None if it is not there or damaged."""
+        try:
+            data = self._read(f"schedules/{name}/claims/{claim}.json")
+            return None if data is None else Claim.from_json(data)
+        except (GravelError, KeyError, TypeError, ValueError):
+            return None
+
+    def claims(self, name: str, due: int | None = None) -> list[Claim]:
+        """Return the claims of a job (of one due time), in order."""
+        start = "" if due is None else claim_name(due, 0)[:-1]
+        names = self._files.names(f"schedules/{name}/claims", ".json")
+        found = (self.find_claim(name, each[:-5]) for each in names if each.startswith(start))
+        return sorted((each for each in found if each), key=lambda each: (each.due, each.attempt))
+
+    def prune(self, name: str, keep: set[str]) -> None:
+        """Remove the oldest claims, with their logs, of more than `KEPT_CLAIMS`."""
+        names = [each[:-5] for each in self._files.names(f"schedules/{name}/claims", ".json")]
+        for old in names[: max(0, len(names) - KEPT_CLAIMS)]:
+            if old not in keep:
+                self._files.remove(f"schedules/{name}/claims/{old}.json")
+                self._files.remove(f"schedules/{name}/claims/{old}.log")
+
+    def sweep(self) -> None:
+        """Remove what writers that were killed left, and the rest of jobs that were being removed."""
+        folder = self.root / "schedules"
+        for aside in folder.glob(".removed-*"):
+            shutil.rmtree(aside, ignore_errors=True)
+        for name in self.names():
+            for place in (f"schedules/{name}", f"schedules/{name}/claims"):
+                for leaving in self._files.leavings(place, TEMPORARY_AGE):
+                    self._files.remove(leaving)
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        found = self._files.read(name)
+        if found is None:
+            return None
+        try:
+            data = json.loads(found[0])
+            if data.pop("format") == FORMAT:
+                return dict(data)
+        except (ValueError, KeyError, AttributeError, TypeError):
+            pass
+        raise self._damaged(name, "it is not what gravel wrote")
+
+    def _damaged(self, name: str, problem: str) -> GravelError:
+        hint = "`gravel schedule remove` and `add` make it anew"
+        return GravelError(f"{self.root / name} cannot be read: {problem}", hint=hint)
+
+
+def _pack(data: dict[str, Any]) -> bytes:
+    return json.dumps({"format": FORMAT} | data, indent=1).encode()

@@ -1,0 +1,125 @@
+"""Which backend and cluster a run uses, and how much memory it has, decided before anything starts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.devices import Device, find_devices
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.hardware import core_count, hardware
+from gravel.pipeline.core.memory import Capacity, host_capacity, parse_bytes
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.workers.kinds import KINDS, is_address
+from gravel.stages.sizes import Machine
+
+if TYPE_CHECKING:
+    from gravel.pipeline.workers.security import Tls
+    from gravel.stages.stage import Stage
+
+DEVICE_USABLE = 0.95
+"""Share of a GPU's memory given to stages; the CUDA context and the kernels take the rest."""
+
+
+@dataclass(frozen=True)
+class RunEnvironment:
+    """The decided setting of a run: `cluster` is inline, local, cuda or an address."""
+
+    cluster: str
+    backend: str
+    devices: tuple[Device, ...]
+    capacity: Capacity
+    cores: int
+    tls: Tls | None = None
+
+    def backend_of(self, stage: Stage) -> str:
+        """Return where a stage's kernels run: cuda only for stages that have kernels for it."""
+        return "cuda" if self.backend == "cuda" and stage.cuda else "cpu"
+
+    def machine(self, stage: Stage, threads: int | None = None) -> Machine:
+        """Return what a run of the stage may plan with."""
+        backend = self.backend_of(stage)
+        return Machine(
+            backend=backend,
+            threads=threads or self.cores,
+            host_memory=self.capacity.host_bytes,
+            device_memory=self.capacity.device_bytes if backend == "cuda" else 0,
+        )
+
+    def hardware_of(self, stage: Stage) -> str:
+        """Return what the recipe of a stage that is timed says of the machine."""
+        return hardware(self.backend_of(stage), devices=self.devices)
+
+
+def decide(options: RunOptions) -> RunEnvironment:
+    """Decide backend and cluster; raises RequestError for what this machine cannot do."""
+    if options.cluster not in KINDS and not is_address(options.cluster):
+        raise RequestError(
+            f"{options.cluster!r} is not a cluster",
+            hint=f"use one of {', '.join(KINDS)}, an address like tcp://host:8786, or a scheduler file",
+        )
+    if options.tls is not None and not is_address(options.cluster):
+        raise RequestError(
+            "certificates are given, and the cluster is one of this process's own",
+            hint="--tls-ca, --tls-cert and --tls-key go with --cluster tls://host:8786 or --scheduler-file",
+        )
+    if options.backend not in ("auto", "cpu", "cuda"):
+        raise RequestError(f"{options.backend!r} is not a backend", hint="use auto, cpu or cuda")
+    devices = () if is_address(options.cluster) and options.backend == "cpu" else find_devices()
+    usable = bool(devices) and (devices[0].fake or find_spec("cupy") is not None)
+    if "cuda" in (options.backend, options.cluster):
+        _demand_gpu(options, devices, usable)
+    if options.backend == "cuda" and options.cluster == "local":
+        raise RequestError(
+            "--cluster local runs on the CPU, and --backend cuda asks for GPUs",
+            hint="use --cluster cuda (or leave --cluster out), or --cluster inline for one GPU",
+        )
+    backend = options.backend
+    if backend == "auto":
+        backend = "cuda" if usable and options.cluster != "local" else "cpu"
+    cluster = options.cluster
+    if cluster == "auto":
+        cluster = "cuda" if backend == "cuda" else "local"
+    host, source = host_capacity(options.host_memory)
+    device, device_source = _device_capacity(options, devices if backend == "cuda" else ())
+    return RunEnvironment(
+        cluster, backend, devices, Capacity(host, source, device, device_source), core_count(), options.tls
+    )
+
+
+def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) -> None:
+    if usable or is_address(options.cluster):
+        return
+    asked = "--backend cuda" if options.backend == "cuda" else "--cluster cuda"
+    if devices:
+        names = ", ".join(device.name for device in devices)
+        raise RequestError(
+            f"{asked} asks for CuPy, which is not installed; the GPUs here are: {names}",
+            hint="pip install 'gravel[gpu]' for CUDA 13 or 'gravel[gpu12]' for CUDA 12, or use --backend cpu",
+        )
+    mask = os.environ.get("CUDA_VISIBLE_DEVICES")
+    masked = f" (CUDA_VISIBLE_DEVICES is {mask!r})" if mask is not None else ""
+    raise RequestError(
+        f"{asked} asks for a GPU, and no GPU with an NVIDIA driver was found here{masked}",
+        hint="use --backend cpu, or run on a machine with a GPU; see docs/troubleshooting.md#no-gpu",
+    )
+
+
+def _device_capacity(options: RunOptions, devices: tuple[Device, ...]) -> tuple[int, str]:
+    if not devices and options.backend == "cuda" and is_address(options.cluster):
+        # The run is planned, and refused if it cannot fit, before the cluster is asked anything.
+        if options.device_memory is None:
+            raise RequestError(
+                "the GPUs are elsewhere, and how much memory each has is not said",
+                hint="add --device-memory, such as 76GiB for GPUs of 80 GB",
+            )
+        return parse_bytes(options.device_memory), "--device-memory"
+    if not devices:
+        return 0, "no GPU"
+    free = int(min(device.free_bytes for device in devices) * DEVICE_USABLE)
+    if options.device_memory is not None:
+        asked = parse_bytes(options.device_memory)
+        return min(asked, free), "--device-memory" if asked <= free else "free on the smallest GPU"
+    return free, f"{DEVICE_USABLE:.0%} of what is free on the smallest GPU"

@@ -1,0 +1,99 @@
+"""What happens in a run, shown on the screen and kept in the run's record: the part that needs no plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gravel.pipeline.progress.events import Event, QuietReporter
+from gravel.pipeline.store.failures import explain
+from gravel.stages.addresses import hidden_in_text
+
+if TYPE_CHECKING:
+    from gravel.pipeline.progress.events import Reporter
+    from gravel.pipeline.records.record import RunRecord
+    from gravel.pipeline.store.records import ArtifactRecord
+    from gravel.stages.artifacts import Json
+
+
+class RunMessages:
+    """Tells of a run and of results that are found; `failures` are those of its stages."""
+
+    def __init__(self, record: RunRecord, reporter: Reporter) -> None:
+        self.record = record
+        self._reporter = reporter
+        self._write_failed = False
+        self.failures: list[tuple[str, str, str | None]] = []
+
+    def emit(self, kind: str, **data: Any) -> None:
+        """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
+        try:
+            shown = {
+                name: hidden_in_text(value) if isinstance(value, str) else value
+                for name, value in data.items()
+            }
+            self._reporter.handle(Event(kind, shown))
+        except OSError:
+            self._reporter = QuietReporter()
+
+    def tick(self) -> None:
+        """Refresh the screen and, now and then, the record."""
+        self._reporter.tick()
+        self.write(soon=True)
+
+    def end(self, state: str) -> None:
+        """Record how the run ended."""
+        self.record.end(state)
+        self.write()
+
+    def write(self, *, soon: bool = False) -> None:
+        """Write the record. A full disk must not stop stages that may still end."""
+        try:
+            if soon:
+                self.record.write_soon()
+            else:
+                self.record.write()
+        except OSError as error:
+            if not self._write_failed:
+                self._write_failed = True
+                shown = explain(error, self.record.folder.parents[1]) or error
+                self.emit("note", message=f"the run's record cannot be written: {shown}")
+
+    def not_run(self, key: str) -> None:
+        """Say what a stage run asks for that is not here; one that rests on such a run is counted alone."""
+        why = self.record.stages[key].why
+        if why and not why[0].startswith("it needs "):
+            self.emit("stage_not_run", stage=key, reason="; ".join(why))
+
+    def identified(self, key: str, recipe: str | None, *, keep: bool) -> None:
+        """A stage run's recipe is known."""
+        stage = self.record.stages[key]
+        stage.recipe = recipe
+        stage.state = "waiting" if keep else "not needed"
+
+    def cached(
+        self,
+        key: str,
+        outputs: Sequence[str],
+        provenance: Mapping[str, Json],
+        described: Sequence[ArtifactRecord],
+        why: str = "cached",
+    ) -> None:
+        """A stage run's result was found."""
+        stage = self.record.stages[key]
+        stage.state, stage.why = "cached", [] if why == "cached" else [why]
+        stage.outputs = list(outputs)
+        stage.seconds = provenance.get("seconds")
+        stage.need = provenance.get("need")
+        stage.peak_host_bytes = provenance.get("peak_host_bytes")
+        stage.peak_device_bytes = provenance.get("peak_device_bytes")
+        stage.bytes = sum(artifact.bytes for artifact in described)
+        stage.bytes_on_disk = sum(artifact.bytes_on_disk for artifact in described)
+        self.emit("stage_cached", stage=key, seconds=stage.seconds, bytes=stage.bytes)
+        self.remarked(key, provenance.get("remarks") or ())
+
+    def remarked(self, key: str, remarks: Sequence[str]) -> None:
+        """A stage had something to say of its result: reported each time that the result is used."""
+        self.record.stages[key].remarks = list(remarks)
+        for remark in remarks:
+            self.emit("note", message=f"{key}: {remark}")

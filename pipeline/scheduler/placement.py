@@ -1,0 +1,172 @@
+"""Which ready stage run goes where: memory, GPUs, rank groups, and measurements that must be alone.
+
+A rank group's worker slots are taken all at once before any of its ranks is sent, so that two rank groups
+never hold half of what the other waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gravel.pipeline.core.memory import Admission, format_bytes
+from gravel.pipeline.scheduler.machine import RunEnvironment
+from gravel.pipeline.scheduler.nodes import BUSY, Node, Nodes
+from gravel.pipeline.workers.protocol import WorkerSlot
+from gravel.stages.stage import Need, Parameters
+
+
+@dataclass(frozen=True)
+class Assignable:
+    """A node that can start now: its own slot, its rank group's, and the threads of its kernels."""
+
+    worker_slot: str
+    rank_group: tuple[str, ...]
+    threads: int
+
+
+def ranks_of(node: Node) -> int:
+    """Return how many workers the node needs at the same time; 0 without a rank group."""
+    ranks = node.run.stage.ranks
+    return 0 if ranks is None else ranks(_parameters(node))
+
+
+def _parameters(node: Node) -> Parameters:
+    """Return a node's parameters, as they are written until its sources are resolved."""
+    return node.parameters if node.parameters is not None else node.run.parameters
+
+
+class Placement:
+    """Hands out worker slots and memory."""
+
+    def __init__(self, environment: RunEnvironment, nodes: Nodes) -> None:
+        self.admission = Admission(environment.capacity.host_bytes)
+        self._environment = environment
+        self._nodes = nodes
+        self._worker_slots: list[WorkerSlot] = []
+        self._away: set[str] = set()
+
+    def set_worker_slots(self, worker_slots: Iterable[WorkerSlot]) -> None:
+        """Take the worker slots of a cluster that has started."""
+        self._worker_slots = list(worker_slots)
+
+    def take_away(self, worker_slots: Iterable[str]) -> None:
+        """Use these worker slots no more, until `give_back`."""
+        self._away |= set(worker_slots)
+
+    def give_back(self, worker_slots: Iterable[str]) -> None:
+        """Use these worker slots again."""
+        self._away -= set(worker_slots)
+
+    def drop(self, worker_slots: Iterable[str]) -> None:
+        """Forget worker slots for good."""
+        gone = set(worker_slots)
+        self._worker_slots = [
+            worker_slot for worker_slot in self._worker_slots if worker_slot.name not in gone
+        ]
+
+    @property
+    def waits(self) -> bool:
+        """Whether worker slots are away that will come back."""
+        return bool(self._away)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no worker slot is left."""
+        return not self._worker_slots
+
+    def used(self, worker_slot: str) -> None:
+        """Let the slot that was used last be the first to be used again: it has everything loaded."""
+        for index, other in enumerate(self._worker_slots):
+            if other.name == worker_slot:
+                self._worker_slots.insert(0, self._worker_slots.pop(index))
+                return
+
+    def problem(self, node: Node, need: Need) -> str | None:
+        """Say why a node can never be placed here, or None."""
+        ranks = self._workers_for(node, need)
+        if ranks > len(self._worker_slots):
+            kind = "GPUs" if any(worker_slot.device for worker_slot in self._worker_slots) else "workers"
+            return f"it needs {ranks} {kind} at the same time, and this cluster has {len(self._worker_slots)}"
+        if self._environment.backend_of(node.run.stage) == "cuda":
+            able = [worker_slot for worker_slot in self._worker_slots if self._holds(worker_slot, need)]
+            if len(able) < ranks:
+                largest = max((worker_slot.device_bytes for worker_slot in self._worker_slots), default=0)
+                return (
+                    f"it needs {format_bytes(need.device_bytes)} of memory on {ranks} GPU(s), and "
+                    f"the largest here has {format_bytes(largest)}"
+                )
+        return None
+
+    def _workers_for(self, node: Node, need: Need) -> int:
+        """An inline cluster runs ranks as threads of the one process."""
+        if self._environment.cluster == "inline":
+            return 1
+        return max(1, ranks_of(node), self._group_size(node, need))
+
+    def host_bytes(self, node: Node, need: Need) -> int:
+        """Count what a node takes with all of its workers."""
+        return need.host_bytes + need.each_host_bytes * (self._workers_for(node, need) - 1)
+
+    def _group_size(self, node: Node, need: Need) -> int:
+        """Return how many workers the node takes though it could do without, 0 for none.
+
+        These are all that it would use, or, where fewer are of use too, as many as there are and as memory
+        has room for.
+        """
+        able = self._worker_slots
+        if self._environment.backend_of(node.run.stage) == "cuda":
+            able = [worker_slot for worker_slot in able if self._holds(worker_slot, need)]
+        if not need.gang_least:
+            return need.gang if 1 < need.gang <= len(able) else 0
+        count = min(need.gang, len(able))
+        if need.each_host_bytes:
+            room = self._environment.capacity.host_bytes - need.host_bytes
+            count = min(count, 1 + max(0, room) // need.each_host_bytes)
+        return count if count >= max(2, need.gang_least) else 0
+
+    def _holds(self, worker_slot: WorkerSlot, need: Need) -> bool:
+        if worker_slot.device is None:
+            return False
+        cap = self._environment.capacity.device_bytes or worker_slot.device_bytes
+        return need.device_bytes <= min(cap, worker_slot.device_bytes)
+
+    def choose(self, node: Node, need: Need, waiting: int) -> Assignable | None:
+        """Find room for a node now, or None; `waiting` counts the other nodes that could run."""
+        busy = self._nodes.in_state(*BUSY)
+        if any(self._alone(other) for other in busy) or (self._alone(node) and busy):
+            return None
+        if not self.admission.fits(self.host_bytes(node, need)):
+            return None
+        taken = {worker_slot for other in busy for worker_slot in other.worker_slots} | self._away
+        free = [worker_slot for worker_slot in self._worker_slots if worker_slot.name not in taken]
+        if self._environment.backend_of(node.run.stage) == "cuda":
+            free = [worker_slot for worker_slot in free if self._holds(worker_slot, need)]
+        own = self._own(node, free)
+        ranks = self._workers_for(node, need)
+        if own is None or len(free) < ranks:
+            return None
+        rank_group: tuple[str, ...] = ()
+        if node.run.stage.ranks is not None or ranks > 1:
+            others = [worker_slot.name for worker_slot in free if worker_slot is not own]
+            rank_group = (own.name, *others[: ranks - 1])
+        sharing = 1 if self._alone(node) else min(len(self._worker_slots), len(busy) + waiting + 1)
+        cores = own.cores or self._environment.cores
+        return Assignable(own.name, rank_group, max(1, cores // max(sharing, ranks)))
+
+    def _own(self, node: Node, free: list[WorkerSlot]) -> WorkerSlot | None:
+        """Prefer the worker slot whose memory holds an input; wait for it rather than copy what it holds."""
+        holders = [
+            (sum(extent.bytes for extent in source.extents), source.resident_at)
+            for key in node.run.upstream
+            if (source := self._nodes[key]).resident_at is not None
+        ]
+        if not holders:
+            return free[0] if free else None
+        best = max(holders, key=lambda holder: holder[0])[1]
+        return next((worker_slot for worker_slot in free if worker_slot.name == best), None)
+
+    def _alone(self, node: Node) -> bool:
+        """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its slot."""
+        stage = node.run.stage
+        return stage.is_timed(_parameters(node)) and self._environment.backend_of(stage) == "cpu"

@@ -1,0 +1,155 @@
+"""What the driver does, shown on the screen and kept in the run's record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.plan.building import MEASURED
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.plan.why import History
+from gravel.pipeline.progress.events import Reporter
+from gravel.pipeline.progress.rates import Pace
+from gravel.pipeline.records.record import RunRecord, StageRecord
+from gravel.pipeline.scheduler import failures
+from gravel.pipeline.scheduler.messages import RunMessages
+from gravel.pipeline.scheduler.nodes import Node
+from gravel.pipeline.workers.protocol import Progress
+from gravel.pipeline.workers.stage_run import Failure, StageOutcome
+
+if TYPE_CHECKING:
+    from gravel.pipeline.store.cache import Cache
+
+
+class RunReport(RunMessages):
+    """One method per thing that can happen to a stage run."""
+
+    def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
+        super().__init__(record, reporter)
+        self._plan = plan
+        self._cache = cache
+        self._paces: dict[str, Pace] = {}
+        self._history = History(cache, plan.workflow.name)
+        self._repetitions: dict[str, list[str]] = {}
+        for key, run in plan.runs.items():
+            if run.repeats is not None:
+                self._repetitions.setdefault(run.repeats, [run.repeats]).append(key)
+
+    def _stage(self, node: Node) -> StageRecord:
+        return self.record.stages[node.key]
+
+    def explain(self, node: Node) -> list[str]:
+        """Say why a node is not cached."""
+        if node.recipe is None:
+            return []
+        return list(self._history.explain(node.run, node.recipe)[0])
+
+    def wanted(self, node: Node, why: Sequence[str]) -> None:
+        """A node has to be computed."""
+        stage = self._stage(node)
+        stage.state, stage.why = "waiting", list(why)
+
+    def started(self, node: Node) -> None:
+        """A node runs."""
+        import time
+
+        stage = self._stage(node)
+        stage.state, stage.place, stage.attempts = "running", node.worker_slot, node.attempt
+        stage.started, stage.progress, stage.error = time.time(), None, None
+        need = node.need
+        if need is not None:
+            stage.need = {"host": need.host_bytes, "device": need.device_bytes}
+        self._paces[node.key] = Pace()
+        self.emit(
+            "stage_started",
+            stage=node.key,
+            place=node.worker_slot,
+            attempt=node.attempt,
+            need_host_bytes=need.host_bytes if need else None,
+            need_device_bytes=need.device_bytes if need else None,
+        )
+        self.write(soon=True)
+
+    def progressed(self, progress: Progress) -> None:
+        """A running node came further."""
+        pace = self._paces.get(progress.key)
+        if pace is None:
+            return
+        pace.update(progress.done, progress.total, progress.unit)
+        data = {"done": progress.done, "total": progress.total, "unit": progress.unit}
+        self.record.stages[progress.key].progress = {**data, "rate": pace.rate}
+        self.emit("stage_progress", stage=progress.key, **data, rate=round(pace.rate, 3))
+        self.write(soon=True)
+
+    def finished(self, node: Node, outcome: StageOutcome) -> None:
+        """A node was computed."""
+        stage = self._stage(node)
+        stage.state, stage.progress = "computed", None
+        stage.outputs = list(outcome.outputs)
+        stage.seconds = outcome.seconds
+        stage.bytes, stage.bytes_on_disk = outcome.bytes, outcome.bytes_on_disk
+        stage.peak_host_bytes = outcome.peak_host_bytes
+        stage.peak_device_bytes = outcome.peak_device_bytes
+        self.emit(
+            "stage_finished",
+            stage=node.key,
+            seconds=outcome.seconds,
+            bytes=outcome.bytes,
+            peak_host_bytes=outcome.peak_host_bytes,
+        )
+        self.remarked(node.key, outcome.remarks)
+        self._compare_repetitions(node)
+        self.write()
+
+    def _compare_repetitions(self, node: Node) -> None:
+        """Say if repetitions of a measurement differ in what is not measured: only the first is read on."""
+        for key in self._repetitions.get(node.run.repeats or node.key, ()):
+            other, mine = self.record.stages[key].outputs, node.ids or ()
+            if key == node.key or len(other) != len(mine) or not node.run.keep:
+                continue
+            named = zip(node.run.stage.outputs, mine, other, strict=True)
+            kinds = [kind for kind, one, its in named if one != its and kind not in MEASURED]
+            if kinds:
+                message = f"the {kinds[0]} of {node.key} is not that of {key}; only the first one is verified"
+                self.record.stages[node.key].why.append(message)
+                self.emit("note", message=message)
+                return
+
+    def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
+        """A node has no result."""
+        message = failures.describe(failure, node.key, self._plan, ids, self._cache)
+        stage = self._stage(node)
+        stage.state, stage.error, stage.hint, stage.progress = "failed", message, failure.hint, None
+        self.failures.append((node.key, message, failure.hint))
+        self.emit("stage_failed", stage=node.key, message=message, hint=failure.hint)
+        self.write()
+
+    def skipped(self, node: Node, because: str) -> None:
+        """A node will not run."""
+        stage = self._stage(node)
+        stage.state = "skipped"
+        stage.why = ["the run was stopped" if because == "stopped" else f"{because} failed"]
+        self.emit("stage_skipped", stage=node.key, because=because)
+
+    def left_out(self, node: Node, what: str) -> None:
+        """A node that gathers does without a data set that failed."""
+        stage = self._stage(node)
+        stage.upstream = list(node.run.upstream)
+        self.emit("note", message=f"{node.key} goes on without {what}")
+
+    def interrupted(self, node: Node) -> None:
+        """A node was stopped before its end."""
+        self._stage(node).state = "interrupted"
+
+    def retried(self, node: Node, message: str) -> None:
+        """A node's worker was lost and it is tried again."""
+        self._stage(node).state = "waiting"
+        self.emit("stage_retried", stage=node.key, attempt=node.attempt + 1, message=message)
+
+    def waits(self, node: Node) -> None:
+        """Another run computes the node's recipe."""
+        self.emit("waiting", stage=node.key, message="another run is computing it; waiting for that")
+
+    def damaged(self, node: Node, artifact: str, message: str) -> None:
+        """A result is not what was written."""
+        self.emit("damaged", stage=node.key, artifact=artifact, message=message)

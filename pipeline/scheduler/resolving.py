@@ -1,0 +1,210 @@
+"""What is cached and what has to be computed: recipes as soon as they are fixed, results as they come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.plan.gathering import without
+from gravel.pipeline.plan.recipes import NeedsResult
+from gravel.pipeline.scheduler.nodes import (
+    DONE,
+    ENDED,
+    FAILED,
+    KNOWN,
+    NOT_RUN,
+    SKIPPED,
+    WAITING,
+    WANTED,
+    Node,
+    Nodes,
+)
+from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.workers.resident import PREFIX
+from gravel.pipeline.workers.stage_run import Failure
+from gravel.stages.errors import StageError
+
+if TYPE_CHECKING:
+    from gravel.pipeline.plan.recipes import RecipeMaker
+    from gravel.pipeline.store.cache import Cache
+
+MAX_DAMAGES = 3
+"""How often one stage run may meet a damaged input: a disk that damages what it just wrote is no use."""
+
+
+class Resolver:
+    """Moves nodes from waiting to done, known or wanted. Starts nothing."""
+
+    def __init__(self, nodes: Nodes, maker: RecipeMaker, cache: Cache, report: RunReport) -> None:
+        self._nodes = nodes
+        self._maker = maker
+        self._cache = cache
+        self._report = report
+        self.strict = True
+        """While nothing has started, a faulty request is raised instead of failing its run only."""
+
+    def resolve_ready(self) -> None:
+        """Identify every node whose inputs are known by now."""
+        again = True
+        while again:
+            again = False
+            for node in self._nodes.in_state(WAITING):
+                if all(self._nodes[key].ids is not None for key in self._nodes.asked_for_recipe(node)):
+                    again = self._identify(node) or again
+
+    def _identify(self, node: Node) -> bool:
+        """Fix a node's recipe and look it up; return whether a damage sent others back to waiting."""
+        ids = self._nodes.ids()
+        try:
+            node.parameters = self._maker.resolve(node.run, ids)
+            node.recipe = self._maker.recipe(node.run, ids)
+        except NeedsResult as need:
+            self._ask_for(self._nodes[need.key], node)
+            return False
+        except NeedsContent:
+            return False  # asked again when it is fetched
+        except DamagedArtifact as damage:
+            return self.repair(damage.artifact_id, damage.reason, node)
+        except StageError as error:
+            failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
+            self.fail(node, failure)
+            return False
+        except RequestError as error:
+            if self.strict and not node.run.is_of(self._nodes.plan.workflow.datasets):
+                raise
+            problem = error.problems[0]
+            file, line = (problem.location.file, problem.location.line) if problem.location else (None, None)
+            self.fail(node, Failure("stage", str(error), problem.hint, file, line))
+            return False
+        except GravelError as error:
+            self.fail(node, Failure("stage", str(error), error.problems[0].hint))
+            return False
+        self._report.identified(node.key, node.recipe.digest, keep=node.run.keep)
+        if not node.run.keep:
+            digest = node.recipe.digest
+            node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
+            node.state = KNOWN
+            if node.forced or not self._nodes.consumers(node):
+                node.state = WANTED
+                self._report.wanted(node, [_forced(node) if node.forced else "its result is not kept"])
+        elif node.forced:
+            node.state = WANTED
+            self._report.wanted(node, [_forced(node)])
+        elif not self.look_up(node, "cached"):
+            node.state = WANTED
+        return False
+
+    def _ask_for(self, giver: Node, node: Node) -> None:
+        """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
+        giver.asked_by.add(node.key)
+        if giver.state == KNOWN:
+            giver.state = WANTED
+            self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
+
+    def look_up(self, node: Node, why: str) -> bool:
+        """Take a node's result from the cache if it is there as a whole; else say why not, once."""
+        assert node.recipe is not None
+        record = self._cache.look_up(node.recipe.digest)
+        if record is None:
+            if node.state == WAITING:
+                refused = self._cache.acceptance.why_refused(node.recipe.digest)
+                self._report.wanted(node, refused or self._report.explain(node))
+            return False
+        for name in record.outputs:
+            problem = self._cache.check(name)
+            if problem is not None and node.state != WAITING:
+                return False
+            if problem is not None:
+                self._report.damaged(node, name, f"artifact {name[:12]} is not whole: {problem}")
+                self._cache.quarantine(name, problem)
+                self._report.wanted(node, [f"its artifact was damaged: {problem}"])
+                return False
+        try:
+            described = [self._cache.describe(name) for name in record.outputs]
+        except DamagedArtifact as damage:
+            self._report.damaged(node, damage.artifact_id, str(damage))
+            return False
+        node.ids = record.outputs
+        node.extents = tuple(artifact.extent for artifact in described)
+        node.state = DONE
+        self._report.cached(node.key, record.outputs, record.provenance, described, why)
+        return True
+
+    def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> bool:
+        """Set a damaged result aside and have it computed again, then its reader; return whether possible.
+
+        `since` is when the reader began, in seconds since the epoch. Of several readers at once the first
+        has the result computed again, and the others wait for it.
+        """
+        reader.damages += 1
+        if reader.damages > MAX_DAMAGES:
+            self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
+            return False
+        if self._is_renewed(artifact_id, reader, since):
+            reader.state = WAITING
+            return True
+        owner = self._nodes.owner(artifact_id, reader)
+        if owner is None:
+            self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
+            return False
+        if artifact_id.startswith(PREFIX):
+            self._report.damaged(owner, artifact_id, f"its result was lost: {reason}")
+            owner.resident_at = None
+        else:
+            self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
+            self._cache.quarantine(artifact_id, reason)
+        owner.state = WANTED
+        self._report.wanted(owner, [f"its result was damaged: {reason}"])
+        reader.state = WAITING
+        if owner.run.keep:
+            # The reader's recipe is made anew from what comes of it.
+            owner.ids = None
+        return True
+
+    def _is_renewed(self, artifact_id: str, reader: Node, since: float | None) -> bool:
+        """Say whether a damaged input is being computed again, or was since its reader began."""
+        if since is None:
+            return False
+        if any(self._nodes[key].state not in ENDED for key in reader.run.upstream):
+            return True
+        # Once only: the clocks of two machines may differ, and then the damage has to be believed.
+        if reader.damages > 1 or artifact_id.startswith(PREFIX):
+            return False
+        record = self._cache.find(artifact_id)
+        return record is not None and record.created > since and self._cache.check(artifact_id) is None
+
+    def reads_what_was_digested(self, node: Node) -> bool:
+        """Say whether the files of a run are still those that its recipe names."""
+        assert node.recipe is not None
+        assert node.parameters is not None
+        if not node.run.stage.files(node.parameters):
+            return True
+        try:
+            return self._maker.recipe(node.run, self._nodes.ids()).digest == node.recipe.digest
+        except (GravelError, StageError):
+            return False
+
+    def fail(self, node: Node, failure: Failure) -> None:
+        """Fail a node and skip everything that rests on it, but for what gathers other data sets too."""
+        node.state = FAILED
+        self._report.failed(node, failure, self._nodes.ids())
+        data_sets = self._nodes.plan.workflow.datasets
+        axes = [axis for axis in data_sets if axis in node.run.coordinates]
+        lost = {node.key}
+        for other in self._nodes:
+            if other.state in (FAILED, SKIPPED, NOT_RUN, DONE) or lost.isdisjoint(other.run.upstream):
+                continue
+            rest = without(other.run, lost) if axes and not other.run.is_of(axes) else None
+            if rest is None:
+                lost.add(other.key)
+                other.state = SKIPPED
+                self._report.skipped(other, node.key)
+                continue
+            other.run, other.state, other.recipe, other.ids = rest, WAITING, None, None
+            names = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
+            self._report.left_out(other, names)
+
+
+def _forced(node: Node) -> str:
+    return node.run.because or "forced"

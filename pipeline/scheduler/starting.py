@@ -1,0 +1,115 @@
+"""Starting the cluster of a run, when something has to run."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.scheduler.machine import RunEnvironment
+from gravel.pipeline.workers.kinds import is_address
+from gravel.pipeline.workers.protocol import Cluster, Progress, WorkerSlot
+
+
+class Started:
+    """A running cluster with the settings and the log that live as long as it does."""
+
+    def __init__(self, cluster: Cluster, undo: Callable[[], None]) -> None:
+        self.cluster = cluster
+        self._undo = undo
+
+    def close(self, *, hurry: bool = False) -> None:
+        """End the cluster and put Dask's settings and loggers back."""
+        try:
+            self.cluster.close(hurry=hurry)
+        finally:
+            self._undo()
+
+
+def start_cluster(
+    environment: RunEnvironment,
+    run: str,
+    folder: Path,
+    cache_root: Path,
+    *,
+    workers: int | None,
+    ranks: int,
+    progress: Callable[[Progress], None],
+) -> Started:
+    """Start what the setting names; raises RequestError or GravelError if it does not come up.
+
+    `ranks` is the size of the largest rank group. `progress` is called by an inline cluster while stages run.
+    """
+    if environment.cluster == "inline":
+        from gravel.pipeline.workers.inline import InlineCluster
+        from gravel.pipeline.workers.settings import LOOPBACK_ONLY, NCCL_INTERFACE, keep_environment
+
+        restore = keep_environment([NCCL_INTERFACE])
+        os.environ.setdefault(NCCL_INTERFACE, LOOPBACK_ONLY)
+        device = environment.devices[0] if environment.backend == "cuda" and environment.devices else None
+        worker_slot = WorkerSlot(
+            "here",
+            socket.gethostname(),
+            device.name if device else None,
+            environment.capacity.device_bytes if device else 0,
+        )
+        return Started(InlineCluster(worker_slot, progress), restore)
+    import dask
+    import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
+
+    from gravel.pipeline.workers.safe_path import safe_path_variables
+    from gravel.pipeline.workers.settings import (
+        SPAWN_ENVIRONMENT,
+        dask_settings,
+        keep_environment,
+        log_to_file,
+        stop_logging,
+    )
+
+    log = folder / "logs" / "dask.log"
+    handler = log_to_file(log)
+    scratch = cache_root / "scratch" / run
+    # Workers of somebody else's cluster may be another user's, who shares the cache.
+    scratch.mkdir(mode=0o777 if is_address(environment.cluster) else 0o700, parents=True, exist_ok=True)
+    chosen = dask_settings(log, environment.cores)
+    # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
+    settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})
+    put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
+    # Dask sets it for workers; Python's resource tracker starts before them.
+    os.environ.update(safe_path_variables())
+
+    def undo() -> None:
+        settings.__exit__(None, None, None)
+        put_back()
+        stop_logging(handler)
+
+    try:
+        return Started(_start(environment, run, scratch, cache_root, workers, ranks), undo)
+    except GravelError:
+        undo()
+        raise
+    except Exception as error:
+        undo()
+        raise GravelError(
+            f"the cluster did not start: {type(error).__name__}: {error}",
+            hint=f"its log is {log}; see docs/troubleshooting.md#cluster-does-not-start",
+        ) from error
+
+
+def _start(
+    environment: RunEnvironment, run: str, scratch: Path, cache_root: Path, workers: int | None, ranks: int
+) -> Cluster:
+    if environment.cluster == "cuda":
+        from gravel.pipeline.workers.cuda import start_cuda
+
+        return start_cuda(run, environment.devices, scratch)
+    if environment.cluster == "local":
+        from gravel.pipeline.workers.local import local_worker_count, start_local
+
+        return start_local(run, workers or local_worker_count(environment.cores, ranks), scratch)
+    from gravel.pipeline.workers.existing import connect
+
+    return connect(run, environment.cluster, cache_root, environment.tls)

@@ -1,0 +1,44 @@
+"""A stage run with everything decided, made into the task that travels to its worker slot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.records.record import RunRecord
+from gravel.pipeline.scheduler.machine import RunEnvironment
+from gravel.pipeline.scheduler.nodes import Node, Nodes
+from gravel.pipeline.workers.resident import PREFIX
+from gravel.pipeline.workers.stage_run import StageTask
+
+if TYPE_CHECKING:
+    from gravel.pipeline.store.cache import Cache
+
+
+def make_task(
+    node: Node, nodes: Nodes, environment: RunEnvironment, cache: Cache, record: RunRecord
+) -> StageTask:
+    """Return the task of a node that has its recipe, its parameters and its worker slots."""
+    assert node.recipe is not None
+    assert node.parameters is not None
+    inputs = nodes.input_ids(node)
+    return StageTask(
+        key=node.key,
+        run=record.run,
+        stage=node.run.stage,
+        parameters=node.parameters,
+        inputs=inputs,
+        recipe=node.recipe.digest,
+        cache=cache,
+        machine=environment.machine(node.run.stage, node.threads),
+        keep=node.run.keep,
+        scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
+        log=record.log_path(node.key),
+        resident={
+            name: nodes[ref.run].resident_at
+            for slot, refs in node.run.inputs.items()
+            for name, ref in zip(inputs[slot], refs, strict=True)
+            if name.startswith(PREFIX)
+        },
+        time_limit=node.run.time_limit,
+        contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},
+    )

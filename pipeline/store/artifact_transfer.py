@@ -1,0 +1,269 @@
+"""Copying results between caches and object stores: data first, the record last, the recipe after it.
+
+What arrives is digested against the manifest of its record while it is written, and its id is recomputed from
+its content before the record is made here; what leaves is checked in the same way before it is sent. Nothing
+that is there already is sent again, and a copy that was cut short goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from shutil import rmtree
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
+
+from blake3 import blake3
+
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
+from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
+from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.record_types import StoredFile
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
+
+if TYPE_CHECKING:
+    from gravel.pipeline.store.folder import CacheFolder
+    from gravel.pipeline.store.objects import Source, Target
+
+T = TypeVar("T")
+R = TypeVar("R")
+ByteCounter = Callable[[int], None]
+
+MOVE_THREADS = 4
+"""Objects under way at once; each holds up to 64 MiB when sent, and four fill a line of 10 Gbit/s."""
+
+
+_SLOTS = threading.BoundedSemaphore(MOVE_THREADS)
+
+
+class FaultySource(GravelError):
+    """An artifact that the place it is copied from does not hold whole."""
+
+
+def read_artifact_record(text: bytes, artifact_id: str, data: Path) -> ArtifactRecord:
+    """Read a record that came from elsewhere; raises `BrokenRecord`, also for names that lead outside."""
+    try:
+        record = ArtifactRecord.from_json(unseal(text), data, time.time())
+        check_name(record.path.relative_to(data).as_posix())
+        for file in record.files:
+            if PurePosixPath(file.path).as_posix() != file.path:
+                raise BrokenRecord(f"it names {file.path!r}, which is no path")
+            for part in file.path.split("/"):
+                check_name(part)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise BrokenRecord(str(error)) from error
+    if record.id != artifact_id:
+        raise BrokenRecord("it is the record of another artifact")
+    return record
+
+
+def check_name(name: str) -> str:
+    """Return a single name that came from elsewhere; raises `BrokenRecord` if it may lead outside."""
+    if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
+        raise BrokenRecord(f"it names {name!r}, which is no name of a file")
+    return name
+
+
+def download_artifact(
+    cache: CacheFolder, artifact_id: str, text: bytes, source: Source, progress: ByteCounter | None = None
+) -> ArtifactRecord:
+    """Copy an artifact into a cache and return its record there; `progress` gets the count of bytes as they
+    come.
+
+    `text` is its record at the source. Raises `FaultySource` if the data there are not what the record
+    says, `RemoteError` for a source that fails, `GravelError` for a full disk; nothing is left behind then.
+    """
+    try:
+        incoming = read_artifact_record(text, artifact_id, Path("data"))
+    except BrokenRecord as error:
+        raise FaultySource(
+            f"the record of artifact {artifact_id[:12]} at {source.where} is damaged ({error})"
+        ) from error
+    folder = cache.root / "data" / uuid.uuid4().hex
+    with storage_errors(cache.root, incoming.bytes_on_disk):
+        # The lock comes first and goes last: a folder without one is a published artifact.
+        lease = Lease(folder.with_suffix(".lock"), f"arrival of artifact {incoming.id[:12]}")
+        kept = False
+        try:
+            folder.mkdir()
+            content = _checked(
+                incoming,
+                lambda file, identity: _download(incoming, file, folder, source, progress, identity),
+                lambda fault: FaultySource(f"{fault} (artifact {incoming.id[:12]} at {source.where})"),
+            )
+            for place in {path.parent for path in folder.rglob("*")} | {folder, folder.parent}:
+                sync_folder(place)
+            record = replace(content, path=folder)
+            kept = _record(cache, record)
+        finally:
+            if not kept:
+                rmtree(folder, ignore_errors=True)
+            lease.end()
+    return cache.describe(incoming.id)
+
+
+def _record(cache: CacheFolder, record: ArtifactRecord) -> bool:
+    text = seal(record.to_json())
+    while not cache.files.create(f"artifacts/{record.id}.json", text):
+        damage = cache.check(record.id)
+        if damage is None:
+            return False
+        cache.quarantine(record.id, damage)
+    return True
+
+
+def _checked(
+    record: ArtifactRecord,
+    copy: Callable[[StoredFile, Identity], None],
+    error: Callable[[str], GravelError],
+) -> ArtifactRecord:
+    """Copy each file and recompute the id from them; return the record as the content has it.
+
+    Raises what `error` makes of a fault.
+    """
+    identity = Identity(record)
+    try:
+        # How an array is laid out has to be known before its shards can be decoded.
+        for metadata in (True, False):
+            some = [file for file in record.files if is_metadata(file) == metadata]
+            for_each(lambda file: copy(file, identity), some)
+        return identity.finish()
+    except WrongContent as fault:
+        raise error(str(fault)) from fault
+
+
+def _download(
+    record: ArtifactRecord,
+    file: StoredFile,
+    folder: Path,
+    source: Source,
+    progress: ByteCounter | None,
+    identity: Identity,
+) -> None:
+    name = f"data/{record.path.name}/{file.path}"
+    target = folder / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # The slot is held until the shard is decoded, so that few of them are in memory at once.
+    with _SLOTS:
+        with target.open("wb") as handle:
+            data = b"".join(_pieces(record, name, file.size, handle, source, progress))
+            sync_file(handle)
+        if blake3(data).hexdigest() != file.blake3:
+            raise FaultySource(
+                f"{name} at {source.where} is not what was written (artifact {record.id[:12]})"
+            )
+        identity.add(file, data)
+
+
+def _pieces(
+    record: ArtifactRecord,
+    name: str,
+    size: int,
+    handle: BinaryIO,
+    source: Source,
+    progress: ByteCounter | None,
+) -> Iterator[bytes]:
+    """Write the pieces of an object as they come, and pass them on."""
+    pieces = source.read(name)
+    if pieces is None:
+        raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
+    for piece in pieces:
+        size -= len(piece)
+        if size < 0:
+            raise FaultySource(f"{name} at {source.where} is longer than its record says")
+        handle.write(piece)
+        if progress is not None:
+            progress(len(piece))
+        yield piece
+
+
+def upload_artifact(
+    cache: CacheFolder,
+    artifact_id: str,
+    target: Target,
+    progress: ByteCounter | None = None,
+    *,
+    is_bad: Callable[[str, str], bool] = lambda identity, place: False,
+) -> int:
+    """Copy an artifact to an object store; returns the bytes sent, 0 if it was there.
+
+    `is_bad` says of an artifact and the place of its data whether they proved damaged and have to give way.
+    Raises `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that
+    fails.
+    """
+    name = f"artifacts/{artifact_id}.json"
+    there = _whole_there(target.get(name), artifact_id, is_bad)
+    if there is not None:
+        return 0
+    if not cache.is_here(artifact_id):
+        raise DamagedArtifact(artifact_id, "it has no record in the cache")
+    record = cache.describe(artifact_id)
+    folder = f"data/{record.path.name}"
+    # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
+    present = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
+    missing = {file for file in record.files if present.get(file.path) != file.size}
+    content = _checked(
+        record,
+        lambda file, identity: _upload(record, file, target if file in missing else None, progress, identity),
+        lambda fault: DamagedArtifact(artifact_id, fault),
+    )
+    text = seal(content.to_json())
+    if not target.create(name, text):
+        other = _whole_there(target.get(name), artifact_id, is_bad)
+        if other is None:
+            target.put(name, text)
+        elif other != record.path.name:
+            target.remove([f"{folder}/{file.path}" for file in record.files])
+            return 0
+    return sum(file.size for file in missing)
+
+
+def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, str], bool]) -> str | None:
+    """Return where a record of the store says that the data lie, unless it cannot be relied on."""
+    if text is None:
+        return None
+    try:
+        place = read_artifact_record(text, artifact_id, Path("data")).path.name
+    except BrokenRecord:
+        return None
+    return None if is_bad(artifact_id, place) else place
+
+
+def _upload(
+    record: ArtifactRecord,
+    file: StoredFile,
+    target: Target | None,
+    progress: ByteCounter | None,
+    identity: Identity,
+) -> None:
+    """Check a file, and send it if there is a target: else it is there already."""
+    with _SLOTS:
+        try:
+            data = (record.path / file.path).read_bytes()
+        except OSError as error:
+            raise DamagedArtifact(record.id, f"{file.path} cannot be read ({error.strerror})") from error
+        if blake3(data).hexdigest() != file.blake3:
+            raise DamagedArtifact(record.id, f"{file.path} is not what was written")
+        identity.add(file, data)
+        if target is None:
+            return
+        target.put(f"data/{record.path.name}/{file.path}", data)
+    if progress is not None:
+        progress(len(data))
+
+
+def for_each(action: Callable[[T], R], items: list[T] | tuple[T, ...]) -> list[R]:
+    """Do something for each item on a few threads; the first error ends it."""
+    if len(items) < 2:
+        return [action(item) for item in items]
+    with ThreadPoolExecutor(MOVE_THREADS) as pool:
+        try:
+            return list(pool.map(action, items))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

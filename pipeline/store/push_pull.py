@@ -1,0 +1,193 @@
+"""`gravel cache push` and `pull`: whole recipes and runs, to and from a folder or an object store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.store.acceptance import RECIPES
+from gravel.pipeline.store.artifact_transfer import (
+    ByteCounter,
+    FaultySource,
+    download_artifact,
+    upload_artifact,
+)
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import locate_cache
+from gravel.pipeline.store.moved import Moved
+from gravel.pipeline.store.objects import Folder, Source, is_url
+from gravel.pipeline.store.recipe_transfer import download_run, upload_run
+from gravel.pipeline.store.s3 import open_remote
+from gravel.pipeline.store.selecting import Chosen, Selection, choose
+from gravel.pipeline.store.sharing import is_shared, write_as_in
+from gravel.pipeline.store.signing import Incoming, Signer
+
+if TYPE_CHECKING:
+    from gravel.pipeline.store.records import RecipeRecord
+
+
+AT_ONCE = 8
+"""Recipes, and as many artifacts, under way at once; their data share `moving.MOVE_THREADS`."""
+
+
+def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter | None = None) -> Moved:
+    """Copy what is missing from a cache to another one: a folder, or an `s3://` URL.
+
+    Raises `RemoteError` for a store that fails; what was copied until then stays and is whole.
+    """
+    other = None if is_url(remote) else _other(cache, remote)
+    target = None if other is not None else open_remote(remote)
+    chosen = choose(Folder(cache.root), selection)
+    own = target is not None and cache.remote is not None and cache.remote.url == target.where
+    if not own:
+        _fetch(cache, chosen)
+    signer = Signer(cache)
+    if chosen.recipes:
+        signer.prepare()
+    if other is not None:
+        if is_shared(other.root):
+            write_as_in(other.root)
+        moved = _into(other, Folder(cache.root), chosen, progress, signer.signed)
+        return replace(moved, where=str(other.root))
+    assert target is not None
+    moved = Moved(target.where, damaged=chosen.damaged)
+    there = {name.removesuffix(".json") for name in target.names("artifacts")}
+    recipes = {name.removesuffix(".json") for name in target.names("recipes")}
+
+    def send(artifact_id: str) -> int | None:
+        if artifact_id in there or (own and not cache.is_here(artifact_id)):
+            return None
+        return upload_artifact(cache, artifact_id, target, progress)
+
+    def remember(recipe: RecipeRecord) -> bool:
+        name = f"{RECIPES}/{recipe.digest}.json"
+        found = cache.files.read(name)
+        # What is there unsigned, or signed by a stranger, would be of no use to this user either.
+        wanted = found is not None and not (
+            recipe.digest in recipes and signer.counts(target.get(name), recipe.digest)
+        )
+        if found is not None and wanted:
+            target.put(name, signer.signed(found[0]))
+        if own:
+            cache.files.remove(f"pending/{recipe.digest}")
+        return wanted
+
+    _go(chosen, moved, send, remember)
+    there_runs = set(target.names("runs"))
+    for run in chosen.runs:
+        if run not in there_runs or target.get(f"runs/{run}/run.json") is None:
+            upload_run(cache, run, target)
+            moved.runs += 1
+    return moved
+
+
+def pull(cache: Cache, remote: str, selection: Selection, progress: ByteCounter | None = None) -> Moved:
+    """Copy what is missing here from another cache, digesting every file as it arrives.
+
+    Raises `RemoteError` for a store that fails; what arrived until then stays and is whole.
+    """
+    source: Source = open_remote(remote) if is_url(remote) else Folder(_other(cache, remote).root)
+    if isinstance(source, Folder) and not source.root.is_dir():
+        raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
+    cache.acceptance.prepare()
+    return _into(cache, source, choose(source, selection), progress, None)
+
+
+def _into(
+    cache: Cache,
+    source: Source,
+    chosen: Chosen,
+    progress: ByteCounter | None,
+    signed: Callable[[bytes], bytes] | None,
+) -> Moved:
+    """Copy what was chosen into a cache: with `signed` this user's own, else what others offer."""
+    moved = Moved(source.where, damaged=chosen.damaged)
+    incoming = Incoming(cache, moved)
+
+    def take(artifact_id: str) -> int | None:
+        if cache.is_here(artifact_id) and cache.check(artifact_id) is None:
+            return None
+        if cache.is_here(artifact_id):
+            cache.quarantine(artifact_id, cache.check(artifact_id) or "it was damaged")
+        text = source.get(f"artifacts/{artifact_id}.json")
+        if text is None:
+            raise FaultySource(f"{source.where} does not hold artifact {artifact_id[:12]}")
+        return download_artifact(cache, artifact_id, text, source, progress).bytes_on_disk
+
+    def remember(recipe: RecipeRecord) -> bool:
+        text = source.get(f"{RECIPES}/{recipe.digest}.json")
+        if text is None:
+            return False
+        if signed is not None:
+            return incoming.take_own(recipe, signed(text))
+        return incoming.take(recipe, text)
+
+    _go(chosen, moved, take, remember)
+    for run in chosen.runs:
+        moved.runs += download_run(cache, run, source)
+    return moved
+
+
+def _go(
+    chosen: Chosen,
+    moved: Moved,
+    copy: Callable[[str], int | None],
+    remember: Callable[[RecipeRecord], bool],
+) -> None:
+    """Copy outputs, then the recipes that lead to them; what is damaged is noted and the rest goes on.
+
+    `copy` returns the bytes, or None for what was there. Some recipes go at once, since most of the time of
+    small ones is spent on waiting for answers.
+    """
+
+    def one(artifact_id: str) -> int | None:
+        try:
+            return copy(artifact_id)
+        except (FaultySource, DamagedArtifact) as error:
+            moved.damaged[artifact_id] = str(error)
+            return None
+
+    def several(ids: list[str]) -> None:
+        for artifact_id, size in zip(ids, pool.map(one, ids), strict=True):
+            if size is not None:
+                moved.artifacts += 1
+                moved.bytes += size
+            elif artifact_id not in moved.damaged:
+                moved.present += 1
+
+    seen: set[str] = set()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for start in range(0, len(chosen.recipes), AT_ONCE):
+                batch = chosen.recipes[start : start + AT_ONCE]
+                fresh = dict.fromkeys(output for recipe in batch for output in recipe.outputs)
+                several([output for output in fresh if output not in seen])
+                seen.update(fresh)
+                whole = [recipe for recipe in batch if not moved.damaged.keys() & set(recipe.outputs)]
+                moved.recipes += sum(pool.map(remember, whole))
+            several(chosen.artifacts)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _fetch(cache: Cache, chosen: Chosen) -> None:
+    """Have what lies only in the store behind this cache here, before it is passed on."""
+    if cache.remote is None:
+        return
+    for recipe in chosen.recipes:
+        for output in recipe.outputs:
+            try:
+                cache.remote.fetch(output)
+            except DamagedArtifact as error:
+                chosen.damaged[output] = str(error)
+
+
+def _other(cache: Cache, path: str) -> Cache:
+    root = locate_cache(path)
+    if root.resolve() == cache.root.resolve():
+        raise RequestError(f"{root} is this very cache", hint="name another, or choose this one with --cache")
+    return Cache(root, cache.say)

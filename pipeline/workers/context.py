@@ -1,0 +1,122 @@
+"""The context that a stage sees in a workflow: the stage's only door to store, workers, screen and log."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+
+from gravel.stages.addresses import hidden_in_text
+from gravel.stages.context import MemorySink, Sink
+from gravel.stages.stage import Machine
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from gravel.pipeline.store.writer import ArtifactWriter
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+PROGRESS_INTERVAL = 0.1
+"""Seconds between two reports of progress that leave the process; stages report once a chunk."""
+
+
+class Services(Protocol):
+    """What a cluster gives to a stage that runs on it; `reserved` counts the workers of its rank group."""
+
+    reserved: int
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Apply the function in parallel and yield in order."""
+        ...
+
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+        """Run all ranks at the same time."""
+        ...
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Tell the driver how far the stage is."""
+        ...
+
+    def extra_host_bytes(self) -> int:
+        """Return the summed peaks of other processes that worked for this stage."""
+        ...
+
+
+class StageLog:
+    """A stage's log file: lines with the time, written at once, so that a crash loses none."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        if path is not None:
+            with suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(self, message: str) -> None:
+        """Append a message, each of its lines after the time of day."""
+        if self.path is None:
+            return
+        stamp = time.strftime("%H:%M:%S")
+        text = "".join(f"{stamp} {line}\n" for line in hidden_in_text(message).splitlines() or [""])
+        # What a full disk loses of a log must not fail a stage, or hide why it failed.
+        with self._lock, suppress(OSError), self.path.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+class WorkerContext:
+    """`gravel.stages.context.Context` inside a workflow.
+
+    Sinks write into the artifact that is being made, or into memory where the result is not kept.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        scratch: Path,
+        writer: ArtifactWriter | None,
+        services: Services,
+        log: StageLog,
+    ) -> None:
+        self.machine = machine
+        self.scratch = scratch
+        self._writer = writer
+        self._services = services
+        self._log = log
+        self._last_progress = 0.0
+        self.remarks: list[str] = []
+        self.reserved = services.reserved
+
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
+        """Start an output array of rows with this shape, and of so many rows at most where that is known."""
+        if self._writer is None:
+            return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
+        return self._writer.sink(dtype, row_shape)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Apply a module-level function to each item, in parallel, yielding results in order."""
+        return self._services.map(function, items)
+
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+        """Run `function(rank_context, item)` for all items at the same time, one per worker."""
+        return self._services.rank_group(function, ranks)
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Report how far the stage is; most reports in quick succession are dropped, the last is not."""
+        now = time.monotonic()
+        if now - self._last_progress >= PROGRESS_INTERVAL or (total is not None and done >= total):
+            self._last_progress = now
+            self._services.progress(int(done), None if total is None else int(total), unit)
+
+    def log(self, message: str) -> None:
+        """Add a line to the stage's log."""
+        self._log.write(message)
+
+    def remark(self, message: str) -> None:
+        """Tell of something about the result, each time that it is used."""
+        self._log.write(message)
+        self.remarks.append(hidden_in_text(message))

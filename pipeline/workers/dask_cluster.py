@@ -1,0 +1,282 @@
+"""What every kind of Dask cluster has in common: tasks pinned to worker slots, lost workers, replacement."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import Any
+
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.plugins.on_workers import bring_plugins
+from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic
+from gravel.pipeline.workers.protocol import (
+    Assignment,
+    Back,
+    Began,
+    Finished,
+    Lost,
+    Progress,
+    WorkerSlot,
+)
+from gravel.pipeline.workers.resident import read_resident, release_resident
+from gravel.pipeline.workers.software import SAME
+from gravel.pipeline.workers.stage_run import StageTask
+from gravel.stages.artifacts import Artifact
+
+REPLACE_LIMIT = 90.0
+"""Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""
+
+LOSSES = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
+"""Errors of Dask's that mean that a worker or the line to it was lost."""
+
+FETCH_LIMIT = 60.0
+"""Seconds within which a worker must hand over a result that it holds."""
+
+
+class DaskCluster:
+    """Places are workers by name; their addresses change whenever they are replaced.
+
+    Parameters
+    ----------
+    kind : "local", "cuda" or "existing".
+    client : a connected client; it is closed with the cluster.
+    cluster : the cluster that was started here and ends here, or None for one of someone else's.
+    worker_slots : the workers, in the order in which they are filled.
+    run : the run's id, which names the channel of its progress.
+    about : what `describe` adds.
+    warning : see `Cluster`.
+
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        client: Any,
+        cluster: Any | None,
+        worker_slots: Sequence[WorkerSlot],
+        run: str,
+        about: str = "",
+        warning: str | None = None,
+    ) -> None:
+        self.kind = kind
+        self.warning = warning
+        self.events: SimpleQueue[object] = SimpleQueue()
+        self._client = client
+        self._cluster = cluster
+        self._worker_slots = tuple(worker_slots)
+        self._run = run
+        self._about = about
+        self._futures: dict[str, tuple[str, Any]] = {}
+        self._abandoned: set[str] = set()
+        self._lock = threading.Lock()
+        self._address: dict[str, str] = {}
+        self._replacing: list[threading.Thread] = []
+        self._line = client.scheduler_comm
+        self._find_addresses()
+        client.subscribe_topic(topic(run), self._on_progress)
+        client.subscribe_topic("all", self._on_workers)
+        bring_plugins(client, run)
+
+    @property
+    def worker_slots(self) -> tuple[WorkerSlot, ...]:
+        """The workers."""
+        return self._worker_slots
+
+    def describe(self) -> str:
+        """Say in a few words what the cluster is."""
+        devices = {worker_slot.device for worker_slot in self._worker_slots if worker_slot.device}
+        on = f" on {', '.join(sorted(devices))}" if devices else ""
+        where = f" at {self._client.scheduler.address}" if self._cluster is None else ""
+        return f"{self.kind}, {len(self._worker_slots)} workers{on}{where}{self._about}"
+
+    def address(self, worker_slot: str) -> str:
+        """Return where the worker of a slot listens now."""
+        return self._address[worker_slot]
+
+    def _find_addresses(self) -> set[str]:
+        """Learn the addresses of all worker slots anew and return those that are there."""
+        workers = self._client.scheduler_info()["workers"]
+        found = {str(worker["name"]): address for address, worker in workers.items()}
+        with self._lock:
+            for worker_slot in self._worker_slots:
+                if worker_slot.name in found:
+                    self._address[worker_slot.name] = found[worker_slot.name]
+        return set(found)
+
+    def _on_progress(self, event: tuple[float, dict[str, Any]]) -> None:
+        message = event[1]
+        if "began" in message:
+            self.events.put(Began(message["key"], message["began"]))
+            return
+        self.events.put(Progress(message["key"], message["done"], message["total"], message["unit"]))
+
+    def _on_workers(self, event: tuple[float, Any]) -> None:
+        message = event[1]
+        if not isinstance(message, dict) or message.get("action") != "remove-worker":
+            return
+        gone = message.get("worker")
+        with self._lock:
+            worker_slots = [name for name, address in self._address.items() if address == gone]
+        for worker_slot in worker_slots:
+            self.events.put(Lost(worker_slot))
+
+    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
+        """Send a stage to its worker slot."""
+        from dataclasses import replace
+
+        resident = {
+            name: None if worker_slot in (None, where.worker_slot) else self._address[worker_slot]
+            for name, worker_slot in task.resident.items()
+        }
+        task = replace(
+            task,
+            resident=resident,
+            rank_group=tuple(self._address[worker_slot] for worker_slot in where.rank_group),
+        )
+        future = self._client.submit(
+            run_on_worker,
+            task,
+            attempt,
+            key=f"{self._run}-{task.key}-{attempt}",
+            workers=[self._address[where.worker_slot]],
+            allow_other_workers=False,
+            pure=False,
+        )
+        self._futures[task.key] = (where.worker_slot, future)
+        future.add_done_callback(lambda done: self._on_done(task.key, attempt, done))
+
+    def _on_done(self, key: str, attempt: int, future: Any) -> None:
+        from gravel.pipeline.workers.stage_run import Failure, StageOutcome
+
+        if future.status == "cancelled":
+            return
+        if future.status == "finished":
+            outcome = future.result()
+        else:
+            error = future.exception()
+            reason = f"{type(error).__name__}: {error}"
+            if type(error).__name__ in LOSSES:
+                outcome = StageOutcome(key, "lost", failure=Failure("bug", reason))
+            else:  # a stage answers with its failures: this is a task that could not be sent or read there
+                reason = f"a worker could not take it: {error.__cause__ or error!r}"
+                outcome = StageOutcome(key, "failed", failure=Failure("bug", reason, SAME))
+        self.events.put(Finished(key, attempt, outcome))
+
+    def lost(self) -> str | None:
+        """Say that the scheduler is gone: with the line to it all that was submitted is forgotten there."""
+        client = self._client
+        if client.status == "running" and client.scheduler_comm is self._line:
+            return None
+        where = getattr(client.scheduler, "address", None) or "its address"
+        return f"the Dask scheduler at {where} was lost"
+
+    def helpers(self, key: str) -> frozenset[str]:
+        """Return the worker slots that work on items of a stage's `context.map` now."""
+        prefix = item_prefix(self._run, key)
+        with self._lock:
+            names = {address: name for name, address in self._address.items()}
+        return frozenset(
+            names[address]
+            for address, keys in self._client.processing().items()
+            if address in names and any(str(each).startswith(prefix) for each in keys)
+        )
+
+    def cancel(self, key: str) -> None:
+        """Drop the future; a thread that runs cannot be stopped, only its process replaced."""
+        worker_slot, future = self._futures.pop(key, ("", None))
+        if future is not None:
+            if not future.done():
+                self._abandoned.add(worker_slot)
+            future.cancel(force=True)
+
+    def fetch(self, worker_slot: str, name: str) -> Artifact:
+        """Bring a result that is kept in a worker slot here; raises `DamagedArtifact` if it does not come."""
+        future = self._client.submit(
+            read_resident, name, workers=[self._address[worker_slot]], pure=False, priority=20
+        )
+        try:
+            resident: Artifact = future.result(timeout=FETCH_LIMIT)
+        except TimeoutError as error:
+            raise DamagedArtifact(name, f"the worker {worker_slot} did not give it") from error
+        return resident
+
+    def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
+        """Let go of results kept in a worker slot, without waiting."""
+        from distributed import fire_and_forget
+
+        if worker_slot in self._find_addresses():
+            future = self._client.submit(
+                release_resident, resident, workers=[self._address[worker_slot]], pure=False, priority=20
+            )
+            fire_and_forget(future)
+
+    def replace(self, worker_slots: Sequence[str]) -> None:
+        """Restart the workers of these slots in the background and report with a `Back`."""
+        thread = threading.Thread(
+            target=self._replace, args=(tuple(worker_slots),), daemon=True, name="gravel-replace"
+        )
+        self._replacing.append(thread)
+        thread.start()
+
+    def _replace(self, worker_slots: tuple[str, ...]) -> None:
+        try:
+            problem = self._restart(worker_slots)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        self.events.put(Back(worker_slots, problem))
+
+    def _restart(self, worker_slots: tuple[str, ...]) -> str | None:
+        with self._lock:
+            before = {worker_slot: self._address.pop(worker_slot, "") for worker_slot in worker_slots}
+        workers = self._client.scheduler_info()["workers"]
+        alive = [address for address in before.values() if address in workers]
+        if any(not workers[address]["nanny"] for address in alive):
+            return "it cannot be started anew, since it has no nanny; what it runs goes on there"
+        if alive:
+            self._client.restart_workers(alive, timeout=REPLACE_LIMIT, raise_for_error=False)
+        limit = time.monotonic() + REPLACE_LIMIT
+        while time.monotonic() < limit:
+            here = self._find_addresses()
+            if all(
+                worker_slot in here and self._address[worker_slot] != before[worker_slot]
+                for worker_slot in worker_slots
+            ):
+                self._abandoned -= set(worker_slots)
+                return None
+            time.sleep(0.1)
+        return f"the worker did not come back within {REPLACE_LIMIT:g} s"
+
+    def close(self, *, hurry: bool = False) -> None:
+        """Close the client and, if it was started here, the cluster with every process of it."""
+        limit = 2 if hurry else 15
+        try:
+            if self._cluster is None and self.lost() is None:
+                for thread in self._replacing:  # a stage that was stopped must not go on there
+                    thread.join(limit)
+                if hurry:
+                    self._stop_foreign()
+            if self._cluster is not None:
+                self._cluster.close(timeout=limit)
+        except Exception as error:
+            _log(f"closing the cluster: {error}")
+        try:
+            self._client.close(timeout=limit)
+        except Exception as error:
+            _log(f"closing the client: {error}")
+
+    def _stop_foreign(self) -> None:
+        """End what still runs in somebody else's workers: only a new process stops a thread."""
+        worker_slots = self._abandoned | {
+            worker_slot for worker_slot, future in self._futures.values() if not future.done()
+        }
+        workers = [self._address[worker_slot] for worker_slot in worker_slots if worker_slot in self._address]
+        if workers:
+            self._client.restart_workers(workers, timeout=10, raise_for_error=False)
+
+
+def _log(message: str) -> None:
+    import logging
+
+    logging.getLogger("distributed.gravel").warning(message)

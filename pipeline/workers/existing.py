@@ -1,0 +1,204 @@
+"""A Dask cluster that somebody else started, by its address or scheduler file."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import uuid
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.workers.address import FILE, scheduler_address
+from gravel.pipeline.workers.dask_cluster import DaskCluster
+from gravel.pipeline.workers.protocol import WorkerSlot
+from gravel.pipeline.workers.security import Tls, encrypted, security
+from gravel.pipeline.workers.software import SAME, code_digest, refuse_other_versions
+
+CONNECT_LIMIT = 15
+"""Seconds to reach the scheduler."""
+
+SEEN_LIMIT = 5.0
+"""Seconds until a file that a worker wrote must be seen here: network file systems remember what was not."""
+
+
+def worker_facts(marker: str) -> dict[str, Any]:
+    """Say what a worker is; runs there. `marker` is a file in the cache, which the worker must see.
+
+    It answers beside the marker too, which tells whether the worker may write there.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    from gravel.pipeline.core.devices import find_devices
+    from gravel.pipeline.core.hardware import core_count, cpu_model
+
+    try:
+        gravel = version("gravel")
+    except PackageNotFoundError:
+        gravel = "unknown"
+    devices = find_devices()
+    sees = Path(marker).exists()
+    answer = f"{marker}-{socket.gethostname()}-{os.getpid()}"
+    problem = None
+    if sees:
+        try:
+            Path(answer).touch()
+        except OSError as error:
+            problem = error.strerror or str(error)
+    return {
+        "gravel": gravel,
+        "code": code_digest(),
+        "host": socket.gethostname(),
+        "sees_cache": sees,
+        "answer": answer,
+        "cannot_write": problem,
+        "device": devices[0].name if devices else None,
+        "device_bytes": devices[0].total_bytes if devices else 0,
+        "cores": core_count(),
+        "processor": cpu_model(),
+    }
+
+
+def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> DaskCluster:
+    """Connect to a scheduler; raises RequestError if it cannot be used, which nothing has run on then.
+
+    It is refused if it does not answer, has no workers, or if a worker runs other software (Python, Dask,
+    NumPy, gravel's version and code) or does not share the cache folder.
+    """
+    from distributed import Client
+    from distributed.versions import VersionMismatchWarning
+
+    class Connection(Client):  # type: ignore[misc]
+        """A client that has nothing to close if it never connected; Dask's waits for that, and warns."""
+
+        def __del__(self) -> None:
+            if self.status not in ("newly-created", "connecting"):
+                super().__del__()
+
+    address = scheduler_address(where)
+    where = where.removeprefix(FILE)
+    shown = where if address == where else f"{address} (in {where})"
+    options: dict[str, Any] = {"timeout": CONNECT_LIMIT, "set_as_default": False}
+    chosen = security(tls, address)
+    if chosen is not None:
+        options["security"] = chosen
+    try:
+        with warnings.catch_warnings():
+            # Versions are compared below, and what differs is refused.
+            warnings.simplefilter("ignore", VersionMismatchWarning)
+            client = Connection(address, **options)
+    except (OSError, TimeoutError) as error:
+        distrust = _distrust(error)
+        if distrust is not None:
+            raise RequestError(
+                f"the scheduler at {shown} and this side do not trust each other (TLS: {distrust})",
+                hint="both sides' certificates must be signed by the authority of --tls-ca",
+            ) from error
+        raise RequestError(
+            f"no Dask scheduler answers at {shown} ({type(error).__name__})",
+            hint="check the address and that the scheduler runs; gravel runs --cluster local without one",
+        ) from error
+    except (ValueError, TypeError, RuntimeError, ImportError) as error:
+        raise RequestError(f"the scheduler at {shown} cannot be spoken to: {error}") from error
+    try:
+        refuse_other_versions(client.get_versions(), where)
+        worker_slots, others = _worker_slots(client, where, cache_root)
+        about, warning = (", encrypted", None) if encrypted(address) else (", not encrypted", _open(shown))
+        return DaskCluster("existing", client, None, worker_slots, run, about + others, warning)
+    except BaseException:
+        client.close(timeout=2)
+        raise
+
+
+def _open(shown: str) -> str:
+    return (
+        f"the scheduler at {shown} is not encrypted and asks for no key: whoever reaches its port, or a "
+        "worker's, can run code as the workers' user; start it with --protocol tls (docs/clusters.md#tls)"
+    )
+
+
+def _distrust(error: BaseException) -> str | None:
+    """Return what TLS says, which Dask wraps into a time limit; None if it says nothing."""
+    import ssl
+
+    shown = None
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ssl.SSLError):
+            return getattr(inner, "verify_message", None) or inner.reason or str(inner)
+        if type(inner).__name__ == "FatalCommClosedError":  # Dask's word for what trying again will not mend
+            shown = str(inner) or "the certificate is not accepted"
+        inner = inner.__cause__ or inner.__context__
+    return shown
+
+
+def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[WorkerSlot], str]:
+    """Return the workers as worker slots, and a remark on hardware that is not the driver's."""
+    marker = (cache_root / "scratch" / f"seen-{uuid.uuid4().hex}").absolute()
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+    try:
+        answers = client.run(worker_facts, str(marker), on_error="return")
+        if not answers:
+            hint = "start some, then run again"
+            raise RequestError(f"the Dask cluster at {where} has no workers", hint=hint)
+        here = worker_facts(str(marker))
+        for address, facts in answers.items():
+            _check(address, facts, here, cache_root)
+    finally:
+        for file in marker.parent.glob(f"{marker.name}*"):
+            file.unlink(missing_ok=True)
+    workers = client.scheduler_info()["workers"]
+    worker_slots = [
+        WorkerSlot(
+            str(workers[address]["name"]),
+            facts["host"],
+            facts["device"],
+            facts["device_bytes"],
+            facts["cores"],
+        )
+        for address, facts in answers.items()
+        if address in workers
+    ]
+    processors = {facts["processor"] for facts in answers.values()} - {here["processor"]}
+    if not processors:
+        return worker_slots, ""
+    there = ", ".join(sorted(processors))
+    return worker_slots, f" (workers on {there}; measurements are recorded as of {here['processor']})"
+
+
+def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) -> None:
+    """Refuse one worker; raises RequestError."""
+    # What a worker cannot load arrives as the text of its own failure.
+    if isinstance(facts, BaseException) and "ModuleNotFoundError" in f"{type(facts).__name__}: {facts}":
+        raise RequestError(
+            f"the worker {address} has no gravel, or not all it needs: {facts}",
+            hint="install the same version of gravel, with all it needs, in the workers' environment",
+        )
+    if isinstance(facts, BaseException):
+        raise RequestError(
+            f"the worker {address} cannot run gravel: {type(facts).__name__}: {facts}", hint=SAME
+        )
+    if facts.get("gravel") != here["gravel"]:
+        shown = f"the worker {address} has gravel {facts.get('gravel')}, and {here['gravel']} is here"
+        raise RequestError(shown, hint=SAME)
+    if facts.get("code") != here["code"]:
+        raise RequestError(
+            f"the worker {address} has other code of gravel {here['gravel']} than is here",
+            hint=f"a checkout that was edited or not updated, perhaps, or a worker that began before; {SAME}",
+        )
+    shared = "put the cache on a disk that every worker sees under the same path, with --cache"
+    if not facts["sees_cache"]:
+        raise RequestError(f"the worker {address} does not see the cache {cache_root}", hint=shared)
+    if facts["cannot_write"]:
+        shown = f"the worker {address} cannot write into the cache {cache_root}: {facts['cannot_write']}"
+        raise RequestError(shown, hint="give its user the right to, or mount it for writing")
+    limit = time.monotonic() + SEEN_LIMIT
+    while not Path(facts["answer"]).exists():
+        if time.monotonic() > limit:
+            shown = f"what the worker {address} writes into the cache {cache_root} is not seen here"
+            raise RequestError(shown, hint=shared)
+        time.sleep(0.1)

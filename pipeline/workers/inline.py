@@ -1,0 +1,109 @@
+"""No workers: every stage runs in the driver's own process, one after the other. For debugging."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from queue import SimpleQueue
+from typing import TypeVar
+
+from gravel.pipeline.workers.peak import give_back_free_memory
+from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot
+from gravel.pipeline.workers.resident import read_resident, release_resident
+from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
+from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
+from gravel.stages.artifacts import Artifact
+from gravel.stages.rank_group import run_in_threads
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class InlineServices:
+    """A stage's environment in the driver's process."""
+
+    def __init__(self, key: str, tell: Callable[[Progress], None]) -> None:
+        self._key = key
+        self._tell = tell
+        self.reserved = 0
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Apply the function here, item by item."""
+        return map(function, items)
+
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+        """Run the ranks as threads of this process."""
+        return run_in_threads(function, ranks)
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Tell the driver at once: it shows progress while the stage runs."""
+        self._tell(Progress(self._key, done, total, unit))
+
+    def extra_host_bytes(self) -> int:
+        """No other process works for the stage."""
+        return 0
+
+
+class InlineCluster:
+    """The driver's process as the only worker slot; `progress` is called while a stage runs."""
+
+    kind = "inline"
+    warning: str | None = None
+
+    def __init__(self, worker_slot: WorkerSlot, progress: Callable[[Progress], None]) -> None:
+        self.events: SimpleQueue[object] = SimpleQueue()
+        self._assign = worker_slot
+        self._progress = progress
+
+    @property
+    def worker_slots(self) -> tuple[WorkerSlot, ...]:
+        """The driver's process."""
+        return (self._assign,)
+
+    def describe(self) -> str:
+        """Say in a few words what the cluster is."""
+        return "inline, in this process"
+
+    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
+        """Run the stage now."""
+
+        def fetch(name: str, worker_slot: str | None) -> Artifact:
+            return read_resident(name)
+
+        services = InlineServices(task.key, self._progress)
+        started, clock = time.time(), time.perf_counter()
+        try:
+            outcome = run_within(task.time_limit, lambda: run_stage(task, services, fetch))
+        except TimeIsUp:
+            assert task.time_limit is not None
+            took = time.perf_counter() - clock
+            failure = overdue(task.time_limit)
+            outcome = StageOutcome(task.key, "failed", started=started, seconds=took, failure=failure)
+        self.events.put(Finished(task.key, attempt, outcome))
+
+    def lost(self) -> str | None:
+        """The driver's process is there as long as the driver."""
+        return None
+
+    def helpers(self, key: str) -> frozenset[str]:
+        """Items run in the stage's own worker slot."""
+        return frozenset()
+
+    def cancel(self, key: str) -> None:
+        """Nothing runs while the driver thinks."""
+
+    def replace(self, worker_slots: Sequence[str]) -> None:
+        """Free what can be freed: the driver's own process cannot be replaced."""
+        give_back_free_memory()
+        self.events.put(Back(tuple(worker_slots)))
+
+    def fetch(self, worker_slot: str, name: str) -> Artifact:
+        """Return a result that is kept here."""
+        return read_resident(name)
+
+    def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
+        """Forget results kept here."""
+        release_resident(resident)
+
+    def close(self, *, hurry: bool = False) -> None:
+        """Nothing was started."""

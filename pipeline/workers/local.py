@@ -1,0 +1,70 @@
+"""Worker processes on this machine's cores, and on pretended GPUs."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from gravel.pipeline.core.devices import Device, rotation
+from gravel.pipeline.workers.dask_cluster import DaskCluster
+from gravel.pipeline.workers.protocol import WorkerSlot
+from gravel.pipeline.workers.run_key import run_security
+from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
+
+MAX_WORKERS = 8
+"""More workers than this start slowly and share few stages; kernels use all cores anyway."""
+
+
+def local_worker_count(cores: int, ranks: int) -> int:
+    """Choose how many workers to start: one per core up to a limit, and one per rank."""
+    return max(1, ranks, min(cores, MAX_WORKERS))
+
+
+def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device, ...] = ()) -> DaskCluster:
+    """Start workers on this machine; with (pretended) devices one per device, masked as dask-cuda does."""
+    from distributed import Client, Nanny, Scheduler, SpecCluster
+
+    security = run_security()
+    names = [f"gpu{device.mask}" for device in devices] or [f"worker{index}" for index in range(workers)]
+    specification = {
+        name: {
+            "cls": Nanny,
+            "options": {
+                "host": "127.0.0.1",
+                "nthreads": 1,
+                "memory_limit": 0,
+                "name": name,
+                "local_directory": os.fspath(scratch),
+                "preload": list(WORKER_PRELOADS),
+                "protocol": "tls",
+                "security": security,
+                "env": {"CUDA_VISIBLE_DEVICES": rotation(devices, index)} if devices else {},
+            },
+        }
+        for index, name in enumerate(names)
+    }
+    options = {
+        "host": "127.0.0.1",
+        "port": 0,
+        "protocol": "tls",
+        "security": security,
+        "dashboard": False,
+        # Of an HTTP server that is closed at once (`no_http`); another run may have the usual port.
+        "dashboard_address": "127.0.0.1:0",
+    }
+    scheduler = {"cls": Scheduler, "options": options}
+    with deaf_children():
+        cluster = SpecCluster(
+            scheduler=scheduler, workers=specification, security=security, name=f"gravel-{run}"
+        )
+        client = Client(cluster, set_as_default=False)
+    host = socket.gethostname()
+    if devices:
+        worker_slots = [
+            WorkerSlot(name, host, device.name, device.total_bytes)
+            for name, device in zip(names, devices, strict=True)
+        ]
+    else:
+        worker_slots = [WorkerSlot(name, host) for name in names]
+    return DaskCluster("cuda" if devices else "local", client, cluster, worker_slots, run)

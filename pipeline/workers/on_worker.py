@@ -1,0 +1,251 @@
+"""What a Dask worker runs for gravel: stages, items of `context.map`, ranks of `context.rank_group`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from gravel.pipeline.store.sharing import mask_for
+from gravel.pipeline.workers.peak import Peak
+from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
+from gravel.pipeline.workers.resident import read_resident
+from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
+from gravel.stages.artifacts import Artifact
+from gravel.stages.errors import StageError
+from gravel.stages.rank_group import RankGroupBroken
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+AHEAD = 2
+"""Groups of items of `context.map` in flight per worker: one that runs and one that waits for it. Where there
+are no other workers, items in flight per thread."""
+
+TOPIC = "gravel-progress"
+
+
+def topic(run: str) -> str:
+    """Name the channel on which the workers of a run report progress."""
+    return f"{TOPIC}-{run}"
+
+
+def item_prefix(run: str, key: str) -> str:
+    """Return how the names of a stage's items begin, by which a stage that is stopped finds them."""
+    return f"{run}-{key}-item-"
+
+
+def run_on_worker(task: StageTask, attempt: int) -> StageOutcome:
+    """Run a stage outside the worker's slot, so that items and ranks may use the worker meanwhile."""
+    from distributed import get_client, get_worker, secede
+
+    secede()
+    # Workers of an existing cluster have the mask of whoever started them.
+    os.umask(mask_for(task.cache.root))
+    get_worker().log_event(topic(task.run), {"key": task.key, "began": attempt})
+
+    def fetch(name: str, address: str | None) -> Artifact:
+        if address is None:
+            return read_resident(name)
+        client = get_client()
+        resident: Artifact = client.submit(
+            read_resident, name, workers=[address], allow_other_workers=False, pure=False, priority=20
+        ).result()
+        return resident
+
+    return run_stage(task, DaskServices(task), fetch)
+
+
+class DaskServices:
+    """A stage's environment on a Dask worker."""
+
+    def __init__(self, task: StageTask) -> None:
+        self._task = task
+        self._peaks: dict[tuple[str, int], int] = {}
+        self.reserved = len(task.rank_group)
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Send an event to the driver."""
+        from distributed import get_worker
+
+        message = {"key": self._task.key, "done": done, "total": total, "unit": unit}
+        get_worker().log_event(topic(self._task.run), message)
+
+    def extra_host_bytes(self) -> int:
+        """Return the summed peaks of the other processes that ran items of this stage."""
+        return sum(self._peaks.values())
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Spread the items over the cluster, and over threads of its processes where a stage may use several.
+
+        No more are in flight than over the threads of a single worker, unless workers are more than threads.
+        """
+        from distributed import get_client
+
+        client = get_client()
+        workers = len(client.scheduler_info()["workers"])
+        if workers <= 1:
+            return self._map_threads(function, items)
+        together = max(1, self._task.machine.threads // workers)
+        return self._map_workers(client, function, in_groups(items, together), workers * AHEAD)
+
+    def _map_threads(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        from gravel.kernels.jit import set_threads
+
+        threads = max(1, self._task.machine.threads)
+        with ThreadPoolExecutor(threads, "gravel-map", initializer=set_threads, initargs=(1,)) as pool:
+            waiting: deque[Any] = deque()
+            try:
+                for item in items:
+                    waiting.append(pool.submit(function, item))
+                    if len(waiting) >= threads * AHEAD:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _map_workers(
+        self, client: Any, function: Callable[[Item], Result], groups: Iterable[list[Item]], ahead: int
+    ) -> Iterator[Result]:
+        from distributed.scheduler import KilledWorker
+
+        waiting: deque[Any] = deque()
+
+        def next_results() -> Iterator[Result]:
+            future = waiting.popleft()
+            try:
+                answers, process, peak = future.result()
+            except KilledWorker as error:
+                raise RankGroupBroken(f"workers died again and again over an item: {error}") from error
+            if process[1] != os.getpid():
+                self._peaks[process] = max(self._peaks.get(process, 0), peak)
+            for done, value in answers:
+                if not done:
+                    raise value
+                yield value
+
+        try:
+            for group in groups:
+                name = item_prefix(self._task.run, self._task.key) + uuid.uuid4().hex
+                waiting.append(client.submit(run_items, function, group, key=name, pure=False, priority=10))
+                if len(waiting) >= ahead:
+                    yield from next_results()
+            while waiting:
+                yield from next_results()
+        finally:
+            if waiting:
+                client.cancel(list(waiting))
+
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+        """Run the ranks on the workers that the driver has reserved, one each."""
+        from distributed import get_client, get_worker
+
+        reserved = self._task.rank_group
+        if len(ranks) > len(reserved):
+            raise StageError(
+                f"the stage asks for {len(ranks)} ranks at once and {len(reserved)} workers are reserved",
+                hint="ranks are reserved from the stage's parameters before it starts",
+            )
+        if not ranks:
+            return []
+        host = get_worker().address.split("://", 1)[-1].rsplit(":", 1)[0].strip("[]")
+        client = get_client()
+        rendezvous = Rendezvous(host, len(ranks))
+        futures = [
+            client.submit(
+                run_rank,
+                function,
+                rendezvous.invitation(rank),
+                item,
+                workers=[reserved[rank]],
+                allow_other_workers=False,
+                pure=False,
+                priority=15,
+            )
+            for rank, item in enumerate(ranks)
+        ]
+        try:
+            answers = _gather(client, futures, rendezvous)
+        finally:
+            rendezvous.close()
+        failures = [value for done, value in answers if not done]
+        for failure in failures:
+            if not isinstance(failure, RankGroupBroken):
+                raise failure
+        if failures:
+            raise failures[0]
+        return [value for _, value in answers]
+
+
+def _gather(client: Any, futures: list[Any], rendezvous: Rendezvous) -> list[tuple[bool, Any]]:
+    """Wait for the ranks. One whose worker died never ends; the rendezvous knows."""
+    answers: list[tuple[bool, Any]] = []
+    for rank, future in enumerate(futures):
+        grace = 0
+        while not future.done():
+            threading.Event().wait(0.02)
+            if rendezvous.problem is None:
+                continue
+            grace += 1
+            if grace > 250:  # 5 s for the survivors to notice
+                client.cancel(futures, force=True)
+                raise RankGroupBroken(rendezvous.problem)
+        if future.status != "finished":
+            raise RankGroupBroken(rendezvous.problem or f"rank {rank} was lost with its worker")
+        answers.append(future.result())
+    return answers
+
+
+def in_groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Take the items `size` at a time."""
+    rest = iter(items)
+    while group := list(itertools.islice(rest, size)):
+        yield group
+
+
+def run_items(
+    function: Callable[[Any], Any], items: list[Any]
+) -> tuple[list[tuple[bool, Any]], tuple[str, int], int]:
+    """Apply the function to items of `context.map`, a thread for each.
+
+    Returns (done, result or error) of each item, the process, and its peak in bytes.
+    """
+    import socket
+
+    def answer(item: Any) -> tuple[bool, Any]:
+        _one_thread(function)
+        try:
+            return True, function(item)
+        except Exception as error:
+            return False, _portable(error)
+
+    with Peak(tidy=False) as peak:
+        if len(items) == 1:
+            answers = [answer(items[0])]
+        else:
+            with ThreadPoolExecutor(len(items), "gravel-map") as pool:
+                answers = list(pool.map(answer, items))
+    return answers, (socket.gethostname(), os.getpid()), peak.host_bytes
+
+
+def _one_thread(function: Callable[[Any], Any]) -> None:
+    if getattr(function, "__module__", "").startswith(("stages.", "kernels.")):
+        from gravel.kernels.jit import set_threads
+
+        set_threads(1)
+
+
+def _portable(error: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

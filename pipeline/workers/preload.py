@@ -1,0 +1,39 @@
+"""Set-up of each worker process: deaf to Ctrl-C, and what it prints goes to the run's log.
+
+`--preload` of Dask: `dask_setup` runs in the worker before its first task.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from typing import Any
+
+from gravel.pipeline.workers.safe_path import drop_safe_path_variables
+
+LOG = "GRAVEL_WORKER_LOG"
+
+
+def dask_setup(worker: Any) -> None:
+    """Prepare the process."""
+    drop_safe_path_variables()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_load, daemon=True, name="gravel-load").start()
+    path = os.environ.get(LOG)
+    if path:
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+        for name in ("distributed", "distributed.worker"):
+            logging.getLogger(name).setLevel(logging.INFO)
+
+
+def _load() -> None:
+    """Load what nearly every stage uses while the cluster still starts."""
+    import numpy  # noqa: F401
+    import zarr  # noqa: F401
+
+    import gravel.kernels.jit  # noqa: F401

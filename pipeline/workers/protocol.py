@@ -1,0 +1,131 @@
+"""What the driver asks of a cluster, and what a cluster answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from gravel.pipeline.workers.stage_run import StageOutcome, StageTask
+    from gravel.stages.artifacts import Artifact
+
+
+@dataclass(frozen=True)
+class WorkerSlot:
+    """Somewhere a stage can run: a worker process, by a name that survives its restarts.
+
+    `device` is the name of the worker's GPU (None without one) and `device_bytes` its memory; `cores` are
+    those of its host, 0 for as many as here.
+    """
+
+    name: str
+    host: str = ""
+    device: str | None = None
+    device_bytes: int = 0
+    cores: int = 0
+
+
+@dataclass(frozen=True)
+class Began:
+    """A stage run began in its worker slot, where it may have waited for somebody else's work."""
+
+    key: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A stage run came to an end, whichever."""
+
+    key: str
+    attempt: int
+    outcome: StageOutcome
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The worker of a slot died."""
+
+    worker_slot: str
+
+
+@dataclass(frozen=True)
+class Back:
+    """Places that were replaced are ready again, or (with a reason) will not be."""
+
+    worker_slots: tuple[str, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a running stage is."""
+
+    key: str
+    done: int
+    total: int | None
+    unit: str
+
+
+ClusterEvent = Began | Finished | Lost | Back | Progress
+
+
+@dataclass
+class Assignment:
+    """Where a task runs: its own worker slot, and those reserved for its rank group (its own first)."""
+
+    worker_slot: str
+    rank_group: tuple[str, ...] = field(default_factory=tuple)
+
+
+class Cluster(Protocol):
+    """What the driver asks of a cluster; none of it blocks for long but `close`, and `submit` inline."""
+
+    kind: str
+    events: SimpleQueue[object]
+    """`ClusterEvent`s from other threads, and whatever else the driver waits for."""
+    warning: str | None
+    """What the person at the keyboard should know of it, if anything."""
+
+    @property
+    def worker_slots(self) -> tuple[WorkerSlot, ...]:
+        """Every worker slot, the order being that in which they are filled."""
+        ...
+
+    def describe(self) -> str:
+        """Say in a few words what the cluster is."""
+        ...
+
+    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
+        """Start a stage run; a `Finished` follows, unless it is cancelled or its worker slot is `Lost`."""
+        ...
+
+    def lost(self) -> str | None:
+        """Say what became of the cluster if nothing can be asked of it any more."""
+        ...
+
+    def helpers(self, key: str) -> frozenset[str]:
+        """Return the worker slots that work on items of a stage's `context.map` now."""
+        ...
+
+    def cancel(self, key: str) -> None:
+        """Forget a stage run; what still runs of it ends when its worker slots are replaced."""
+        ...
+
+    def replace(self, worker_slots: Sequence[str]) -> None:
+        """Start the workers of these worker slots anew; a `Back` follows."""
+        ...
+
+    def fetch(self, worker_slot: str, name: str) -> Artifact:
+        """Bring a result that is kept in a worker slot here."""
+        ...
+
+    def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
+        """Let go of results that are kept in memory in a worker slot."""
+        ...
+
+    def close(self, *, hurry: bool = False) -> None:
+        """End every process that was started here; with `hurry` without waiting for running stages."""
+        ...

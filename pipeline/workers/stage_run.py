@@ -1,0 +1,258 @@
+"""What runs where a stage runs: load the inputs, run the stage, publish, and answer with plain data.
+
+A failure is an answer too: a task that raises would make Dask print a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.failures import explain
+from gravel.pipeline.store.obstacles import make_folder
+from gravel.pipeline.workers.context import Services, StageLog, WorkerContext
+from gravel.pipeline.workers.resident import PREFIX, RESIDENT, extent_in_memory, keep_resident
+from gravel.stages.addresses import is_url
+from gravel.stages.copies import copies
+from gravel.stages.errors import StageError
+from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.stage import Extent, Machine, Parameters, Stage
+
+if TYPE_CHECKING:
+    from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifacts import Artifact
+
+PAGE = "docs/troubleshooting.md"
+
+
+@dataclass(frozen=True)
+class StageTask:
+    """A stage run with everything decided, ready to travel.
+
+    `inputs` holds artifact ids by slot; those that start with `recipe:` are results in the memory of
+    the worker at `resident[id]`. `rank_group` holds the addresses of the workers reserved for
+    `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
+    the driver's process. `contents` has the digests of the files that the recipe names, by location.
+    """
+
+    key: str
+    run: str
+    stage: Stage
+    parameters: Parameters
+    inputs: Mapping[str, tuple[str, ...]]
+    recipe: str
+    cache: Cache
+    machine: Machine
+    keep: bool
+    scratch: Path
+    log: Path | None
+    resident: Mapping[str, str | None]
+    rank_group: tuple[str, ...] = ()
+    time_limit: float | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a stage run has no result; `kind` is "stage" (the input's fault), "disk" or "bug"."""
+
+    kind: str
+    message: str
+    hint: str | None = None
+    file: str | None = None
+    line: int | None = None
+    vertices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class StageOutcome:
+    """What came of a stage run.
+
+    `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
+    "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
+    seconds; peaks are bytes above the idle worker. `remarks` are what the stage has to say of its result.
+    """
+
+    key: str
+    state: str
+    outputs: tuple[str, ...] = ()
+    extents: tuple[Extent, ...] = ()
+    bytes: int = 0
+    bytes_on_disk: int = 0
+    started: float = 0.0
+    seconds: float = 0.0
+    peak_host_bytes: int = 0
+    peak_device_bytes: int = 0
+    artifact: str | None = None
+    failure: Failure | None = None
+    host: str = ""
+    process: int = 0
+    remarks: tuple[str, ...] = ()
+
+
+def run_stage(
+    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact]
+) -> StageOutcome:
+    """Run one stage to its published result; never raises, except KeyboardInterrupt.
+
+    `fetch(id, address)` brings a kept result from the worker at that address.
+    """
+    import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
+    import zarr  # noqa: F401
+
+    from gravel.pipeline.workers.peak import Peak
+
+    started, clock = time.time(), time.perf_counter()
+    log = StageLog(task.log)
+    peak = Peak(device=task.machine.backend == "cuda")
+    try:
+        _limit_threads(task)
+        make_folder(task.scratch.parents[2], task.scratch.relative_to(task.scratch.parents[2]).as_posix())
+        with peak:
+            outcome = _compute(task, services, fetch, log)
+    except Exception as error:
+        outcome = _explain(task, error, log)
+    finally:
+        shutil.rmtree(task.scratch, ignore_errors=True)
+    return replace(
+        outcome,
+        started=started,
+        seconds=time.perf_counter() - clock,
+        peak_host_bytes=peak.host_bytes + services.extra_host_bytes(),
+        peak_device_bytes=peak.device_bytes,
+        host=socket.gethostname(),
+        process=os.getpid(),
+    )
+
+
+def _limit_threads(task: StageTask) -> None:
+    if task.stage.origin is None and not task.stage.run.__module__.startswith("stages."):
+        return
+    from gravel.kernels.jit import set_threads
+
+    set_threads(task.machine.threads)
+
+
+def _compute(
+    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact], log: StageLog
+) -> StageOutcome:
+    inputs: dict[str, Any] = {}
+    for slot, ids in task.inputs.items():
+        loaded = tuple(
+            (RESIDENT[name] if name in RESIDENT else fetch(name, task.resident.get(name)))
+            if name.startswith(PREFIX)
+            else task.cache.open(name)
+            for name in ids
+        )
+        inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
+    downloaded = _download(task, services, log)
+    if not task.keep:
+        context = WorkerContext(task.machine, task.scratch, None, services, log)
+        with copies(downloaded.get):
+            resident = _keep_resident(
+                task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
+            )
+            return replace(resident, remarks=tuple(context.remarks))
+    with task.cache.writer() as writer, copies(downloaded.get):
+        context = WorkerContext(task.machine, task.scratch, writer, services, log)
+        artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
+        records = [writer.publish(artifact) for artifact in artifacts]
+    return StageOutcome(
+        task.key,
+        "computed",
+        outputs=tuple(record.id for record in records),
+        extents=tuple(record.extent for record in records),
+        bytes=sum(record.bytes for record in records),
+        bytes_on_disk=sum(record.bytes_on_disk for record in records),
+        remarks=tuple(context.remarks),
+    )
+
+
+def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:
+    """Bring the files from the web that a stage reads under the cache; returns the paths by URL."""
+    wanted = [file for file in task.stage.files(task.parameters) if is_url(file.location)]
+    if not wanted:
+        return {}
+    from gravel.pipeline.datasets.downloads import Downloads, is_fetched
+
+    downloads = Downloads(task.cache.root)
+    context = WorkerContext(task.machine, task.scratch, None, services, log)
+    return {
+        file.location: str(
+            downloads.fetch(
+                file.location,
+                file.sha256,
+                wanted=task.contents.get(file.location) if file.sha256 is None else None,
+                progress=lambda done, total: context.progress(done, total, "B"),
+                log=log.write,
+            ).path
+        )
+        for file in wanted
+        if is_fetched(file.location)
+    }
+
+
+def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
+    artifacts = result if isinstance(result, tuple) else (result,)
+    kinds = tuple(type(artifact).__name__ for artifact in artifacts)
+    if kinds != stage.outputs:
+        raise TypeError(f"stage {stage.name} declares {stage.outputs} and returned {kinds}")
+    return artifacts
+
+
+def _keep_resident(task: StageTask, artifacts: tuple[Artifact, ...]) -> StageOutcome:
+    extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
+    return StageOutcome(
+        task.key,
+        "computed",
+        outputs=keep_resident(task.recipe, artifacts),
+        extents=extents,
+        bytes=sum(extent.bytes for extent in extents),
+    )
+
+
+def _is_of_cache(error: OSError, root: Path) -> bool:
+    """Say whether a failure of the system is one of the cache or of scratch files, which lie there, too."""
+    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
+
+
+def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
+    def failed(state: str, failure: Failure, artifact: str | None = None) -> StageOutcome:
+        log.write(failure.message)
+        return StageOutcome(task.key, state, failure=failure, artifact=artifact)
+
+    if isinstance(error, DamagedArtifact):
+        return failed("damaged", Failure("stage", error.reason), error.artifact_id)
+    if isinstance(error, StageError):
+        failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
+        return failed("failed", failure)
+    if isinstance(error, GravelError):
+        return failed("failed", Failure("disk", str(error), error.problems[0].hint))
+    if isinstance(error, RankGroupBroken):
+        return failed("lost", Failure("bug", str(error)))
+    log.write("".join(traceback.format_exception(error)))
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        where = "GPU" if type(error).__module__.startswith("cupy") else "host"
+        hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
+        return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
+    if isinstance(error, OSError):
+        root = task.cache.root
+        explained = explain(error, root) if _is_of_cache(error, root) else None
+        if explained is not None:
+            return failed("failed", Failure("disk", str(explained), explained.problems[0].hint))
+        return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
+    details = f"the details are in: gravel logs {task.run} '{task.key}'"
+    hint = f"this looks like a defect of gravel; {details}"
+    if task.stage.origin is not None:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raised = f"raised in {frame.filename}:{frame.lineno}"
+        hint = f"the stage comes from {task.stage.origin.place}; {raised}; {details}"
+    return failed("failed", Failure("bug", f"{type(error).__name__}: {error}", hint))

@@ -1,0 +1,127 @@
+"""graph500: the Graph500 benchmark's search by its specification, from the generator to the validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+
+from gravel.stages.searching.spreading import batched
+from gravel.stages.searching.strategy import cannot_run, checked_strategy
+from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Stage
+from gravel.stages.traverse import RandomSources, TraverseParameters
+
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Measurement, Verification
+    from gravel.stages.context import Context
+
+KEYS = 64
+"""Searches of a result by the rules."""
+
+EDGE_FACTOR = 16
+
+COMPILED = 240 << 20
+"""Host memory of compiled kernels: those that build rows, those that search, and parts under way."""
+
+SORTING_BYTES_PER_ARC = 24
+"""Peak of `gravel.kernels.csr.cuda.build` for each arc: a 64-bit key sorted out of place, and the edge."""
+
+VALIDATION_BYTES = 2 << 30
+"""Of device memory: edges of the list that are looked up at a time, with what is found of them."""
+
+
+class Graph500Parameters(Parameters):
+    """The size of the problem, and how to search."""
+
+    scale: int = Field(ge=1, le=40, strict=True)
+    """SCALE: logarithm of the number of vertices to base 2."""
+    edge_factor: int = Field(default=EDGE_FACTOR, ge=1, strict=True)
+    """Edges per vertex; 16 in a result by the rules."""
+    seed: int = Field(default=1, ge=0)
+    """Of the generator."""
+    searches: int = Field(default=KEYS, ge=1)
+    """Search keys; 64 in a result by the rules. All vertices with a neighbour where there are fewer."""
+    key_seed: int = Field(default=2, ge=0)
+    """Of the draw of the search keys."""
+    setup: Literal["each_search", "once"] = "each_search"
+    """When a search prepares what it builds from the graph, such as first neighbours: `each_search` does it
+    anew within the time of every search, as the rules ask; `once` does it before the searches."""
+    strategy: str = "auto"
+    """How to search: a name that `gravel stages` lists, or `auto`."""
+    tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    """The strategy's own constants by name."""
+    backend: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to generate, build, search and validate."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads at most; all that the run may use by default."""
+
+    @model_validator(mode="after")
+    def _one_at_a_time(self) -> Graph500Parameters:
+        checked_strategy("bfs", self.strategy)
+        if batched(self.traversal()):
+            raise ValueError(
+                f"{self.strategy} searches from several keys at once, which the rules do not allow"
+            )
+        return self
+
+    def traversal(self) -> TraverseParameters:
+        """Return what a `traverse` stage would be asked for."""
+        return TraverseParameters(
+            strategy=self.strategy,
+            sources=RandomSources(random=self.searches, seed=self.key_seed),
+            output="predecessor",
+            tuning=self.tuning,
+            backend=self.backend,
+            threads=self.threads,
+        )
+
+
+def graph500(context: Context, parameters: Graph500Parameters) -> tuple[Measurement, Verification]:
+    """Generate the edge list, build the graph from it, search from 64 keys, and validate each search.
+
+    Everything stays in the memory where it is searched: neither edges nor labels are kept. Generation,
+    construction (kernel 1), each search (kernel 2) and its validation are timed apart. Raises
+    `VerificationFailed` at the first search that breaks a rule.
+    """
+    from gravel.stages.searching.graph500 import run_benchmark
+
+    return run_benchmark(context, parameters)
+
+
+def _cannot_run(parameters: Graph500Parameters, backend: str) -> CannotRun | None:
+    return cannot_run(parameters.traversal(), backend)
+
+
+def _estimate(
+    parameters: Graph500Parameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    n = 1 << parameters.scale
+    edges = parameters.edge_factor * n
+    width = 4 if n < 1 << 32 else 8
+    listed = 2 * width * edges
+    rows = 8 * n + 2 * width * edges
+    # Labels, queue, first neighbours and bitmaps of a search; levels and marks of its validation.
+    searching = (2 * width + 4 + 8 + width + 8 + 1 + 5) * n
+    outputs = (Extent(kind="Measurement", bytes=0), Extent(kind="Verification", bytes=4096))
+    if machine.backend == "cuda" and parameters.backend != "cpu":
+        building = listed + SORTING_BYTES_PER_ARC * 2 * edges + 24 * n
+        # Neighbours that are kept apart for bottom-up levels take at most half of the columns.
+        searched = listed + rows + width * edges + searching + VALIDATION_BYTES
+        return Need(COMPILED + 24 * n, max(building, searched), outputs)
+    return Need(COMPILED + listed + 2 * rows + searching, 0, outputs)
+
+
+STAGE = Stage(
+    name="graph500",
+    version=1,
+    about="Runs the Graph500 benchmark in memory: generates, builds, searches from 64 keys, validates.",
+    parameters=Graph500Parameters,
+    inputs={},
+    outputs=("Measurement", "Verification"),
+    run=graph500,
+    estimate=_estimate,
+    measures=True,
+    cuda=True,
+    cannot_run=_cannot_run,
+)

@@ -1,0 +1,114 @@
+"""What the ranks of a gang see of each other, and the version in which they are threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from gravel.kernels.exchange import Gang
+
+Result = TypeVar("Result")
+
+
+RankContext = Gang
+"""One rank's view of its gang; what waits for a rank that is gone raises `RankGroupBroken`."""
+
+
+class RankGroupBroken(RuntimeError):
+    """A rank died or timed out while others waited for it."""
+
+
+class _Meeting:
+    def __init__(self, size: int) -> None:
+        self.barrier = threading.Barrier(size)
+        self.values: list[Any] = [None] * size
+        self.parcels: dict[tuple[int, int, int], Any] = {}
+        self.posted = threading.Condition()
+        self.gone: set[int] = set()
+        self.failures: list[BaseException] = []
+
+    def leave(self, rank: int, failure: BaseException | None = None) -> None:
+        """Let those go who wait for a rank that has ended."""
+        with self.posted:
+            self.gone.add(rank)
+            if failure is not None:
+                self.failures.append(failure)
+            self.posted.notify_all()
+        if failure is not None:
+            self.barrier.abort()
+
+
+class ThreadRank:
+    """A rank that is a thread of this process."""
+
+    def __init__(self, rank: int, meeting: _Meeting, time_limit: float) -> None:
+        self.rank = rank
+        self.size = len(meeting.values)
+        self._meeting = meeting
+        self._time_limit = time_limit
+
+    def _wait(self) -> None:
+        try:
+            self._meeting.barrier.wait(self._time_limit)
+        except threading.BrokenBarrierError:
+            raise RankGroupBroken(
+                f"rank {self.rank} waited in vain: another rank failed or is late"
+            ) from None
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Exchange through shared memory; two barriers keep a fast rank from overtaking a slow one."""
+        self._meeting.values[self.rank] = value
+        self._wait()
+        values = list(self._meeting.values)
+        self._wait()
+        return values
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        self._wait()
+
+    def send(self, to: int, number: int, value: Any) -> None:
+        """Put the value where its receiver looks."""
+        with self._meeting.posted:
+            self._meeting.parcels[self.rank, to, number] = value
+            self._meeting.posted.notify_all()
+
+    def receive(self, sender: int, number: int) -> Any:
+        """Wait for a value as long as it can come."""
+        meeting, key = self._meeting, (sender, self.rank, number)
+
+        def ended() -> bool:
+            return key in meeting.parcels or bool(meeting.failures) or sender in meeting.gone
+
+        with meeting.posted:
+            if not meeting.posted.wait_for(ended, self._time_limit) or key not in meeting.parcels:
+                raise RankGroupBroken(f"rank {self.rank} waited in vain: rank {sender} failed or is late")
+            return meeting.parcels.pop(key)
+
+
+def run_in_threads(
+    function: Callable[..., Result], ranks: Sequence[Any], *, time_limit: float = 600.0
+) -> list[Result]:
+    """Run `function(rank_context, item)` for every item at once.
+
+    Of several failures the first is raised, for the others may be those of ranks that waited for it; one that
+    is no `RankGroupBroken` comes before.
+    """
+    meeting = _Meeting(len(ranks))
+
+    def run(rank: int) -> Result:
+        try:
+            result = function(ThreadRank(rank, meeting, time_limit), ranks[rank])
+        except BaseException as failure:
+            meeting.leave(rank, failure)
+            raise
+        meeting.leave(rank)
+        return result
+
+    with ThreadPoolExecutor(max_workers=max(1, len(ranks))) as pool:
+        futures = [pool.submit(run, rank) for rank in range(len(ranks))]
+    if meeting.failures:
+        raise min(meeting.failures, key=lambda failure: isinstance(failure, RankGroupBroken))
+    return [future.result() for future in futures]

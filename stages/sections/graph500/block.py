@@ -1,0 +1,104 @@
+"""The output block of the Graph500 benchmark: fields, their order and their layout.
+
+They are those of the reference code 3.0 (`src/main.c`) and of the specification 2.0, section 9.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gravel.stages.sections.graph500.statistics import (
+    ORDERS,
+    harmonic_mean_and_error,
+    mean_and_deviation,
+    order_statistics,
+)
+
+RANKED = "bfs  harmonic_mean_TEPS"
+"""The field that ranks, which the reference code marks."""
+
+UNKNOWN = -1.0
+"""What stands for a validation time that is not known, as in the reference code without validation."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a block is made of; times are in seconds, a list has a value for each search."""
+
+    scale: int
+    edge_factor: float
+    generation: float | None
+    processes: int
+    construction: float
+    times: Sequence[float]
+    edges: Sequence[int]
+    validations: Sequence[float]  # or none where they were not timed one by one
+    mean_validation: float = UNKNOWN
+
+
+def fields(run: Run) -> dict[str, float]:
+    """Give the fields by name, in the order of the reference code."""
+    found: dict[str, float] = {"SCALE": run.scale, "edgefactor": run.edge_factor, "NBFS": len(run.times)}
+    if run.generation is not None:
+        found["graph_generation"] = run.generation
+    found |= {"num_mpi_processes": run.processes, "construction_time": run.construction}
+    found |= _statistics("bfs  ", "time", run.times)
+    found |= _statistics("", "nedge", run.edges)
+    slowness = [time / max(count, 1) for time, count in zip(run.times, run.edges, strict=True)]
+    rates = [1 / value for value in reversed(order_statistics(slowness))]
+    found |= {f"bfs  {name}_TEPS": rate for name, rate in zip(ORDERS, rates, strict=True)}
+    found[RANKED], found["bfs  harmonic_stddev_TEPS"] = harmonic_mean_and_error(slowness)
+    if run.validations:
+        return found | _statistics("bfs  ", "validate", run.validations)
+    names = (*ORDERS, "mean", "stddev")
+    return found | {
+        f"bfs  {name}_validate": run.mean_validation if name == "mean" else UNKNOWN for name in names
+    }
+
+
+def _statistics(label: str, unit: str, values: Sequence[float]) -> dict[str, float]:
+    named = zip(
+        (*ORDERS, "mean", "stddev"),
+        (*order_statistics(values), *mean_and_deviation(values)),
+        strict=True,
+    )
+    return {f"{label}{name}_{unit}": value for name, value in named}
+
+
+def lines(found: Mapping[str, float]) -> list[str]:
+    """Lay the fields out as the reference code prints them."""
+    return [_line(name, value) for name, value in found.items()]
+
+
+def printed(name: str, value: float) -> str:
+    """Print a value with as many digits as the reference code does."""
+    return f"{value:.11g}" if name.endswith("_nedge") else f"{value:.6g}"
+
+
+def _line(name: str, value: float) -> str:
+    start = f"{name}:".ljust(32)
+    if name == RANKED:
+        start = f"{start[:29]}!{start[30:]}"
+    return start + printed(name, value)
+
+
+def run_of(benchmark: Mapping[str, Any], prepared: float, searches: Sequence[Mapping[str, Any]]) -> Run:
+    """Take what a `graph500` stage measured; `prepared` are the milliseconds before its searches."""
+    return Run(
+        scale=benchmark["scale"],
+        edge_factor=benchmark["edge_factor"],
+        generation=benchmark["generation_milliseconds"] / 1e3,
+        processes=benchmark["processes"],
+        construction=(benchmark["construction_milliseconds"] + prepared) / 1e3,
+        times=[search["milliseconds"] / 1e3 for search in searches],
+        edges=[search["input_edges"] for search in searches],
+        validations=[search["validate_milliseconds"] / 1e3 for search in searches],
+    )
+
+
+def plain(value: float) -> float | None:
+    """Leave out what JSON does not have."""
+    return value if math.isfinite(value) else None

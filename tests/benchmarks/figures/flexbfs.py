@@ -1,0 +1,98 @@
+"""Liu et al., FlexBFS, PPoPP 2012 (poster)."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from tests.benchmarks.figures.model import Claim, Figure, Paper, Reports, Run, below, order, sets
+
+TIMES = "summary › Traversal times and rates › median ms"
+
+RUNS = (Run("flex", "flex", sets(side=12, sources=2), sets(side=1000, sources=4), 20),)
+
+
+def _ratio(reports: Reports, slower: str, faster: str, graph: str) -> float:
+    found = reports["summary"]
+    return found.times(search=slower)[graph] / found.times(search=faster)[graph]
+
+
+def _mean(reports: Reports, slower: str) -> float:
+    return fmean(_ratio(reports, slower, "config3", graph) for graph in ("regular", "irregular"))
+
+
+def _change(what: str, theirs: str, step: str, before: str, graph: str, why: str = "") -> Claim:
+    return Claim(
+        f"{what}, {graph}, %",
+        theirs,
+        below(-5),
+        TIMES,
+        lambda reports: 100 * (_ratio(reports, step, before, graph) - 1),
+        why=why,
+    )
+
+
+PAPER = Paper(
+    "flexbfs",
+    "Liu et al., FlexBFS, PPoPP 2012",
+    RUNS,
+    (
+        Figure(
+            12,
+            "figure 1",
+            "FlexBFS against a serial search, four threads, and a hierarchical queue",
+            "flex",
+            "values",
+            (
+                Claim("over serial, mean", "5", order(5), TIMES, lambda reports: _mean(reports, "serial")),
+                Claim(
+                    "over four threads, mean",
+                    "2.5",
+                    order(2.5),
+                    TIMES,
+                    lambda reports: _mean(reports, "threads"),
+                ),
+                Claim(
+                    "over the hierarchical queue, mean",
+                    "1.5",
+                    order(1.5),
+                    TIMES,
+                    lambda reports: _mean(reports, "hierarchical_queue"),
+                ),
+                Claim(
+                    "hierarchical queue over serial, irregular",
+                    "worse than CPUs",
+                    below(1),
+                    TIMES,
+                    lambda reports: _ratio(reports, "serial", "hierarchical_queue", "irregular"),
+                ),
+            ),
+        ),
+        Figure(
+            13,
+            "figure 2, of table 1",
+            "Time that each of the five configurations adds or takes",
+            "flex",
+            "shape",
+            (
+                _change(
+                    "fed back over fixed",
+                    "faster",
+                    "baseline",
+                    "fixed",
+                    "regular",
+                    "a launch of fixed size costs no more on this GPU once it is large enough",
+                ),
+                _change("levels combined", "down to -30", "config1", "baseline", "regular"),
+                _change(
+                    "queue in two levels",
+                    "faster",
+                    "config2",
+                    "config1",
+                    "regular",
+                    "the two-level queue gains nothing on this GPU",
+                ),
+                _change("high degrees apart", "faster, the most", "config3", "config2", "irregular"),
+            ),
+        ),
+    ),
+)

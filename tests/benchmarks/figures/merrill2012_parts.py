@@ -1,0 +1,243 @@
+"""Merrill, Garland, Grimshaw, PPoPP 2012: parts of a search alone, and culling."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from tests.benchmarks.figures.model import Claim, Figure, Reports, Run, above, below, near, order, sets
+from tests.benchmarks.figures.reports import Missing, axes_of
+
+SPARSE = ("grid5", "mesh", "grid7")
+DENSE = ("kron", "rmat", "uniform")
+
+SMALL_PARTS = sets(side=12, cube=5, scale=6, vertices=100)
+PAPER_PARTS = sets(side=500, cube=80, scale=19, vertices=500000, sources=4)
+
+PARTS_RUNS = (
+    Run("gather", "merrill_gather", SMALL_PARTS, PAPER_PARTS, 55),
+    Run(
+        "culling",
+        "merrill_culling",
+        sets(side=12, cube=5, scale=6, vertices=100, sources=2),
+        sets(side=1000, cube=100, scale=20, vertices=1000000, sources=4),
+        40,
+    ),
+    Run("lookup", "merrill_lookup", SMALL_PARTS, PAPER_PARTS, 40),
+)
+
+PARTS_TABLE = "Parts of a search alone"
+
+
+def _parts(reports: Reports, part: str, method: str, column: str) -> dict[str, float]:
+    """Return a column of the parts timed alone by graph."""
+    found = {}
+    for row in reports["summary"].rows(PARTS_TABLE):
+        if (row["part"], row["method"]) == (part, method):
+            (name,) = [each for each in row if column in each and "largest" not in each]
+            found[axes_of(row["run"])["graph"]] = row[name]
+    if not found:
+        raise Missing(f"no part {part} by {method}")
+    return found
+
+
+def _gathered(reports: Reports, method: str) -> dict[str, float]:
+    return _parts(reports, "gather", method, "arcs/s")
+
+
+def _over(upper: dict[str, float], lower: dict[str, float], graphs: tuple[str, ...] = ()) -> list[float]:
+    return [upper[name] / lower[name] for name in upper if not graphs or name in graphs]
+
+
+def _share(ratios: list[float]) -> float:
+    """Return the percentage of graphs on which the first is faster."""
+    return 100 * sum(ratio > 1 for ratio in ratios) / len(ratios)
+
+
+def _worst_of_best(reports: Reports) -> float:
+    methods = [_gathered(reports, name) for name in ("serial", "warp", "scan", "scan_warp_cta")]
+    return min(methods[-1][graph] / max(each[graph] for each in methods) for graph in methods[0])
+
+
+def _asked(reports: Reports) -> float:
+    data = reports["summary"].data("Bytes that gathers ask for, per arc")
+    return float(
+        max(serial / both for serial, both in zip(data["serial"], data["scan_warp_cta"], strict=True))
+    )
+
+
+def _lookup_over_gather(reports: Reports) -> dict[str, float]:
+    gather = _parts(reports, "gather", "scan_warp_cta", "arcs/s")
+    lookup = _parts(reports, "lookup", "label", "arcs/s")
+    return {graph: gather[graph] / lookup[graph] for graph in gather}
+
+
+def _wrong(reports: Reports, method: str, graphs: tuple[str, ...] = ()) -> float:
+    found = _parts(reports, "lookup", method, "false negatives")
+    return fmean(value for graph, value in found.items() if not graphs or graph in graphs)
+
+
+def _apart_over_fused(reports: Reports, graphs: tuple[str, ...] = ()) -> list[float]:
+    data = reports["summary"].data("Gathering and look-up, fused or apart")
+    names = [axes_of(run)["graph"] for run in data["run"]]
+    rates = zip(names, data["apart: label"], data["fused: label"], strict=True)
+    return [apart / fused for name, apart, fused in rates if not graphs or name in graphs]
+
+
+def _factors(reports: Reports, way: str) -> dict[str, float]:
+    rows = reports["summary"].rows("Redundant expansion by culling")
+    return {row["graph"]: row[way] for row in rows}
+
+
+def _factor(graph: str, stated: float) -> Claim:
+    return Claim(
+        f"{graph}, no culling",
+        f"{stated}",
+        near(stated),
+        "summary › Redundant expansion by culling › off",
+        lambda reports: _factors(reports, "off")[graph],
+        why="without culling the factor depends on how many arcs are looked up at the same moment",
+    )
+
+
+RATES = "summary › Parts of a search alone › G arcs/s"
+WRONG = "summary › Parts of a search alone › false negatives, %"
+
+PARTS = (
+    Figure(
+        3,
+        "figure 5",
+        "Gathering neighbours alone: rates, bytes an arc, instructions a byte",
+        "gather",
+        "shape",
+        (
+            Claim(
+                "graphs where scan+warp+CTA is faster than serial, %",
+                "the majority",
+                above(50),
+                RATES,
+                lambda reports: _share(
+                    _over(_gathered(reports, "scan_warp_cta"), _gathered(reports, "serial"))
+                ),
+            ),
+            Claim(
+                "scan+warp+CTA over warp, lattices and mesh, the least",
+                "above 1",
+                above(1),
+                RATES,
+                lambda reports: min(
+                    _over(_gathered(reports, "scan_warp_cta"), _gathered(reports, "warp"), SPARSE)
+                ),
+            ),
+            Claim(
+                "scan+warp+CTA over scan, Kronecker",
+                "above 1",
+                above(1),
+                RATES,
+                lambda reports: _over(
+                    _gathered(reports, "scan_warp_cta"), _gathered(reports, "scan"), ("kron",)
+                )[0],
+            ),
+            Claim(
+                "scan+warp+CTA over the best, the least of all graphs",
+                "good across the board",
+                above(0.8),
+                RATES,
+                _worst_of_best,
+            ),
+            Claim(
+                "bytes asked for by serial over scan+warp+CTA (counted), at most",
+                "dramatic over-fetch",
+                above(2),
+                "summary › Bytes that gathers ask for, per arc",
+                _asked,
+            ),
+        ),
+    ),
+    Figure(
+        4,
+        "figure 6",
+        "Status look-up against gathering",
+        "gather",
+        "shape",
+        (
+            Claim(
+                "graphs where look-up is slower, %",
+                "generally",
+                above(50),
+                RATES,
+                lambda reports: _share(list(_lookup_over_gather(reports).values())),
+            ),
+            Claim(
+                "gathering over look-up, large degrees over lattices and mesh",
+                "above 1",
+                above(1),
+                RATES,
+                lambda reports: (
+                    fmean(_lookup_over_gather(reports)[name] for name in DENSE)
+                    / fmean(_lookup_over_gather(reports)[name] for name in SPARSE)
+                ),
+            ),
+        ),
+    ),
+    Figure(
+        5,
+        "figure 7",
+        "Redundant expansion without culling, and with both kinds",
+        "culling",
+        "values",
+        (
+            _factor("grid7", 2.6),
+            _factor("grid5", 4.2),
+            Claim(
+                "both cullings, the largest of all graphs",
+                "below 1.05",
+                below(1.05),
+                "summary › Redundant expansion by culling › both",
+                lambda reports: max(_factors(reports, "both").values()),
+            ),
+        ),
+    ),
+    Figure(
+        6,
+        "figure 8",
+        "False negatives of each look-up, in percent of the vertices to be culled",
+        "lookup",
+        "values",
+        (
+            Claim("bitmask, mean", "6.4", order(6.4), WRONG, lambda reports: _wrong(reports, "bitmask")),
+            Claim(
+                "bitmask and labels, mean", "4.0", order(4.0), WRONG, lambda reports: _wrong(reports, "label")
+            ),
+            Claim(
+                "labels over warp culling, lattices and mesh",
+                "10",
+                order(10),
+                WRONG,
+                lambda reports: _wrong(reports, "label", SPARSE) / _wrong(reports, "warp_culling", SPARSE),
+            ),
+        ),
+    ),
+    Figure(
+        7,
+        "figure 9",
+        "Gathering and look-up in one kernel against two",
+        "gather",
+        "shape",
+        (
+            Claim(
+                "graphs where two kernels are faster, %",
+                "the majority",
+                above(50),
+                "summary › Gathering and look-up, fused or apart",
+                lambda reports: _share(_apart_over_fused(reports)),
+            ),
+            Claim(
+                "one kernel over two, plane lattice",
+                "above 1",
+                above(1),
+                "summary › Gathering and look-up, fused or apart",
+                lambda reports: 1 / _apart_over_fused(reports, ("grid5",))[0],
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,114 @@
+"""Merrill, Garland, Grimshaw, PPoPP 2012: graphs striped over GPUs."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from tests.benchmarks.figures.model import Claim, Figure, Reports, Run, above, below, near, sets
+from tests.benchmarks.figures.reports import Missing
+
+ONE_GPU = "several GPUs (here the ranks share one)"
+
+STRIPES_RUNS = (
+    Run(
+        "stripes",
+        "merrill_striped",
+        sets(side=8, cube=4, scale=6, sizes="[100, 200]", degrees="[8, 64]", sources=1),
+        sets(
+            side=100,
+            cube=40,
+            scale=18,
+            sizes="[250000, 500000]",
+            degrees="[8, 64]",
+            sources=4,
+            backend="cuda",
+        ),
+        40,
+    ),
+)
+
+
+def _gain(ranks: int, stated: float) -> Claim:
+    def measured(reports: Reports) -> float:
+        rates = reports["summary"].data("Rates over stripes with more ranks")["distance"]["rmat"]
+        return float(rates[ranks - 1] / rates[0])
+
+    return Claim(
+        f"rmat, {ranks} GPUs over one",
+        f"{stated}",
+        near(stated),
+        "summary › Rates over stripes with more ranks › distance › rmat",
+        measured,
+        needs=ONE_GPU,
+    )
+
+
+def _local_duplicates(reports: Reports, ranks: int) -> float:
+    label = f"bfs[graph=rmat,ranks={ranks},output=distance]"
+    for row in reports["summary"].rows("Searches over stripes"):
+        if row["run"] == label:
+            return float(row["local duplicates, %"])
+    raise Missing(f"no search {label}")
+
+
+def _sized(reports: Reports, degree: int) -> list[float]:
+    return list(
+        reports["summary"].data("Rates over stripes by size and degree")[f"{degree}, distance"].values()
+    )
+
+
+STRIPES = (
+    Figure(
+        10,
+        "figure 11",
+        "Rates with one to four GPUs",
+        "stripes",
+        "values",
+        (
+            _gain(2, 1.5),
+            _gain(3, 2.1),
+            _gain(4, 2.5),
+            Claim(
+                "rmat, 4 GPUs, 10^9 arcs/s",
+                "8.3",
+                above(8.3),
+                "summary › Rates over stripes with more ranks › distance › rmat",
+                lambda reports: reports["summary"].data("Rates over stripes with more ranks")["distance"][
+                    "rmat"
+                ][3],
+                needs=ONE_GPU,
+            ),
+            Claim(
+                "local duplicates, 4 ranks over 1, rmat",
+                "below 1",
+                below(1),
+                "summary › Searches over stripes › local duplicates, %",
+                lambda reports: _local_duplicates(reports, 4) / _local_duplicates(reports, 1),
+            ),
+        ),
+    ),
+    Figure(
+        11,
+        "figure 12",
+        "Rates of four GPUs by size and degree of uniform graphs",
+        "stripes",
+        "shape",
+        (
+            Claim(
+                "degree 64 over degree 8",
+                "significantly better",
+                above(1.5),
+                "summary › Rates over stripes by size and degree",
+                lambda reports: fmean(_sized(reports, 64)) / fmean(_sized(reports, 8)),
+            ),
+            Claim(
+                "best over worst size, degree 64",
+                "little impact",
+                below(1.5),
+                "summary › Rates over stripes by size and degree",
+                lambda reports: max(_sized(reports, 64)) / min(_sized(reports, 64)),
+                needs=ONE_GPU,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,7 @@
+"""All papers, in the order of their years and of docs/figures.md."""
+
+from __future__ import annotations
+
+from tests.benchmarks.figures import flexbfs, merrill2012, moschou2024, pan2018
+
+PAPERS = (merrill2012.PAPER, flexbfs.PAPER, pan2018.PAPER, moschou2024.PAPER)

@@ -1,0 +1,78 @@
+"""Reads numbers from the `report.json` of a run, as a reader of the page finds them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NEEDS_GPU = "needs a GPU"
+
+
+class Missing(Exception):
+    """A number that the report does not have; the message says what was looked for."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """One report of a run: its sections by title."""
+
+    sections: Mapping[str, dict[str, Any]]
+
+    def rows(self, title: str) -> list[dict[str, Any]]:
+        """Return the rows of a table, each by column."""
+        section = self._section(title)
+        return [dict(zip(section["columns"], row, strict=True)) for row in section["rows"]]
+
+    def data(self, title: str) -> dict[str, Any]:
+        """Return what a picture draws."""
+        drawn: dict[str, Any] = self._section(title)["data"]
+        return drawn
+
+    def times(self, **chosen: str) -> dict[str, float]:
+        """Return the median milliseconds of searches by graph, of the runs whose axes have these values."""
+        return {axes["graph"]: row["median ms"] for axes, row in self._searches(chosen)}
+
+    def arc_rates(self, **chosen: str) -> dict[str, float]:
+        """Return geometric means of 10^9 stored arcs per second by graph."""
+        found = {}
+        for axes, row in self._searches(chosen):
+            (name,) = [each for each in row if "arcs/s" in each and "geometric" in each]
+            found[axes["graph"]] = row[name]
+        return found
+
+    def not_run(self) -> bool:
+        """Say whether runs were left out since they need a GPU."""
+        table = self.sections.get("Not run on this machine")
+        return table is not None and any(NEEDS_GPU in str(row) for row in table["rows"])
+
+    def _searches(self, chosen: Mapping[str, str]) -> list[tuple[dict[str, str], dict[str, Any]]]:
+        rows = [(axes_of(row["run"]), row) for row in self.rows("Traversal times and rates")]
+        found = [(axes, row) for axes, row in rows if axes.items() >= chosen.items()]
+        if not found:
+            told = ", ".join(f"{axis}={value}" for axis, value in chosen.items())
+            raise Missing(f"no searches with {told}")
+        return [({"graph": "", **axes}, row) for axes, row in found]
+
+    def _section(self, title: str) -> dict[str, Any]:
+        if title not in self.sections:
+            raise Missing(f"no section {title!r}")
+        return self.sections[title]
+
+
+def axes_of(label: str) -> dict[str, str]:
+    """Return the values of the axes in a run's name, as in `bfs[graph=kron,search=hybrid]`."""
+    found = re.search(r"\[(.*)\]$", label)
+    return dict(part.split("=", 1) for part in found[1].split(",")) if found else {}
+
+
+def read_reports(path: Path) -> dict[str, Report]:
+    """Return the reports of a run by entry, such as `summary` or `weak.summary`."""
+    bodies = json.loads(path.read_text(encoding="utf-8"))["reports"]
+    return {
+        body["key"].partition("[")[0]: Report({section["title"]: section for section in body["sections"]})
+        for body in bodies
+    }

@@ -1,0 +1,69 @@
+"""The graph500 stage on an emulated GPU: what it does with arrays of a device, and what it says of them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any
+
+import numpy
+import pytest
+
+import gravel.kernels.csr
+import gravel.kernels.generate
+from gravel.stages.artifacts import Measurement, Verification
+from gravel.stages.context import PlainContext
+from gravel.stages.graph500 import Graph500Parameters, graph500
+from gravel.stages.sections.graph500.rules import told_rules
+from gravel.stages.stage import Machine
+from tests.emulation import grid_kernels, whole_graph
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make and build edges on the CPU, and let everything else take them for arrays of a device."""
+    whole_graph.install(monkeypatch)
+    fake: Any = sys.modules["cupy"]
+    fake.abs, fake.int32 = numpy.abs, numpy.int32
+    made, built = gravel.kernels.generate.generate, gravel.kernels.csr.build
+
+    def generate(name: str, *, backend: str, **parameters: Any) -> Any:
+        assert backend == "cuda"
+        return tuple(grid_kernels.on_device(ends) for ends in made(name, **parameters))
+
+    def build(source: Any, target: Any, vertices: int, **options: Any) -> Any:
+        rows = built(source.get(), target.get(), vertices, **options)
+        offsets, columns = (
+            grid_kernels.on_device(rows.row_offsets),
+            grid_kernels.on_device(rows.column_indices),
+        )
+        return rows._replace(row_offsets=offsets, column_indices=columns)
+
+    monkeypatch.setattr("gravel.kernels.generate.generate", generate)
+    monkeypatch.setattr("gravel.kernels.csr.build", build)
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda: None)
+    monkeypatch.setattr("gravel.stages.searching.bfs.machine_name", lambda *_: "an emulated GPU")
+
+
+def run(backend: str, **parameters: Any) -> tuple[Measurement, Verification]:
+    machine = Machine(backend=backend, threads=2, host_memory=1 << 30, device_memory=1 << 30)
+    given = Graph500Parameters(
+        scale=6, searches=4, strategy="hybrid", tuning={"block": grid_kernels.THREADS}, **parameters
+    )
+    return graph500(PlainContext(machine), given)
+
+
+@pytest.mark.parametrize("setup", ["each_search", "once"])
+def test_searches_of_a_device_are_validated_there(setup: str) -> None:
+    one, verification = run("cuda", setup=setup)
+    assert (one.backend, one.strategy, len(one.searches)) == ("cuda", "hybrid", 4)
+    assert one.benchmark["prepared_within_searches"] == (4 if setup == "each_search" else 0)
+    assert {each["searches"] for each in verification.checks} == {4}
+    source, _ = gravel.kernels.generate.generate("rmat", backend="cuda", scale=6, edge_factor=16, seed=1)
+    largest = max(search["input_edges"] for search in one.searches)
+    assert len(source) * 0.9 < largest <= len(source)
+    assert (
+        "gravel.kernels.bfs.cuda.hybrid:prepare on an emulated GPU" in told_rules(one)["Kernel 2 (section 6)"]
+    )

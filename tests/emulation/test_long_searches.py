@@ -1,0 +1,188 @@
+"""Searches of more levels than a log has room for at first: each level keeps its clock and its counts."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import sys
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition.cuda.peer_rank import PeerRank
+from gravel.kernels.partition.nccl.rank import NcclRank
+from gravel.kernels.striped import prepare as prepare_stripes_on_cpu
+from gravel.kernels.striped import stripe
+from gravel.kernels.striped.cuda import prepare as prepare_stripes
+from gravel.stages.rank_group import run_in_threads
+from tests.emulation import fake_cupy, lazy_cupy
+from tests.emulation.fake_nccl import Network
+from tests.zoo import zoo
+
+LEVELS = 700
+SHORT = {graph.name: graph for graph in zoo()}["path_33"]
+
+
+def path(vertices: int) -> tuple[Any, Any]:
+    """Make a path along ascending vertices; from one end it has as many levels as vertices."""
+    degrees = numpy.full(vertices, 2, numpy.int64)
+    degrees[[0, -1]] = 1
+    offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
+    inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
+    return offsets, inner[1:-1].astype(numpy.uint32)
+
+
+def check_records(found: Any, wanted: Any) -> None:
+    """Compare the levels of a rank with those of the CPU's, all of which have a clock."""
+    assert len(found) == len(wanted)
+    assert [level.normal for level in found] == [level.normal for level in wanted]
+    assert [level.delegates for level in found] == [level.delegates for level in wanted]
+    assert all(level.visit_milliseconds > 0 for level in found)
+
+
+@pytest.mark.usefixtures("cupy_on_cpu")
+@pytest.mark.parametrize("devices", [1, 2])
+def test_every_level_of_ranks_on_one_or_two_gpus_has_a_clock(devices: int) -> None:
+    whole = partition(*path(LEVELS), ranks=2, threshold=10**6)
+    search, on_cpu = (
+        prepare(whole, devices=range(devices), symmetric=True),
+        prepare_on_cpu(whole, symmetric=True),
+    )
+    found, wanted = search.run(0), on_cpu.run(0)
+    assert numpy.array_equal(found.distance, wanted.distance)
+    assert found.directions == wanted.directions
+    assert len(found.directions) == LEVELS
+    for levels in search.levels:
+        assert len(levels) == LEVELS
+        assert all(level.visit > 0 for level in levels)
+    frontiers = zip(*search.levels, strict=True)
+    assert all(sum(device.normal for device in level) == 1 for level in frontiers)
+
+
+@pytest.mark.usefixtures("cupy_on_cpu")
+def test_a_log_that_is_full_grows_and_the_search_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    offsets, columns = SHORT.csr()
+    whole = partition(offsets, columns, ranks=2, threshold=10**6)
+    on_cpu, roomy = prepare_on_cpu(whole, symmetric=True), prepare(whole, devices=range(2), symmetric=True)
+    for room in (1, 33, 34):
+        monkeypatch.setattr("gravel.kernels.partition.cuda.launch.LOGGED_LEVELS", room)
+        search = prepare(whole, devices=range(2), symmetric=True)
+        for source in (16, 0, 32, 5):
+            found, wanted = search.run(source), on_cpu.run(source)
+            roomy.run(source)
+            assert found.directions == wanted.directions
+            counts = [counts_of(each) for each in (search, roomy)]
+            assert counts[0] == counts[1]
+            assert [len(levels) for levels in counts[0]] == [len(wanted.directions)] * 2
+
+
+def counts_of(search: Any) -> Any:
+    """List what each device counted in each level."""
+    return [
+        [(level.backward, level.normal, level.delegates, level.arrived) for level in levels]
+        for levels in search.levels
+    ]
+
+
+def search_as_peer(gang: Any, whole: Any) -> Any:
+    with fake_cupy.Device(gang.rank):
+        rank = PeerRank(
+            gang,
+            whole.parts[gang.rank],
+            whole.delegates,
+            whole.vertex_count,
+            symmetric=True,
+            options=SearchOptions(),
+            tree=True,
+            time_limit=60.0,
+        )
+        found = rank.run(0)
+        rank.leave(gang)
+        return found
+
+
+@pytest.mark.usefixtures("cupy_on_cpu")
+def test_every_level_of_peers_has_a_clock() -> None:
+    whole = partition(*path(LEVELS), ranks=3, threshold=10**6)
+    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    on_cpu.run(0)
+    for found, wanted in zip(run_in_threads(search_as_peer, [whole] * 3), on_cpu.labels, strict=True):
+        check_records(found.levels, wanted.levels)
+
+
+def search_and_send(gang: Any, whole: Any, network: Network, options: SearchOptions) -> Any:
+    with fake_cupy.Device(gang.rank):
+        rank = NcclRank(
+            gang,
+            whole.parts[gang.rank],
+            whole.delegates,
+            whole.vertex_count,
+            symmetric=True,
+            options=options,
+            tree=True,
+            connect_by=network.connect,
+        )
+        found = [rank.run(source) for source in (0, LEVELS // 2, 0)]
+        rank.leave(gang)
+        return found
+
+
+@pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(reduction="blocking")])
+def test_every_level_of_ranks_that_send_has_a_clock(
+    options: SearchOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("emulated kernels are compiled with g++")
+    monkeypatch.setitem(sys.modules, "cupy", lazy_cupy.module(1))
+    monkeypatch.setattr("gravel.kernels.partition.nccl.launching.load", lazy_cupy.load)
+    monkeypatch.setattr(
+        "gravel.kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS
+    )
+    whole = partition(*path(LEVELS), ranks=2, threshold=10**6)
+    on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
+    network = Network(2)
+    act = functools.partial(search_and_send, network=network, options=options)
+    answers = run_in_threads(act, [whole] * 2)
+    for place, source in enumerate((0, LEVELS // 2, 0)):
+        on_cpu.run(source)
+        for rank, wanted in enumerate(on_cpu.labels):
+            found = answers[rank][place].levels
+            assert [level.normal for level in found] == [level.normal for level in wanted.levels]
+            assert all(level.exchange_milliseconds > 0 for level in found)
+            # The emulated clock gives 1 ms to each part.
+            visit = 0.0 if options.reduction == "blocking" else 1.0
+            assert [level.visit_milliseconds for level in found] == [visit] * len(found)
+
+
+@pytest.mark.usefixtures("cupy_on_cpu")
+def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 5)
+    whole = stripe(*SHORT.csr(), ranks=2)
+    search, on_cpu = prepare_stripes(whole), prepare_stripes_on_cpu(whole)
+    for source in (0, 31):
+        found, wanted = search.run(source), on_cpu.run(source)
+        assert found.directions == wanted.directions
+        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
+            for name in ("frontier", "arcs", "fresh", "sent_bytes"):
+                every = [getattr(record, name) for record in theirs.levels]
+                assert [getattr(record, name) for record in mine.levels] == every
+            assert all(record.expand_milliseconds > 0 for record in mine.levels)
+
+
+def test_every_level_of_ranks_on_the_cpu_has_a_clock() -> None:
+    for ranks in (1, 3):
+        search = prepare_on_cpu(partition(*path(LEVELS), ranks=ranks, threshold=10**6), symmetric=True)
+        assert len(search.run(0).directions) == LEVELS
+        for rank in search.labels:
+            assert len(rank.levels) == LEVELS
+            assert all(level.visit_milliseconds > 0 for level in rank.levels)
+        assert [
+            sum(level.normal for level in each)
+            for each in zip(*(rank.levels for rank in search.labels), strict=True)
+        ] == [1] * LEVELS

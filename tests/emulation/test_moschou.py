@@ -1,0 +1,99 @@
+"""traverse as Moschou's report searches: pinned rows, one lane that decodes, passes, pruning on and off."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import pytest
+
+from gravel.stages.artifacts import CompressedGraph, Graph
+from gravel.stages.compress import CompressParameters, compress
+from gravel.stages.context import PlainContext
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.verify import VerifyParameters, verify
+from tests.emulation import grid_kernels, whole_graph
+from tests.kernels.cuda_case import fast_csr, rmat
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+WAYS = [
+    {"strategy": "adaptive", "sources": {"random": 2}, "output": "distance"},
+    {"strategy": "top_down", "sources": {"random": 2}, "output": "distance"},
+    *(
+        {"algorithm": "components", "strategy": f"afforest_{passes}_pass", "tuning": {"prune": prune}}
+        for passes in ("single", "multi")
+        for prune in (True, False)
+    ),
+]
+
+
+class Pinned:
+    """Pinned memory: the host's own, which the device reads."""
+
+    def __init__(self, array: Any, host: Any = None) -> None:
+        self.array = array
+
+    def view(self) -> Any:
+        return grid_kernels.on_device(self.array)
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_graph.install(monkeypatch)
+    monkeypatch.setattr("gravel.kernels.placement.placed.pin", Pinned)
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.stages.searching.components.machine_name", lambda *_: "emulated")
+    monkeypatch.setattr("gravel.stages.searching.bfs.machine_name", lambda *_: "emulated")
+    for name in ("cuda.passes", "rows.passes_cuda"):
+        monkeypatch.setattr(f"gravel.kernels.components.{name}.load", grid_kernels.load)
+    monkeypatch.setattr(
+        "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
+    )
+    for name, stand_in in {
+        "load": grid_kernels.load,
+        "resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "event_milliseconds": lambda work: work() or 1.0,
+        "shared_bytes": lambda: grid_kernels.SHARED_BYTES,
+    }.items():
+        monkeypatch.setattr(f"gravel.kernels.bfs.rows.cuda.search.{name}", stand_in)
+
+
+@pytest.mark.parametrize("placement", ["device", "pinned"])
+@pytest.mark.parametrize("given", WAYS, ids=str)
+def test_the_searches_of_the_report(given: dict[str, Any], placement: str) -> None:
+    offsets, columns = fast_csr(rmat(6, 4), symmetric=True)
+    graph = Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=len(offsets) - 1,
+        arc_count=len(columns),
+        symmetric=True,
+        deduplicated=True,
+    )
+    packed = compress(PlainContext(), CompressParameters(codec="varint"), input=graph)
+    stored: list[Graph | CompressedGraph] = [graph, packed]
+    if given["strategy"] in ("adaptive", "top_down"):
+        stored = [graph if given["strategy"] == "adaptive" else packed]
+    for one in stored:
+        decoder = {"decoder": "one_lane"} if one is packed else {}
+        asked = {**given, "tuning": given.get("tuning", {}) | decoder}
+        parameters = TraverseParameters(paper="moschou2024", placement=placement, **asked)
+        found, measured = traverse(PlainContext(GPU), parameters, input=one)
+        assert (measured.backend, measured.asked["placement"]) == ("cuda", placement)
+        assert measured.strategy == given["strategy"]
+        assert measured.ran["options"].get("decoder") == decoder.get("decoder")
+        if "prune" in asked["tuning"]:
+            assert measured.ran["options"]["prune"] is asked["tuning"]["prune"]
+        if one is packed:
+            assert measured.asked["layout"] == "varint"
+        verify(PlainContext(), VerifyParameters(), graph=graph, traversal=found)
+        assert found.converged or given["strategy"] == "afforest_single_pass"
+
+
+def test_the_placement_of_the_report_is_pinned() -> None:
+    parameters = TraverseParameters(paper="moschou2024", backend="cuda")
+    assert (parameters.placement, parameters.strategy) == ("pinned", "adaptive")

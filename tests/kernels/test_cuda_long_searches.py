@@ -1,0 +1,116 @@
+"""Searches of more levels than a log has room for at first: each level keeps its clock, on GPUs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.kernels.bfs import prepare as prepare_whole
+from gravel.kernels.partition import SearchOptions, partition
+from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.striped import prepare as prepare_stripes_on_cpu
+from gravel.kernels.striped import stripe
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy")
+
+LEVELS = 5000
+"""More than 4,096, with which the log of a search over ranks begins."""
+
+
+def path(vertices: int) -> tuple[Any, Any]:
+    """Make a path along ascending vertices."""
+    degrees = numpy.full(vertices, 2, numpy.int64)
+    degrees[[0, -1]] = 1
+    offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
+    inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
+    return offsets, inner[1:-1].astype(numpy.uint32)
+
+
+@pytest.mark.parametrize(("ranks", "levels"), [(1, 700), (2, 700), (4, LEVELS)])
+def test_every_level_of_ranks_on_one_gpu_has_a_clock(ranks: int, levels: int) -> None:
+    from gravel.kernels.partition.cuda import prepare
+
+    whole = partition(*path(levels), ranks=ranks, threshold=10**6)
+    search, on_cpu = prepare(whole, symmetric=True), prepare_on_cpu(whole, symmetric=True)
+    for source in (levels // 2, 0, 0):
+        found, wanted = search.run(source), on_cpu.run(source)
+        assert numpy.array_equal(cupy.asnumpy(found.distance), wanted.distance)
+        assert found.directions == wanted.directions
+        (told,) = search.levels
+        assert len(told) == len(wanted.directions)
+        # Some GPUs' clock advances by a microsecond at a time, which is longer than a part of a level.
+        taken = [level.visit + level.wait + level.settle + level.settle_wait for level in told]
+        assert all(time > 0 for time in taken)
+        assert sum(taken) <= 1.05e3 * found.milliseconds
+        assert [level.normal for level in told] == [
+            sum(level.normal for level in each)
+            for each in zip(*(rank.levels for rank in on_cpu.labels), strict=True)
+        ]
+
+
+@pytest.mark.parametrize("reduction", ["overlapped", "blocking"])
+def test_every_level_of_a_rank_that_sends_has_a_clock(reduction: str) -> None:
+    from gravel.kernels.partition.nccl import prepare, why_not
+
+    if (problem := why_not()) is not None:
+        pytest.skip(problem)
+    whole = partition(*path(700), ranks=1, threshold=10**6)
+    search = prepare(whole, symmetric=True, options=SearchOptions(reduction=reduction))
+    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    for source in (0, 350, 0):
+        found, wanted = search.run(source), on_cpu.run(source)
+        assert found.directions == wanted.directions
+        (told,) = search.labels
+        assert len(told.levels) == len(wanted.directions)
+        # Blocked visits have the reduction's time taken off, and may be left with none.
+        assert all(
+            level.visit_milliseconds + level.reduce_milliseconds + level.exchange_milliseconds > 0
+            for level in told.levels
+        )
+        assert sum(level.exchange_milliseconds for level in told.levels) <= 1.01 * found.milliseconds
+
+
+def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gravel.kernels.striped.cuda import prepare
+
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 250)
+    whole = stripe(*path(700), ranks=2)
+    search, on_cpu = prepare(whole), prepare_stripes_on_cpu(whole)
+    for source in (350, 0, 0):
+        found, wanted = search.run(source), on_cpu.run(source)
+        assert found.directions == wanted.directions
+        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
+            assert [level.frontier for level in mine.levels] == [level.frontier for level in theirs.levels]
+            assert all(
+                level.expand_milliseconds + level.barrier_milliseconds + level.contract_milliseconds > 0
+                for level in mine.levels
+            )
+
+
+@pytest.mark.parametrize("strategy", ["two_phase", "flex", "host_rows"])
+def test_every_level_of_one_graph_is_counted(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("cooperative", "flex", "host_rows"):
+        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 250)
+    offsets, columns = path(700)
+    statistics = {} if strategy == "host_rows" else {"statistics": True}
+    search = prepare_whole(
+        cupy.asarray(offsets),
+        cupy.asarray(columns),
+        strategy=strategy,
+        symmetric=True,
+        output="distance",
+        **statistics,
+    )
+    for source in (350, 0, 0):
+        found = search.run(source)
+        assert numpy.array_equal(
+            cupy.asnumpy(found.distance), numpy.abs(numpy.arange(700) - source).astype(numpy.int32)
+        )
+        assert len(found.directions) >= 350
+        if statistics:
+            assert found.expanded is not None
+            assert len(found.expanded) == len(found.directions)
+            assert sum(found.expanded) >= len(columns)
