@@ -53,7 +53,6 @@ def command(
     the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
     """
     from gravel.pipeline.export.writers import check_target
-
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.cache import Cache

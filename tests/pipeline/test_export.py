@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import gravel.pipeline.export.columns
 import numpy
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+
+import gravel.pipeline.export.columns
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.export.columns import columns_of
 from gravel.pipeline.export.writers import write_file
-
-from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
 
 GAPS = VertexIds(ids=numpy.array([3, 7, 1 << 40]), vertex_count=3)
