@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 ON_CPU = "the searches ran on the CPU, whose counters are not read"
 NOT_ASKED = "no tool was asked for (`tool: none`)"
 
+ROOT = Path(__file__).parents[2].resolve().parent
+"""The folder that holds `gravel`, of which `stages` is a link in a checkout."""
+
 PROGRAM = "gravel.stages.counting.under_tool"
 
 
@@ -176,14 +179,11 @@ def _device() -> int:
 
 def _called(tool: Path, folder: Path, seconds: float) -> tuple[Said, list[str]]:
     """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
-    import gravel
-
     program = [sys.executable, "-m", PROGRAM, str(folder)]
-    paths = str(Path(gravel.__file__).resolve().parents[1])
     until = time.monotonic() + seconds
     asked = list(METRICS)
     while True:
-        said = call(tool, asked, program, folder, max(0.0, until - time.monotonic()), paths)
+        said = call(tool, asked, program, folder, max(0.0, until - time.monotonic()), str(ROOT))
         unknown = unknown_metrics(said, asked) if fault_of(said) else []
         if not unknown or len(unknown) == len(asked):
             return said, asked
