@@ -193,7 +193,7 @@ def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str,
     assert len(started) == 1, "its supervisor was started"
     another = Service(tmp_path, clock=lambda: now, say=said.append)
     another._pass()
-    assert [name for name, _ in started] == ["b", "b"], "supervisors settle among themselves which is the one"
+    assert [name for name, _ in started] == ["b", "b"], "supervisors agree which of them is the one"
     started[0][1].returncode = 1
     serves._pass()
     serves._pass()
