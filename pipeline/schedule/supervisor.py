@@ -1,7 +1,7 @@
-"""The supervisor of one run: it claims a due time, carries it out, records the outcome and calls the hooks.
+"""The supervisor of one run: it claims a due time, carries it out, records the result and calls the hooks.
 
-A supervisor starts by finishing what a dead one left. Whatever instant it dies at, the next finds either a due
-time that still waits, or an open claim whose lease is free.
+A supervisor starts by finishing what a dead one left. Whatever instant it dies at, the next finds either a
+due time that still waits, or an open claim whose lease is free.
 """
 
 from __future__ import annotations
