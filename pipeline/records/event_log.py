@@ -1,9 +1,9 @@
 """The log of a run that goes on: one line of JSON for each change, appended and never rewritten.
 
 A line `{"stage": KEY, "at": SECONDS, ...}` has all fields of a `StageRecord` that are not as they were
-planned; the last line of a stage run counts. A line `{"run": {...}, "at": SECONDS}` has fields of the run. What
-lies after the last end of a line was being written when its writer died, and is ignored; a line that cannot be
-read costs itself and is counted.
+planned; the last line of a stage run counts. A line `{"run": {...}, "at": SECONDS}` has fields of the run.
+What lies after the last end of a line was being written when its writer died, and is ignored; a line that
+cannot be read costs itself and is counted.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Committer:
         self._thread: threading.Thread | None = None
 
     def add(self, result: Result) -> None:
-        """Publish a result soon and, until then, have it in `Cache.unpublished`; of equal outputs the first stays."""
+        """Publish a result soon; of equal outputs the first stays."""
         outputs = tuple(self._once(output) for output in result.outputs)
         if self._thread is None:
             self._disk = Disk(self._cache.root)

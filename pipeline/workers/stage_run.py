@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.failures import explain
-from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.workers.context import Services, StageLog, WorkerContext
 from gravel.pipeline.workers.resident import PREFIX, RESIDENT, extent_in_memory, keep_resident
 from gravel.stages.addresses import is_url
@@ -123,13 +122,13 @@ def run_stage(
     peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
-        make_folder(task.scratch.parents[2], task.scratch.relative_to(task.scratch.parents[2]).as_posix())
         with peak:
             outcome = _compute(task, services, fetch, log)
     except Exception as error:
         outcome = _explain(task, error, log)
     finally:
-        shutil.rmtree(task.scratch, ignore_errors=True)
+        if task.scratch.exists():
+            shutil.rmtree(task.scratch, ignore_errors=True)
     return replace(
         outcome,
         started=started,
