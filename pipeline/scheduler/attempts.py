@@ -15,6 +15,7 @@ from gravel.pipeline.scheduler.placement import Placement
 from gravel.pipeline.scheduler.provenance import provenance
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.resolving import Resolver
+from gravel.pipeline.scheduler.short_runs import ShortRuns
 from gravel.pipeline.scheduler.tasks import make_task
 from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
@@ -56,6 +57,7 @@ class Attempts:
         self._locks = RecipeLocks(cache.root, report.record.run)
         self.committer = Committer(cache, self._locks, self._committed)
         self.cluster: Cluster | None = None
+        self._short = ShortRuns()
         self.inside = False
         """Whether a stage runs in this thread: only an exception stops it."""
 
@@ -90,12 +92,32 @@ class Attempts:
         choice = self._placement.choose(node, need, others)
         if choice is None or not self._lock(node):
             return False
-        node.need, node.threads = need, choice.threads
-        node.worker_slot, node.rank_group = choice.worker_slot, choice.rank_group
-        node.attempt += 1
+        together = [node]
+        if not choice.rank_group and self._is_short(node, need):
+            count = self._short.together(node.run.stage.name, others + 1, self._placement.count) - 1
+            ready = self._nodes.ready.others_like(
+                lambda other: other.run.stage is node.run.stage and self._is_short(other, need), count
+            )
+            together += [other for other in ready if self._lock(other)]
+        for each in together:
+            each.need, each.threads = self.need(each), choice.threads
+            each.worker_slot, each.rank_group = choice.worker_slot, choice.rank_group
+            each.attempt += 1
         self._placement.take(node, need)
-        self._submit(node)
+        self._submit(together, Assignment(choice.worker_slot, choice.rank_group))
         return True
+
+    def _is_short(self, node: Node, room: Need) -> bool:
+        """Say whether a node may be sent with others for which there is room: one that has failed is not."""
+        if node.losses or node.run.time_limit is not None or not node.run.keep:
+            return False
+        if self._placement.is_alone(node) or any(source.resident_at for source in node.sources):
+            return False
+        try:
+            need = self.need(node)
+        except (StageError, OSError):
+            return False
+        return need.host_bytes <= room.host_bytes and need.device_bytes <= room.device_bytes
 
     def _lock(self, node: Node) -> bool:
         """Take the lock of a node's recipe; say whether it has to be, and can be, computed now."""
@@ -132,16 +154,17 @@ class Attempts:
             if self._locks.is_free(node.recipe.digest):
                 node.state = WANTED
 
-    def _submit(self, node: Node) -> None:
+    def _submit(self, nodes: list[Node], where: Assignment) -> None:
         assert self.cluster is not None
-        assert node.worker_slot is not None
         record = self._report.record
-        task = make_task(node, self._nodes, self._environment, self._cache, record)
-        node.state, node.began = RUNNING, None
-        self._report.started(node)
+        tasks = []
+        for node in nodes:
+            tasks.append(make_task(node, self._nodes, self._environment, self._cache, record))
+            node.state, node.began = RUNNING, None
+            self._report.started(node)
         self.inside = self.cluster.kind == "inline"
         try:
-            self.cluster.submit(task, node.attempt, Assignment(node.worker_slot, node.rank_group))
+            self.cluster.submit(tasks, where)
         finally:
             self.inside = False
 
@@ -172,6 +195,8 @@ class Attempts:
             node.resident_at = worker_slot
             self._placement.keep_resident(node, outcome.bytes)
         node.state = DONE
+        if self.cluster is not None and self.cluster.kind != "inline":
+            self._short.note(node.run.stage.name, outcome.seconds)
         self._report.finished(node, outcome)
         self.release_unneeded()
 

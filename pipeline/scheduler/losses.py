@@ -80,8 +80,9 @@ class Losses:
             self._replace(worker_slots)
 
     def _replace(self, worker_slots: Iterable[str]) -> None:
-        self._placement.take_away(worker_slots)
-        self._cluster.replace(sorted(worker_slots))
+        taken = self._placement.take_away(worker_slots)
+        if taken:
+            self._cluster.replace(sorted(taken))
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
         """What was held in workers' memory is gone; it is made again when something asks for it."""

@@ -58,9 +58,11 @@ class Placement:
             size = capacity.host_bytes if asked else worker_slot.host_bytes
             self._admissions.setdefault(worker_slot.host, Admission(size))
 
-    def take_away(self, worker_slots: Iterable[str]) -> None:
-        """Use these worker slots no more, until `give_back`."""
-        self._away |= set(worker_slots)
+    def take_away(self, worker_slots: Iterable[str]) -> set[str]:
+        """Use these worker slots no more, until `give_back`; returns those that were in use."""
+        taken = set(worker_slots) - self._away
+        self._away |= taken
+        return taken
 
     def give_back(self, worker_slots: Iterable[str]) -> None:
         """Use these worker slots again."""
@@ -72,6 +74,11 @@ class Placement:
         self._worker_slots = [
             worker_slot for worker_slot in self._worker_slots if worker_slot.name not in gone
         ]
+
+    @property
+    def count(self) -> int:
+        """How many worker slots there are."""
+        return len(self._worker_slots)
 
     @property
     def waits(self) -> bool:
@@ -190,7 +197,7 @@ class Placement:
     def choose(self, node: Node, need: Need, waiting: int) -> Assignable | None:
         """Find room for a node now, or None; `waiting` counts the other nodes that could run."""
         busy = self._nodes.in_state(*BUSY)
-        if any(self._alone(other) for other in busy) or (self._alone(node) and busy):
+        if any(self.is_alone(other) for other in busy) or (self.is_alone(node) and busy):
             return None
         taken = self._taken()
         free = [
@@ -211,7 +218,7 @@ class Placement:
         for host, size in self._bytes_by_host(need, rank_group or (own.name,)).items():
             if not self._admissions[host].fits(size):
                 return None
-        sharing = 1 if self._alone(node) else min(len(self._worker_slots), len(busy) + waiting + 1)
+        sharing = 1 if self.is_alone(node) else min(len(self._worker_slots), len(busy) + waiting + 1)
         cores = own.cores or self._environment.cores
         return Assignable(own.name, rank_group, max(1, cores // max(sharing, ranks)))
 
@@ -227,7 +234,7 @@ class Placement:
         best = max(holders, key=lambda holder: holder[0])[1]
         return next((worker_slot for worker_slot in free if worker_slot.name == best), None)
 
-    def _alone(self, node: Node) -> bool:
+    def is_alone(self, node: Node) -> bool:
         """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its slot."""
         stage = node.run.stage
         return stage.is_timed(_parameters(node)) and self._environment.backend_of(stage) == "cpu"

@@ -42,6 +42,23 @@ class ReadyQueue:
         """Take a node out, if it is there."""
         self._queued.pop(node.position, None)
 
+    def others_like(self, alike: Callable[[Node], bool], count: int) -> list[Node]:
+        """Return the next nodes, up to so many, that are alike; the first that is not ends the search."""
+        found: list[Node] = []
+        places: list[tuple[int, int]] = []
+        while self._heap and len(found) < count:
+            place = heapq.heappop(self._heap)
+            queued = self._queued.get(place[1])
+            if queued is None or queued[0] != place[0]:
+                continue
+            places.append(place)
+            if not alike(queued[1]):
+                break
+            found.append(queued[1])
+        for place in places:
+            heapq.heappush(self._heap, place)
+        return found
+
     def offer(
         self, start: Callable[[Node, int], object], has_room: Callable[[], bool], *, patient: bool
     ) -> None:

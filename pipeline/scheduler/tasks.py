@@ -29,6 +29,7 @@ def make_task(
     inputs = nodes.input_ids(node)
     return StageTask(
         key=node.key,
+        attempt=node.attempt,
         run=record.run,
         stage=node.run.stage,
         parameters=node.parameters,

@@ -99,8 +99,12 @@ class Cluster(Protocol):
         """Say in a few words what the cluster is."""
         ...
 
-    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
-        """Start a stage run; a `Finished` follows, unless it is cancelled or its worker slot is `Lost`."""
+    def submit(self, tasks: Sequence[StageTask], where: Assignment) -> None:
+        """Start stage runs, one after the other in the same slot.
+
+        A `Finished` follows for each, unless it is cancelled or its worker slot is `Lost`. Only short ones
+        may be several: what came of them is told when the last has ended.
+        """
         ...
 
     def lost(self) -> str | None:

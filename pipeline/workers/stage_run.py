@@ -38,15 +38,16 @@ PAGE = "docs/troubleshooting.md"
 class StageTask:
     """A stage run with everything decided, ready to travel.
 
-    `inputs` holds artifact ids by slot; those that start with `recipe:` are results in the memory of
-    the worker at `resident[id]`, and `records` has the records of those that the run has not published yet.
-    `host` is the driver's: who runs elsewhere brings its results to the disk itself. `rank_group` holds the
-    addresses of the workers reserved for `context.rank_group`. `time_limit` (seconds) is kept by the driver,
-    or by the cluster where stages run in the driver's process. `contents` has the digests of the files that
-    the recipe names, by location.
+    `attempt` counts how often it was submitted. `inputs` holds artifact ids by slot; those that start with
+    `recipe:` are results in the memory of the worker at `resident[id]`, and `records` has the records of
+    those that the run has not published yet. `host` is the driver's: who runs elsewhere brings its results to
+    the disk itself. `rank_group` holds the addresses of the workers reserved for `context.rank_group`.
+    `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
+    `contents` has the digests of the files that the recipe names, by location.
     """
 
     key: str
+    attempt: int
     run: str
     stage: Stage
     parameters: Parameters
