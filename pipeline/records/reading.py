@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.checking import is_record
 from gravel.pipeline.records.event_log import follow, read_log
-from gravel.pipeline.records.record import FORMAT, log_name
+from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, log_name
 from gravel.pipeline.store.obstacles import open_regular
 from gravel.pipeline.store.sharing import is_own
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gravel.stages.artifacts import Json
+
+
+HEAD_BYTES = 1 << 18
+"""Bytes that are read at a time of a record of which only the beginning is wanted."""
 
 
 def read_run(folder: Path) -> dict[str, Json] | None:
@@ -44,6 +48,23 @@ def read_run(folder: Path) -> dict[str, Json] | None:
             if stage["state"] == "running":
                 stage["state"] = "interrupted"
     return record
+
+
+def read_head(folder: Path) -> dict[str, Json] | None:
+    """Return the record of a run that has ended, without its stage runs, or None if that cannot be had."""
+    try:
+        with open_regular(folder / "run.json") as file:
+            text = b""
+            while BEFORE_STAGES not in text:
+                more = file.read(HEAD_BYTES)
+                if not more:
+                    return None
+                text += more
+        head = json.loads(text[: text.index(BEFORE_STAGES)] + b"}")
+    except (OSError, ValueError, RecursionError):
+        return None
+    head["stages"] = []
+    return head if is_record(head) and head["state"] != "running" else None
 
 
 def format_of(folder: Path) -> int:
@@ -149,7 +170,7 @@ def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str
         page = folder / "report.html"
         if not page.exists() or not is_own(root, folder) or not is_own(root, page):
             continue
-        record = read_run(folder)
+        record = read_head(folder) or read_run(folder)
         if record is None or record["workflow"].get("path") != workflow_path:
             continue
         if set(record["recipes"]) == set(recipes):

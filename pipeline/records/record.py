@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Of the record; one of format 1 was rewritten as its run went, and has no log."""
 
+BEFORE_STAGES = b', "stages": ['
+"""What comes in the file before the stage runs, which are its largest part; within a text it cannot occur."""
+
 LOG_INTERVAL = 0.5
 """Seconds for which a change may wait for others before it is in the log."""
 
@@ -51,7 +54,7 @@ class StageRecord:
     entry: str
     stage: str
     upstream: list[str]
-    coordinates: dict[str, Json]
+    coordinates: Mapping[str, Json]
     state: str = "waiting"
     seconds: float | None = None  # of the computation; for a cached one, of the run that made it
     started: float | None = None
@@ -217,7 +220,7 @@ class RunRecord:
         try:
             with unfinished.open("w", encoding="utf-8") as file:
                 keep_own(self._root, unfinished)
-                file.write(f'{_json(self._head())[:-1]}, "stages": [')
+                file.write(_json(self._head())[:-1] + BEFORE_STAGES.decode())
                 for index, stage in enumerate(self.stages.values()):
                     file.write(f"{', ' if index else ''}{_json(stage.to_json())}")
                 file.write("]}")

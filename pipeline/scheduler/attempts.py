@@ -187,6 +187,7 @@ class Attempts:
             assert node.recipe is not None
             made = self._provenance(node, outcome)
             made_now = RecipeRecord(node.recipe.digest, outcome.outputs, made, node.recipe.parts, time.time())
+            node.recipe = node.recipe.without_parts
             self.committer.add(Result(node.key, made_now, outcome.prepared))
         self.drop(node, keep_lock=node.run.keep)
         node.ids, node.extents = outcome.outputs, outcome.extents

@@ -134,6 +134,7 @@ class Resolver:
         node.ids = record.outputs
         node.extents = tuple(artifact.extent for artifact in described)
         node.state = DONE
+        node.recipe = node.recipe.without_parts
         self._report.cached(node.key, record.outputs, record.provenance, described, why)
         return True
 
@@ -159,12 +160,24 @@ class Resolver:
         else:
             self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
             self._cache.quarantine(artifact_id, reason)
-        owner.state = WANTED
-        self._report.wanted(owner, [f"its result was damaged: {reason}"])
+        self._ask_again(owner, f"its result was damaged: {reason}")
         reader.state = WAITING
         if owner.run.keep:
             # The reader's recipe is made anew from what comes of it.
             owner.ids = None
+
+    def _ask_again(self, owner: Node, why: str) -> None:
+        """Have a result computed again that was there."""
+        assert owner.recipe is not None
+        try:
+            recipe = self._maker.recipe(owner.run, self._nodes.ids)
+        except (GravelError, StageError, NeedsContent, NeedsResult):
+            recipe = None
+        if recipe is None or recipe.digest != owner.recipe.digest:
+            owner.state = WAITING  # what it reads is not what it was
+            return
+        owner.recipe, owner.state = recipe, WANTED
+        self._report.wanted(owner, [why])
 
     def _is_renewed(self, artifact_id: str, reader: Node, since: float | None) -> bool:
         """Say whether a damaged input is being computed again, or was since its reader began."""
