@@ -1,9 +1,9 @@
 """Publishing results behind the driver: many are brought to the disk at once, then their records are made.
 
-What a disk needs for one small file it needs for hundreds. So results wait, half a second at most, until a
-thread writes their records beside their names, waits once until all of it is on the disk, and then gives the
-records their names. Whatever instant the process dies at, no record leads to data that are not there; after a
-power cut the results of the last second may be missing, and are computed again.
+What a disk needs for one small file it needs for hundreds. So results that come thick and fast are
+published in groups: a thread writes their records beside their names, waits once until all of it is on the
+disk, and then gives the records their names. Whatever instant the process dies at, no record leads to data
+that are not there; after a power cut the results of the last second may be missing, and are computed again.
 
 Stages of this run need not wait: they are given the records of what they read (`Cache.unpublished`).
 """
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.files import Draft
     from gravel.pipeline.store.recipe_locks import RecipeLocks
 
-INTERVAL = 0.5
-"""Seconds for which a result waits for others; a power cut costs about twice that."""
+INTERVAL = 0.2
+"""Seconds from one group to the next: a result that comes alone is published at once."""
 
 
 @dataclass(frozen=True)
@@ -115,20 +115,21 @@ class Committer:
         self._superseded.clear()
 
     def _work(self) -> None:
+        next_one = 0.0
         while True:
             with self._changed:
                 while not self._waiting and not self._closing:
                     self._changed.wait()
                 if not self._waiting:
                     return
-                limit = time.monotonic() + INTERVAL
-                while not self._hurry and not self._closing and (left := limit - time.monotonic()) > 0:
+                while not self._hurry and not self._closing and (left := next_one - time.monotonic()) > 0:
                     self._changed.wait(left)
                 batch, self._waiting = self._waiting, []
                 self._hurry, self._works = False, True
             try:
                 self._commit(batch)
             finally:
+                next_one = time.monotonic() + INTERVAL
                 with self._changed:
                     self._works = False
                     self._changed.notify_all()
