@@ -10,7 +10,7 @@ from gravel.pipeline.doctor.finding import Finding
 REQUIRED = (
     *("numpy", "zarr", "numba", "pyarrow", "pydantic", "dask", "distributed", "blake3", "matplotlib"),
     *("click", "filelock", "fsspec", "jinja2", "psutil", "rich", "ruamel.yaml", "zstandard", "nvidia-ml-py"),
-    *("cronsim", "google-crc32c", "tzdata"),
+    *("crc32c", "cronsim", "google-crc32c", "tzdata"),
 )
 
 

@@ -45,18 +45,18 @@ class ReadyQueue:
     def others_like(self, alike: Callable[[Node], bool], count: int) -> list[Node]:
         """Return the next nodes, up to so many, that are alike; the first that is not ends the search."""
         found: list[Node] = []
-        places: list[tuple[int, int]] = []
+        entries: list[tuple[int, int]] = []
         while self._heap and len(found) < count:
-            place = heapq.heappop(self._heap)
-            queued = self._queued.get(place[1])
-            if queued is None or queued[0] != place[0]:
+            entry = heapq.heappop(self._heap)
+            queued = self._queued.get(entry[1])
+            if queued is None or queued[0] != entry[0]:
                 continue
-            places.append(place)
+            entries.append(entry)
             if not alike(queued[1]):
                 break
             found.append(queued[1])
-        for place in places:
-            heapq.heappush(self._heap, place)
+        for entry in entries:
+            heapq.heappush(self._heap, entry)
         return found
 
     def offer(
@@ -69,12 +69,12 @@ class ReadyQueue:
         """
         passed: list[tuple[int, int]] = []
         while self._heap and has_room() and not (patient and len(passed) >= MAX_PASSED_OVER):
-            place = heapq.heappop(self._heap)
-            queued = self._queued.get(place[1])
-            if queued is None or queued[0] != place[0]:
-                continue  # it left, or was queued anew at another place
+            entry = heapq.heappop(self._heap)
+            queued = self._queued.get(entry[1])
+            if queued is None or queued[0] != entry[0]:
+                continue  # it left, or was queued anew at another entry
             start(queued[1], len(self._queued) - 1)
-            if self._queued.get(place[1]) == queued:
-                passed.append(place)
-        for place in passed:
-            heapq.heappush(self._heap, place)
+            if self._queued.get(entry[1]) == queued:
+                passed.append(entry)
+        for entry in passed:
+            heapq.heappush(self._heap, entry)

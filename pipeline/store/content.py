@@ -39,6 +39,15 @@ class LeafDigest:
             if self._filled == LEAF_BYTES:
                 self._end_leaf()
 
+    @property
+    def is_at_leaf(self) -> bool:
+        """Whether the next byte begins a leaf."""
+        return not self._filled
+
+    def add_leaf(self, digest: bytes) -> None:
+        """Take the next whole leaf, which was digested elsewhere."""
+        self._root.update(digest)
+
     def _end_leaf(self) -> None:
         self._root.update(self._leaf.digest())
         self._leaf = blake3()

@@ -174,10 +174,10 @@ def lock(root: Path, name: str) -> Iterator[None]:
         if what_is(path) is not None:
             set_aside(root, f"locks/{path.name}")
         # The library sets a mode of its own, so it gets the one to use.
-        held = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
+        lock_file = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
         locked = True
         try:
-            held.acquire()
+            lock_file.acquire()
         except (NotImplementedError, OSError) as error:
             if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
                 raise
@@ -186,4 +186,4 @@ def lock(root: Path, name: str) -> Iterator[None]:
         yield
     finally:
         if locked:
-            held.release()
+            lock_file.release()

@@ -34,14 +34,14 @@ class RecipeLocks:
     def __init__(self, root: Path, run: str) -> None:
         self._root = root
         self._lease = root / "leases" / f"{run}.lock"
-        self._held: set[str] = set()
+        self._locked: set[str] = set()
 
     def take(self, digest: str) -> bool:
         """Take a recipe's lock, or say that a living run has it, which may be this one.
 
         Where the place knows no links nothing is held, and the recipe counts as taken.
         """
-        if digest in self._held:
+        if digest in self._locked:
             return False
         path = self._path(digest)
         with storage_errors(self._root):
@@ -52,7 +52,7 @@ class RecipeLocks:
                     return False
                 else:
                     path.unlink(missing_ok=True)
-        self._held.add(digest)
+        self._locked.add(digest)
         return True
 
     def _link(self, path: Path) -> bool:
@@ -75,21 +75,21 @@ class RecipeLocks:
 
     def is_free(self, digest: str) -> bool:
         """Say whether nobody has a recipe's lock now."""
-        return digest not in self._held and holder(self._path(digest)) is None
+        return digest not in self._locked and holder(self._path(digest)) is None
 
     def is_own(self, digest: str) -> bool:
         """Say whether this run has the lock."""
-        return digest in self._held
+        return digest in self._locked
 
     def release(self, digest: str) -> None:
         """Free a recipe, if this run has its lock."""
-        if digest in self._held:
-            self._held.discard(digest)
+        if digest in self._locked:
+            self._locked.discard(digest)
             self._path(digest).unlink(missing_ok=True)
 
     def release_all(self) -> None:
         """Free every recipe."""
-        for digest in list(self._held):
+        for digest in list(self._locked):
             self.release(digest)
 
     def _path(self, digest: str) -> Path:

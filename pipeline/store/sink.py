@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy
 from blake3 import blake3
 
-from gravel.pipeline.store.codecs import MISSING, checksum_of, choose_codec, encode, encode_index
-from gravel.pipeline.store.content import ArrayContent, LeafDigest
+from gravel.pipeline.store.codecs import MISSING, Buffer, choose_codec, encode, encode_index
+from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest
+from gravel.pipeline.store.disk import write_rate
 from gravel.pipeline.store.files import storage_errors, sync_file
 from gravel.pipeline.store.layout import CHUNK_BYTES, DTYPES, SHARD_BYTES, Layout, array_metadata, cut
 from gravel.pipeline.store.metadata import METADATA
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 IN_FLIGHT = 8
-"""Chunks that may wait to be written: enough for four threads to encode while one writes."""
+"""Chunks that may wait to be written, and that may wait to be digested after that."""
+
+Encoded: TypeAlias = tuple[Buffer, bytes, bytes | None]
+"""A chunk's payload, its checksum, and its digest if the chunk is one leaf."""
 
 
 SYNCED_EARLY = 1 << 20
@@ -46,7 +52,7 @@ class ArraySink:
     ----------
     folder : where the array is written; it must not exist.
     dtype, row_shape : of the rows; bool, integers and floats.
-    pool : threads that encode.
+    pool : threads that encode, and `threads` how many they are.
     root : the cache, for messages; the folder if it is in none.
     durable : whether `wait` waits for small files, too, to be on the disk.
     chunk_bytes, shard_bytes : sizes to stay below; they do not change the content's digest.
@@ -64,6 +70,7 @@ class ArraySink:
         *,
         root: Path | None = None,
         durable: bool = True,
+        threads: int = 1,
         chunk_bytes: int = CHUNK_BYTES,
         shard_bytes: int = SHARD_BYTES,
     ) -> None:
@@ -79,6 +86,7 @@ class ArraySink:
         self.manifest: list[StoredFile] = []
         self.checksums = bytearray()
         self._pool = pool
+        self._threads = threads
         self._cut = cut(self.dtype.itemsize, self.row_shape, chunk_bytes, shard_bytes)
         self._layout = Layout(self.dtype.name, (0, *self.row_shape), self._cut.chunk, self._cut.shard, "")
         self._leaves = LeafDigest()
@@ -86,7 +94,7 @@ class ArraySink:
         self._chunk = bytearray()
         self._pieces = self._lay_out()
         self._coordinates, self._room = next(self._pieces)
-        self._waiting: deque[tuple[tuple[int, ...], Future[bytes]]] = deque()
+        self._waiting: deque[tuple[tuple[int, ...], Buffer, Future[Encoded]]] = deque()
         self._shard: _Shard | None = None
         self._synced: list[Future[None]] = []
         with storage_errors(self._root):
@@ -107,8 +115,8 @@ class ArraySink:
                 for index, start in enumerate(range(0, line, count)):
                     yield (row, *outer, index, *rest), min(count, line - start) * cut_.unit_bytes
 
-    def append(self, rows: NDArray[Any]) -> None:
-        """Add rows at the end; they are copied before this returns.
+    def append(self, rows: NDArray[Any], *, copy: bool = True) -> None:
+        """Add rows at the end. They are copied before this returns, or must stay as they are until `close`.
 
         Values are converted to the sink's dtype; raises ValueError if an integer does not survive that.
         """
@@ -124,42 +132,49 @@ class ArraySink:
         if array.size:
             view = array.reshape(-1).view(numpy.uint8).data
             with storage_errors(self._root, len(view)):
-                self._take(view)
+                self._take(view, copy=copy)
 
-    def _take(self, view: memoryview) -> None:
-        self._leaves.update(view)
+    def _take(self, view: memoryview, *, copy: bool) -> None:
         start = 0
         while start < len(view):
             piece = view[start : start + self._room - len(self._chunk)]
             start += len(piece)
             if len(piece) == self._room:
-                self._submit(bytes(piece))
+                self._submit(bytes(piece) if copy else piece)
                 continue
             self._chunk += piece
             if len(self._chunk) == self._room:
                 self._submit(bytes(self._chunk))
                 self._chunk.clear()
 
-    def _submit(self, chunk: bytes) -> None:
+    def _submit(self, chunk: Buffer) -> None:
+        """Have a chunk encoded on a thread; `chunk` must stay as it is until it is written."""
         if not self._layout.codec:
-            codec = choose_codec(self._layout.dtype, chunk)
-            self._layout = replace(self._layout, codec=codec)
-        padded = chunk.ljust(self._layout.chunk_bytes, b"\0")
-        self._waiting.append((self._coordinates, self._pool.submit(encode, self._layout.codec, padded)))
+            self._layout = replace(self._layout, codec=self._choose(chunk))
+        encoded = self._pool.submit(_encode, self._layout.codec, chunk, self._layout.chunk_bytes)
+        self._waiting.append((self._coordinates, chunk, encoded))
         self._coordinates, self._room = next(self._pieces)
         while len(self._waiting) > IN_FLIGHT:
             self._write_next()
 
+    def _choose(self, chunk: Buffer) -> str:
+        rate = write_rate(self._root) if len(chunk) >= LEAF_BYTES else None
+        return choose_codec(self._layout.dtype, chunk, rate, self._threads)
+
     def _write_next(self) -> None:
-        coordinates, encoded = self._waiting.popleft()
+        coordinates, chunk, encoded = self._waiting.popleft()
         path, index = self._layout.place(coordinates)
         if self._shard is None or self._shard.path != path:
             self._end_shard()
-            self._shard = _Shard(self.folder, path)
-        stored = encoded.result()
-        self._shard.add(index, stored)
-        # Chunks come in C order, which is the order of their checksums in the record.
-        self.checksums += checksum_of(stored)
+            self._shard = _Shard(self.folder, path, self._pool)
+        payload, checksum, leaf = encoded.result()
+        self._shard.add(index, payload, checksum)
+        # Chunks come in C order, which is the order of their checksums in the record, and of the leaves.
+        self.checksums += checksum
+        if leaf is not None and self._leaves.is_at_leaf:
+            self._leaves.add_leaf(leaf)
+        else:
+            self._leaves.update(memoryview(chunk))
 
     def _end_shard(self) -> None:
         if self._shard is None:
@@ -200,7 +215,7 @@ class ArraySink:
         if self._cut.axis == 0 and self._rows < chunk[0]:
             chunk[0] = max(1, self._rows)
         shard[0] = min(shard[0], max(1, -(-self._rows // chunk[0])) * chunk[0])
-        codec = self._layout.codec or choose_codec(self._layout.dtype, bytes(self._chunk))
+        codec = self._layout.codec or self._choose(bytes(self._chunk))
         return Layout(self._layout.dtype, (self._rows, *self.row_shape), tuple(chunk), tuple(shard), codec)
 
     def wait(self) -> None:
@@ -212,7 +227,7 @@ class ArraySink:
 
     def abandon(self) -> None:
         """Stop writing: close the open file, wait for what threads still do. The folder stays."""
-        for _, encoded in self._waiting:
+        for *_, encoded in self._waiting:
             encoded.cancel()
         self._waiting.clear()
         if self._shard is not None:
@@ -222,33 +237,66 @@ class ArraySink:
             synced.exception()
 
 
-class _Shard:
-    """One shard's file while it grows."""
+def _encode(codec: str, chunk: Buffer, size: int) -> Encoded:
+    """Encode a chunk, and digest it if it is a leaf of the content's digest."""
+    leaf = blake3(chunk).digest() if len(chunk) == LEAF_BYTES else None
+    padded = chunk if len(chunk) == size else bytes(chunk).ljust(size, b"\0")
+    return (*encode(codec, padded), leaf)
 
-    def __init__(self, folder: Path, path: str) -> None:
+
+class _Shard:
+    """One shard's file while it grows; its digest is made on a thread behind."""
+
+    def __init__(self, folder: Path, path: str, pool: Executor) -> None:
         self.path = path
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        self.file: BinaryIO = target.open("wb")
+        self.file: BinaryIO = target.open("wb", buffering=0)
         self._places: dict[int, tuple[int, int]] = {}
         self._size = 0
         self._digest = blake3()
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._room = threading.Semaphore(IN_FLIGHT)
+        self._undigested: deque[tuple[Buffer, ...]] = deque()
+        self._digesting: Future[None] | None = None
 
-    def add(self, index: int, encoded: bytes) -> None:
-        self._places[index] = (self._size, len(encoded))
-        self._write(encoded)
+    def add(self, index: int, payload: Buffer, checksum: bytes) -> None:
+        self._places[index] = (self._size, len(payload) + len(checksum))
+        self._write(payload, checksum)
 
-    def _write(self, data: bytes) -> None:
-        self.file.write(data)
-        self._digest.update(data)
-        self._size += len(data)
+    def _write(self, *parts: Buffer) -> None:
+        size = sum(map(len, parts))
+        written = os.writev(self.file.fileno(), parts)
+        if written < size:  # the disk takes a part only, and says why it takes no more at the next write
+            self.file.write(b"".join(parts)[written:])
+        self._size += size
+        self._room.acquire()
+        with self._lock:
+            self._undigested.append(parts)
+            if self._digesting is None:
+                self._digesting = self._pool.submit(self._digest_all)
+
+    def _digest_all(self) -> None:
+        while True:
+            with self._lock:
+                if not self._undigested:
+                    self._digesting = None
+                    return
+                parts = self._undigested.popleft()
+            for part in parts:
+                self._digest.update(part)
+            self._room.release()
 
     def end(self, count: int) -> StoredFile:
-        self._write(encode_index([self._places.get(i, (MISSING, MISSING)) for i in range(count)]))
-        # The array may be read as soon as it is closed, which is before this file is synced.
-        self.file.flush()
+        index = encode_index([self._places.get(i, (MISSING, MISSING)) for i in range(count)])
+        self._write(index)
+        with self._lock:
+            digesting = self._digesting
+        if digesting is not None:
+            digesting.result()
         return StoredFile(self.path, self._size, self._digest.hexdigest())
 
     def sync(self) -> None:
         with self.file:
-            sync_file(self.file)
+            os.fsync(self.file.fileno())

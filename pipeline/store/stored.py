@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
-from gravel.pipeline.store.layout import Layout
+from gravel.pipeline.store.codecs import (
+    CHECKSUM_BYTES,
+    INDEX_ENTRY,
+    MISSING,
+    Buffer,
+    check,
+    decode,
+    decode_index,
+)
+from gravel.pipeline.store.layout import PLAIN, Layout
 from gravel.pipeline.store.obstacles import open_regular
 
 if TYPE_CHECKING:
@@ -157,12 +166,16 @@ class StoredArray:
                     offset, length = entries[index]
                     if offset == MISSING:
                         raise ValueError("a chunk is missing")
+                    start = CHECKSUM_BYTES * self.layout.number(coordinates)
+                    expected = self.checksums[start : start + CHECKSUM_BYTES]
+                    target = self._in_place(out, box, coordinates, length)
+                    if target is not None:
+                        _read_plain(handle, offset, target, expected)
+                        continue
                     stored = os.pread(handle, length, offset)
                     if len(stored) != length:
                         raise ValueError("the file ends too early")
-                    start = CHECKSUM_BYTES * self.layout.number(coordinates)
-                    checksum = self.checksums[start : start + CHECKSUM_BYTES]
-                    chunk = decode(self.layout.codec, stored, self.layout.chunk_bytes, checksum)
+                    chunk = decode(self.layout.codec, stored, self.layout.chunk_bytes, expected)
                     self._copy(out, box, coordinates, chunk)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -181,7 +194,19 @@ class StoredArray:
             known = self._indices[path] = decode_index(index, count, length - size)
         return known
 
-    def _copy(self, out: NDArray[Any], box: Box, coordinates: tuple[int, ...], chunk: bytes) -> None:
+    def _in_place(
+        self, out: NDArray[Any], box: Box, coordinates: tuple[int, ...], length: int
+    ) -> memoryview | None:
+        """Return where in `out` the bytes of a chunk lie as they are stored, if they do."""
+        if self.layout.codec != PLAIN or len(box) != 1 or length != self.layout.chunk_bytes + CHECKSUM_BYTES:
+            return None
+        (low, high), size = box[0], self.layout.chunk[0]
+        first = coordinates[0] * size
+        if first < low or first + size > high or sys.byteorder != "little" or not out.flags.c_contiguous:
+            return None
+        return out[first - low : first - low + size].view(numpy.uint8).data
+
+    def _copy(self, out: NDArray[Any], box: Box, coordinates: tuple[int, ...], chunk: Buffer) -> None:
         values = numpy.frombuffer(chunk, self.dtype.newbyteorder("<")).reshape(self.layout.chunk)
         source, target = [], []
         for coordinate, size, (low, high) in zip(coordinates, self.layout.chunk, box, strict=True):
@@ -190,6 +215,14 @@ class StoredArray:
             source.append(slice(first - coordinate * size, last - coordinate * size))
             target.append(slice(first - low, last - low))
         out[tuple(target)] = values[tuple(source)]
+
+
+def _read_plain(handle: int, offset: int, target: memoryview, expected: bytes) -> None:
+    """Read a plain chunk to where it belongs, and check it there; raises ValueError if it is another."""
+    stored = bytearray(CHECKSUM_BYTES)
+    if os.preadv(handle, [target, stored], offset) != len(target) + CHECKSUM_BYTES:
+        raise ValueError("the file ends too early")
+    check(target, bytes(stored), expected)
 
 
 def _expand(key: Any, axes: int) -> list[Any]:

@@ -79,7 +79,8 @@ class ArtifactWriter:
         self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
         self._sinks: dict[int, ArraySink] = {}
         self._leases: dict[Path, Lease] = {}
-        self._pool = ThreadPoolExecutor(min(WRITE_THREADS, len(os.sched_getaffinity(0))))
+        self._threads = min(WRITE_THREADS, len(os.sched_getaffinity(0)))
+        self._pool = ThreadPoolExecutor(self._threads)
         self._staging: Path | None = None
 
     def _folder(self, purpose: str) -> Path:
@@ -120,6 +121,7 @@ class ArtifactWriter:
             self._pool,
             root=self._cache.root,
             durable=self._durable,
+            threads=self._threads,
             **self._sizes,
         )
         self._sinks[id(sink)] = sink
@@ -188,7 +190,7 @@ class ArtifactWriter:
             row_bytes *= max(1, length)
         step = max(1, COPY_BYTES // row_bytes)
         for start in range(0, len(array), step):
-            sink.append(array[start : start + step])
+            sink.append(array[start : start + step], copy=False)
         sink.close()
         return sink
 

@@ -54,10 +54,10 @@ def give_back_free_memory() -> None:
 def _tidy() -> int:
     """Free what is left behind, and return what is held then."""
     global _tidied
-    if (held := resident_bytes()) > _tidied + LEFTOVERS:
+    if (now := resident_bytes()) > _tidied + LEFTOVERS:
         give_back_free_memory()
-        held = _tidied = resident_bytes()
-    return held
+        now = _tidied = resident_bytes()
+    return now
 
 
 def _device_pool() -> Any | None:

@@ -103,7 +103,7 @@ class Cluster(Protocol):
         """Start stage runs, one after the other in the same slot.
 
         A `Finished` follows for each, unless it is cancelled or its worker slot is `Lost`. Only short ones
-        may be several: what came of them is told when the last has ended.
+        may be several: their results come when the last one has ended.
         """
         ...
 

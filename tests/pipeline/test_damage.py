@@ -199,7 +199,7 @@ def test_seals_hold(body, data):
 
 def test_a_chunk_whose_header_states_too_much_is_damaged():
     chunk = bytes(range(200)) * 2
-    stored = bytearray(encode("zstd", chunk))
+    stored = bytearray(b"".join(encode("zstd", chunk)))
     assert decode("zstd", bytes(stored), len(chunk)) == chunk
     stored[4] ^= 0x80  # the frame header's descriptor: its content size takes eight bytes now
     with pytest.raises(ValueError, match="a chunk"):

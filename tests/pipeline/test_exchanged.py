@@ -17,7 +17,7 @@ import zarr
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.codecs import crc32c
+from gravel.pipeline.store.codecs import checksum as crc32c
 from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import EdgeList, Traversal

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor
 from pathlib import Path
 
 import numpy
@@ -228,8 +229,8 @@ def test_no_file_stays_open_where_the_result_is_there_already(
     shards: list[sink._Shard] = []
     start, sync = sink._Shard.__init__, sink._Shard.sync
 
-    def note(shard: sink._Shard, folder: Path, path: str) -> None:
-        start(shard, folder, path)
+    def note(shard: sink._Shard, folder: Path, path: str, pool: Executor) -> None:
+        start(shard, folder, path, pool)
         shards.append(shard)
 
     def slowly(shard: sink._Shard) -> None:
