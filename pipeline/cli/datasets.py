@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option, set_option
+from gravel.pipeline.cli.errors import echo, render
+from gravel.pipeline.cli.options import cache_option, json_option, pairs, print_json, set_option
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.progress.text_table import text_table
 from gravel.stages.addresses import hidden, shown
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.downloads import Downloads
@@ -24,10 +29,13 @@ def command() -> None:
     """List data sets, and download them ahead of a run."""
 
 
+_from_option = click.option(
+    "--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`."
+)
+
+
 def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
-    from gravel.pipeline.cli.options import pairs
-    from gravel.pipeline.core.errors import RequestError
     from gravel.pipeline.workflow.catalogue import read_catalogue
     from gravel.pipeline.workflow.loading import load_workflow
     from gravel.pipeline.workflow.nodes import MapNode, parse
@@ -58,9 +66,6 @@ def _downloads(cache_path: str | None) -> Downloads:
 
 
 def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, DataSet]:
-    from gravel.pipeline.core.errors import RequestError
-    from gravel.pipeline.core.names import suggest
-
     for name in names:
         if name not in known:
             raise RequestError(f"there is no data set {name!r}", hint=suggest(name, known, "data set"))
@@ -78,28 +83,22 @@ def _state(each: DataSet, downloads: Downloads) -> str:
 
 
 @command.command("ls")
-@click.option("--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`.")
+@_from_option
 @set_option
 @cache_option
-@click.option("--json", "as_json", is_flag=True, help="Print everything that is known of each.")
+@json_option
 def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | None, as_json: bool) -> None:
     """List the data sets, their counts, and whether they are here."""
     known, downloads = _from(file, settings), _downloads(cache_path)
     if as_json:
-        facts = [_facts(name, each, downloads) for name, each in known.items()]
-        click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json([_facts(name, each, downloads) for name, each in known.items()])
         return
     rows: list[tuple[str, ...]] = [("DATA SET", "STATE", "VERTICES", "EDGES", "LICENCE", "WHERE")]
     for name, each in known.items():
         counts = ["" if count is None else f"{count:,}" for count in (each.vertices, each.edges)]
         rows.append((name, _state(each, downloads), *counts, each.licence[:24], shown(each.location)))
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if at in (2, 3) else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        click.echo("  ".join(cells).rstrip())
+    for line in text_table(rows, right=(2, 3)):
+        click.echo(line)
 
 
 def _facts(name: str, each: DataSet, downloads: Downloads) -> dict[str, Any]:
@@ -109,7 +108,7 @@ def _facts(name: str, each: DataSet, downloads: Downloads) -> dict[str, Any]:
 
 @command.command("fetch")
 @click.argument("names", nargs=-1)
-@click.option("--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`.")
+@_from_option
 @click.option("--all", "everything", is_flag=True, help="Every data set there is.")
 @set_option
 @cache_option
@@ -124,10 +123,7 @@ def fetch_them(
 
     What broke off goes on where it stopped. Exit code 1: one of them could not be had; the others are here.
     """
-    from gravel.pipeline.cli.errors import echo, render
-    from gravel.pipeline.core.errors import GravelError, RequestError
     from gravel.pipeline.datasets.downloads import is_fetched
-    from gravel.stages.errors import StageError
 
     known, downloads = _from(file, settings), _downloads(cache_path)
     if not names and not everything:
@@ -157,15 +153,13 @@ def _unfetched(name: str, each: DataSet) -> str:
 
 @command.command("drop")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`.")
+@_from_option
 @set_option
 @cache_option
 def drop_them(
     names: tuple[str, ...], file: str | None, settings: tuple[str, ...], cache_path: str | None
 ) -> None:
     """Remove what was downloaded of the data sets NAMES; results made from it stay cached."""
-    from gravel.pipeline.core.memory import format_bytes
-
     downloads = _downloads(cache_path)
     for name, each in _chosen(_from(file, settings), names).items():
         click.echo(f"{name}: {format_bytes(downloads.drop(each.location))} freed")

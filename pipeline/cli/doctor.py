@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option, json_option, print_json
 
 _MARKS = {"good": ("ok", "green"), "note": ("--", "yellow"), "bad": ("!!", "red")}
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
+@json_option
 @cache_option
 def command(as_json: bool, cache_path: str | None) -> int:
     """Check this machine: Python, versions, cores, memory, GPUs, cache. Exit 1 if gravel cannot run."""
@@ -21,7 +19,7 @@ def command(as_json: bool, cache_path: str | None) -> int:
 
     found = findings(find_cache(cache_path))
     if as_json:
-        click.echo(json.dumps([vars(finding) for finding in found], indent=1))
+        print_json([vars(finding) for finding in found])
     else:
         for finding in found:
             mark, colour = _MARKS[finding.state]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
 
-from gravel.pipeline.cli.options import cache_option, load_plan, set_option, trust_option, where_option
+from gravel.pipeline.cli.options import (
+    cache_option,
+    load_plan,
+    machine_options,
+    open_cache,
+    set_option,
+    trust_option,
+    where_option,
+)
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 
 if TYPE_CHECKING:
@@ -30,8 +38,7 @@ _Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
 @click.option(
     "--to", "target", required=True, metavar="OUT", help="The file to write: .parquet, .csv or .npz."
 )
-@click.option("--cluster", default="auto", show_default=True, help="Where to compute what is not cached.")
-@click.option("--backend", default="auto", show_default=True, type=click.Choice(["auto", "cuda", "cpu"]))
+@machine_options
 @set_option
 @where_option
 @cache_option
@@ -40,8 +47,7 @@ def command(
     file: str,
     stage: str,
     target: str,
-    cluster: str,
-    backend: str,
+    machine: dict[str, Any],
     settings: Sequence[str],
     where: Sequence[str],
     cache_path: str | None,
@@ -55,8 +61,6 @@ def command(
     from gravel.pipeline.export.writers import check_target
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.scheduler.options import RunOptions
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
 
     path = Path(target)
     check_target(path)
@@ -64,15 +68,10 @@ def command(
     plan = load_plan(file, settings=settings, where=where, only=[stage], repeat=1)
     run = _one_run(plan, stage)
     source = _source(plan, run)
-    root = find_cache(cache_path)
-    options = RunOptions(
-        cache_root=root,
-        cluster=cluster,
-        backend=backend,
-        reporter=make_reporter(quiet=True),
-        trust_remote=trust_remote,
-    )
-    rows = _export(plan, source, path, options, Cache(root))
+    cache = open_cache(cache_path)
+    reporter = make_reporter(quiet=True)
+    options = RunOptions(cache_root=cache.root, reporter=reporter, trust_remote=trust_remote, **machine)
+    rows = _export(plan, source, path, options, cache)
     click.echo(f"{rows:,} rows -> {path}")
 
 

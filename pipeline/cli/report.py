@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option, open_cache
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -49,27 +49,25 @@ def command(
     graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
     from gravel.pipeline.records.reading import find_run
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
 
-    root = find_cache(cache_path)
-    folder, record = find_run(root, run)
+    cache = open_cache(cache_path)
+    folder, record = find_run(cache.root, run)
     if form == "graph500":
         if watch:
             raise RequestError("--watch serves the page", hint="leave --watch or --format out")
-        return _print_blocks(record, Cache(root), stage)
+        return _print_blocks(record, cache, stage)
     if stage is not None:
         raise RequestError("--stage chooses a block of --format graph500", hint="add --format graph500")
     if port is not None and not watch:
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
-        return _serve(Cache(root), folder.name, port or 0, show)
+        return _serve(cache, folder.name, port or 0, show)
     from gravel.pipeline.report.page import write_run_report
     from gravel.pipeline.report.place import find_page
 
     page = None if rebuild else find_page(folder)
     if page is None:
-        page = write_run_report(folder, record, Cache(root))
+        page = write_run_report(folder, record, cache)
     click.echo(str(page))
     if show:
         click.launch(str(page))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -25,19 +25,15 @@ def command() -> None:
     """
 
 
-def _json_option(function: Any) -> Any:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
-
-
 @command.command("key")
-@_json_option
+@json_option
 def show_key(as_json: bool) -> None:
     """Print this user's public key, for others to add; it is made if there is none."""
     from gravel.pipeline.trust.own_key import signing_key
 
     public = signing_key()[1]
     if as_json:
-        click.echo(json.dumps(_entry(public), indent=1))
+        print_json(_entry(public))
         return
     click.echo(public.line)
     click.echo(f"its fingerprint is {public.fingerprint}", err=True)
@@ -85,7 +81,7 @@ def _read(path: str) -> str:
 
 
 @command.command("list")
-@_json_option
+@json_option
 def list_keys(as_json: bool) -> None:
     """List this user's key and the keys that are trusted."""
     from gravel.pipeline.trust.own_key import own_public_key
@@ -94,7 +90,7 @@ def list_keys(as_json: bool) -> None:
     own, keys = own_public_key(), trusted_keys()
     if as_json:
         body = {"own": None if own is None else _entry(own), "trusted": [_entry(key) for key in keys]}
-        click.echo(json.dumps(body, indent=1))
+        print_json(body)
         return
     click.echo(
         f"your own key: {_describe(own)}" if own else "your own key: none yet; `gravel trust key` makes it"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 
 from gravel.pipeline.progress.events import Event, JsonReporter, Reporter
-from gravel.pipeline.progress.plain import PlainReporter
-from gravel.pipeline.progress.problems import ProblemReporter
+from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter
 
 __all__ = ["make_reporter"]
 
 
-class _LazyTerminal:
+class _LazyTerminal(Reporter):
     """The live display, loaded when the first stage starts: a cached run prints plain lines only."""
 
     def __init__(self) -> None:
@@ -34,11 +33,6 @@ class _LazyTerminal:
             lines = PlainReporter()
             for early in self._early:
                 lines.handle(early)
-
-    def tick(self) -> None:
-        """Refresh the display, if there is one."""
-        if self._shown is not None:
-            self._shown.tick()
 
     def close(self) -> None:
         """End the display, if there is one."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.events import Event
+from gravel.pipeline.progress.events import Event, Reporter
 from gravel.pipeline.progress.plain import sentence
 from gravel.pipeline.progress.rates import Pace, describe_pace
 
@@ -28,7 +28,7 @@ _STYLES = {
 _SHOWN_CACHED = 12
 
 
-class TerminalReporter:
+class TerminalReporter(Reporter):
     """Draws with rich: finished steps scroll away above, running ones stay with rate and time left."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -59,7 +59,7 @@ class TerminalReporter:
             case "stage_retried" | "damaged":
                 self._running.pop(key, None)
             case "run_finished":
-                self._stop()
+                self.close()
         if event.kind == "stage_cached" and self._cached > _SHOWN_CACHED:
             return
         self._line(event.kind, sentence(event) if event.kind != "stage_started" else None)
@@ -78,11 +78,6 @@ class TerminalReporter:
             )
             self._live.start()
 
-    def _stop(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-
     def _table(self) -> RenderableType:
         table: Any = Table.grid(padding=(0, 2))
         for key, pace in self._running.items():
@@ -96,9 +91,8 @@ class TerminalReporter:
             text += f", {self._cached} of them cached"
         return Group(table, Text(text, style="dim"))
 
-    def tick(self) -> None:
-        """The live display refreshes itself."""
-
     def close(self) -> None:
         """Leave the terminal as it was."""
-        self._stop()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None

@@ -13,8 +13,7 @@ from gravel.pipeline.core.counts import format_count
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.choosing import make_reporter
 from gravel.pipeline.progress.events import KINDS, Event, JsonReporter
-from gravel.pipeline.progress.plain import PlainReporter
-from gravel.pipeline.progress.problems import ProblemReporter
+from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter
 from gravel.pipeline.progress.rates import Pace, describe_pace
 from gravel.pipeline.progress.terminal import TerminalReporter
 
