@@ -23,6 +23,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.progress.text_table import text_table
 
 if TYPE_CHECKING:
+    from gravel.pipeline.schedule.job import Event
     from gravel.pipeline.schedule.job_store import JobStore
 
 
@@ -110,8 +111,8 @@ def add(
         cron=cron,
         zone=zone,
         created=time.time(),
-        settings=list(settings),
-        arguments=list(arguments),
+        settings=settings,
+        arguments=arguments,
         time_limit=time_limit,
         hooks=tuple(checked),
         **policies,
@@ -124,7 +125,7 @@ def add(
     click.echo("it runs while `gravel schedule run` goes, or a timer calls `gravel schedule tick`")
 
 
-def _checked(hooks: dict[str, str | None]) -> dict[str, str]:
+def _checked(hooks: dict[str, str | None]) -> dict[Event, str]:
     """Return the hooks that were given, by event."""
     from gravel.pipeline.schedule.job import EVENTS, check_hook
 
@@ -173,8 +174,7 @@ def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
 @cache_option
 def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | None) -> None:
     """List the jobs with their next and last runs; of NAME, its options and its runs."""
-    from gravel.pipeline.schedule.listing import describe
-    from gravel.pipeline.schedule.messages import details, row
+    from gravel.pipeline.schedule.listing import describe, details, row
 
     store = _store(cache_path)
     now = time.time()

@@ -15,7 +15,7 @@ from typing import Any
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.user_config import config_folder
-from gravel.pipeline.schedule.job import EVENTS, Job
+from gravel.pipeline.schedule.job import EVENTS, Event, Job
 from gravel.pipeline.store.trusted import check_own_file, make_config_folder
 
 FORMAT = 1
@@ -26,7 +26,7 @@ def hooks_file(job: Job) -> Path:
     return config_folder() / "hooks" / f"{job.id}.json"
 
 
-def save_hooks(job: Job, root: Path, hooks: Mapping[str, str]) -> None:
+def save_hooks(job: Job, root: Path, hooks: Mapping[Event, str]) -> None:
     """Keep the hooks of a job of a cache by event; without any, keep nothing."""
     file = hooks_file(job)
     if not hooks:
