@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,10 +21,10 @@ from gravel.pipeline.cli.options import (
 )
 from gravel.pipeline.cli.sharing import init, trust
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.gc.compiled import collect_compiled
 from gravel.pipeline.progress.text_table import text_table
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.listing import Entry
+from gravel.pipeline.store.listing import Entry
 
 
 @click.group()
@@ -156,7 +156,7 @@ def verify(cache_path: str | None, as_json: bool) -> int:
     help="Also remove what only a run used whose record cannot be read.",
 )
 @json_option
-def collect(
+def collect_garbage(
     cache_path: str | None,
     delete: bool,
     max_size: int | None,
@@ -172,9 +172,6 @@ def collect(
     artifacts that are gone go too. Compiled kernels of this user go when they were unused for 30 days, or for
     --older-than. Without --yes nothing is removed.
     """
-    from gravel.pipeline.gc.collect import Policy, collect
-    from gravel.pipeline.gc.compiled import collect_compiled
-
     cache = open_cache(cache_path)
     policy = Policy(max_size, older_than, quarantine, unreadable)
     outcome = collect(cache, policy, delete=delete)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,13 +12,14 @@ from gravel.pipeline.cli.options import cache_option, json_option, pairs, print_
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.core.names import suggest
+from gravel.pipeline.datasets.downloads import Downloads, is_fetched
 from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.workflow.catalogue import DataSet, read_catalogue
+from gravel.pipeline.workflow.nodes import MapNode, parse
+from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.stages.addresses import hidden, shown
 from gravel.stages.errors import StageError
-
-if TYPE_CHECKING:
-    from gravel.pipeline.datasets.downloads import Downloads
-    from gravel.pipeline.workflow.catalogue import DataSet
 
 PLACES = ("datasets.yaml", "workflows/catalogues/datasets.yaml")
 """Catalogues that are looked into where none is named."""
@@ -36,10 +37,7 @@ _from_option = click.option(
 
 def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
-    from gravel.pipeline.workflow.catalogue import read_catalogue
     from gravel.pipeline.workflow.loading import load_workflow
-    from gravel.pipeline.workflow.nodes import MapNode, parse
-    from gravel.pipeline.workflow.reading import read_workflow_text
 
     if file is None:
         file = next((place for place in PLACES if Path(place).is_file()), None)
@@ -59,9 +57,6 @@ def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet
 
 
 def _downloads(cache_path: str | None) -> Downloads:
-    from gravel.pipeline.datasets.downloads import Downloads
-    from gravel.pipeline.store.location import find_cache
-
     return Downloads(find_cache(cache_path))
 
 
@@ -73,8 +68,6 @@ def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, Data
 
 
 def _state(each: DataSet, downloads: Downloads) -> str:
-    from gravel.pipeline.datasets.downloads import is_fetched
-
     if not each.location:
         return "generated"
     if is_fetched(each.location):
@@ -123,8 +116,6 @@ def fetch_them(
 
     What broke off goes on where it stopped. Exit code 1: one of them could not be had; the others are here.
     """
-    from gravel.pipeline.datasets.downloads import is_fetched
-
     known, downloads = _from(file, settings), _downloads(cache_path)
     if not names and not everything:
         raise RequestError(

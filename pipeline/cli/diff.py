@@ -9,6 +9,9 @@ import click
 
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.plan.why import show_value
+from gravel.pipeline.records.comparing import compare_runs
+from gravel.pipeline.records.reading import find_run
 
 MAX_NAMES = 8  # stage runs named in one line
 MAX_ARRAYS = 4  # arrays shown one by one
@@ -26,9 +29,6 @@ def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
 
     A RUN is an id of `gravel runs` or a part of one that no other has; `last` is the newest.
     """
-    from gravel.pipeline.records.comparing import compare_runs
-    from gravel.pipeline.records.reading import find_run
-
     cache = open_cache(cache_path)
     found = compare_runs(cache, find_run(cache.root, old)[1], find_run(cache.root, new)[1])
     if as_json:
@@ -85,8 +85,6 @@ def _stage(stage: dict[str, Any]) -> Iterator[str]:
 
 
 def _changes(changes: list[dict[str, Any]]) -> Iterator[str]:
-    from gravel.pipeline.plan.why import show_value
-
     width = max((len(change["name"]) for change in changes), default=0)
     for change in changes:
         name, old, new = change["name"], change["old"], change["new"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
+from gravel.pipeline.doctor.findings import findings
+from gravel.pipeline.store.location import find_cache
 
 _MARKS = {"good": ("ok", "green"), "note": ("--", "yellow"), "bad": ("!!", "red")}
 
@@ -14,9 +16,6 @@ _MARKS = {"good": ("ok", "green"), "note": ("--", "yellow"), "bad": ("!!", "red"
 @cache_option
 def command(as_json: bool, cache_path: str | None) -> int:
     """Check this machine: Python, versions, cores, memory, GPUs, cache. Exit 1 if gravel cannot run."""
-    from gravel.pipeline.doctor.findings import findings
-    from gravel.pipeline.store.location import find_cache
-
     found = findings(find_cache(cache_path))
     if as_json:
         print_json([vars(finding) for finding in found])

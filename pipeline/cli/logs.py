@@ -8,6 +8,8 @@ import click
 
 from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records.reading import find_run, read_run, stage_log
+from gravel.pipeline.store.location import find_cache
 
 POLL = 0.3
 """Seconds between two looks at a log that is followed."""
@@ -21,9 +23,6 @@ POLL = 0.3
 @cache_option
 def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: str | None) -> None:
     """Print the log of STAGE (a key such as 'bfs[order=rcm]') of RUN (an id, a part of one, or `last`)."""
-    from gravel.pipeline.records.reading import find_run, read_run, stage_log
-    from gravel.pipeline.store.location import find_cache
-
     folder, record = find_run(find_cache(cache_path), run)
     if dask:
         path = folder / "logs" / "dask.log"

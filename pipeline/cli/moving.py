@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,10 +17,11 @@ from gravel.pipeline.cli.options import (
 )
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.moved import Moved
-
+from gravel.pipeline.store import push_pull
+from gravel.pipeline.store.acceptance import advice, signed
+from gravel.pipeline.store.moved import Moved
+from gravel.pipeline.store.selecting import Selection
+from gravel.pipeline.trust.keys import parse_key
 
 _selection_options = together(
     "selection",
@@ -46,8 +47,6 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, selection: d
     on where it was. Recipes are signed with this user's key (see `gravel trust key`). Exit code 1: something
     here is damaged and was not copied.
     """
-    from gravel.pipeline.store import push_pull
-
     return _move(push_pull.push, "pushed", "to", remote, cache_path, as_json, selection)
 
 
@@ -64,8 +63,6 @@ def pull(remote: str | None, cache_path: str | None, as_json: bool, selection: d
     a key signed them that is trusted (see `gravel trust`). Exit code 1: something there is damaged and was
     not copied.
     """
-    from gravel.pipeline.store import push_pull
-
     return _move(push_pull.pull, "pulled", "from", remote, cache_path, as_json, selection)
 
 
@@ -78,8 +75,6 @@ def _move(
     as_json: bool,
     selection: dict[str, Any],
 ) -> int:
-    from gravel.pipeline.store.selecting import Selection
-
     cache = open_cache(cache_path)
     place = remote or (cache.remote.url if cache.remote is not None else None)
     if place is None:
@@ -97,9 +92,6 @@ def _move(
 
 
 def _report(moved: Moved, did: str, way: str) -> None:
-    from gravel.pipeline.store.acceptance import advice, signed
-    from gravel.pipeline.trust.keys import parse_key
-
     click.echo(
         f"{did} {_count(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
         f"{_count(moved.recipes, 'recipe')} and {_count(moved.runs, 'run')} {way} {moved.where}; "

@@ -10,6 +10,9 @@ import click
 
 from gravel.pipeline.cli.options import cache_option, open_cache
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.report.place import find_page
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -48,8 +51,6 @@ def command(
     holds a token, without which nothing is answered. With --format
     graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
-    from gravel.pipeline.records.reading import find_run
-
     cache = open_cache(cache_path)
     folder, record = find_run(cache.root, run)
     if form == "graph500":
@@ -62,9 +63,6 @@ def command(
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
         return _serve(cache, folder.name, port or 0, show)
-    from gravel.pipeline.report.page import write_run_report
-    from gravel.pipeline.report.place import find_page
-
     page = None if rebuild else find_page(folder)
     if page is None:
         page = write_run_report(folder, record, cache)

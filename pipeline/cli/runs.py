@@ -9,6 +9,8 @@ import click
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.records.reading import list_runs
+from gravel.pipeline.store.location import find_cache
 
 COUNTS = ("computed", "cached", "failed")
 
@@ -19,9 +21,6 @@ COUNTS = ("computed", "cached", "failed")
 @cache_option
 def command(as_json: bool, limit: int, cache_path: str | None) -> None:
     """List the runs of this cache, the newest first."""
-    from gravel.pipeline.records.reading import list_runs
-    from gravel.pipeline.store.location import find_cache
-
     root = find_cache(cache_path)
     rows = [_row(record) for record in list_runs(root)[:limit]]
     if as_json:

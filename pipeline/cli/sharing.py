@@ -8,6 +8,10 @@ import click
 
 from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import make_root
+from gravel.pipeline.store import trusted
+from gravel.pipeline.store.location import find_cache, locate_cache
+from gravel.pipeline.store.sharing import init_shared
 
 
 @click.command("init")
@@ -21,10 +25,6 @@ def init(group: str | None, cache_path: str | None) -> None:
     `gravel cache trust`. Without this command a cache is made, for you alone, when something is first
     written.
     """
-    from gravel.pipeline.core.file_modes import make_root
-    from gravel.pipeline.store.location import find_cache, locate_cache
-    from gravel.pipeline.store.sharing import init_shared
-
     root = locate_cache(cache_path)
     if group is None:
         make_root(find_cache(cache_path))
@@ -47,8 +47,6 @@ def trust(folder: Path) -> None:
     Whoever can write there decides which results you get. The list is a file of your own configuration;
     GRAVEL_TRUSTED, paths with colons between, adds to it.
     """
-    from gravel.pipeline.store import trusted
-
     if not folder.is_dir():
         raise RequestError(f"there is no folder {str(folder)!r}", hint="name the folder that was refused")
     file = trusted.trust(folder)

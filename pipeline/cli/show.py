@@ -6,18 +6,17 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.history import History, Origin
-    from gravel.pipeline.store.records import RecipeRecord
+from gravel.pipeline.records.reading import find_run, list_runs
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.history import History, Origin
+from gravel.pipeline.store.records import RecipeRecord
 
 SHOWN_CHARACTERS = 90
 """Of an attribute; `--json` prints it whole."""
@@ -34,8 +33,6 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
     Name it by the beginning of its id (see `gravel cache ls`) or of its recipe, by the key of a stage run
     such as bfs[order=rcm] (of the newest run that has it), or by a run and a key.
     """
-    from gravel.pipeline.store.history import History
-
     cache = open_cache(cache_path)
     history = History(cache)
     origins = [history.origin(each) for each in _find(cache, history, name, stage)]
@@ -51,8 +48,6 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
 
 def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[str]:
     """Return the artifact ids that are meant; raises RequestError for none or several."""
-    from gravel.pipeline.records.reading import find_run, list_runs
-
     if stage is not None:
         return _outputs(find_run(cache.root, name)[1], stage)
     if re.fullmatch("[0-9a-f]{4,64}", name):

@@ -11,6 +11,8 @@ from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.progress.rates import Pace, describe_pace
 from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.store.location import find_cache
 
 
 @click.command()
@@ -19,9 +21,6 @@ from gravel.pipeline.progress.text_table import text_table
 @cache_option
 def command(run: str | None, as_json: bool, cache_path: str | None) -> None:
     """Show each stage of RUN (an id, a part of one, or `last`, which is the default)."""
-    from gravel.pipeline.records.reading import find_run
-    from gravel.pipeline.store.location import find_cache
-
     _, record = find_run(find_cache(cache_path), run)
     if as_json:
         print_json(record)

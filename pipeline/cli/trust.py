@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.core.errors import RequestError
-
-if TYPE_CHECKING:
-    from gravel.pipeline.trust.keys import PublicKey
+from gravel.pipeline.trust import trusted
+from gravel.pipeline.trust.keys import PublicKey, check_key_name, parse_key
+from gravel.pipeline.trust.own_key import own_public_key, signing_key
+from gravel.pipeline.trust.trusted import trusted_keys
 
 EXAMPLE = "write it like gravel trust add 'ssh-ed25519 AAAA... name', or name a file that holds it"
 
@@ -29,8 +29,6 @@ def command() -> None:
 @json_option
 def show_key(as_json: bool) -> None:
     """Print this user's public key, for others to add; it is made if there is none."""
-    from gravel.pipeline.trust.own_key import signing_key
-
     public = signing_key()[1]
     if as_json:
         print_json(_entry(public))
@@ -44,10 +42,6 @@ def show_key(as_json: bool) -> None:
 @click.option("--name", metavar="NAME", help="Whose key it is, instead of the name that it brings.")
 def add_key(key: tuple[str, ...], name: str | None) -> None:
     """Let results count that KEY signed: the key itself, or a file that holds it."""
-    from gravel.pipeline.trust import trusted
-    from gravel.pipeline.trust.keys import PublicKey, check_key_name, parse_key
-    from gravel.pipeline.trust.own_key import own_public_key
-
     text = " ".join(key)
     where = ""
     if len(key) == 1 and not text.startswith("ssh-"):
@@ -84,9 +78,6 @@ def _read(path: str) -> str:
 @json_option
 def list_keys(as_json: bool) -> None:
     """List this user's key and the keys that are trusted."""
-    from gravel.pipeline.trust.own_key import own_public_key
-    from gravel.pipeline.trust.trusted import trusted_keys
-
     own, keys = own_public_key(), trusted_keys()
     if as_json:
         body = {"own": None if own is None else _entry(own), "trusted": [_entry(key) for key in keys]}
@@ -105,8 +96,6 @@ def list_keys(as_json: bool) -> None:
 @click.argument("key", nargs=-1, required=True)
 def remove_key(key: tuple[str, ...]) -> None:
     """Let results that KEY signed count no longer. KEY is its fingerprint, its name or the key itself."""
-    from gravel.pipeline.trust import trusted
-
     gone = trusted.remove(" ".join(key))
     click.echo(f"not trusted any more: {_describe(gone)}; what it signed is computed again")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.doctor.finding import Finding
+from gravel.pipeline.doctor.finding import Finding, judged
 
 LOW_DISK = 10 << 30
 """Free bytes below which the cache is called tight."""
@@ -58,8 +58,7 @@ def _room(root: Path, existing: Path) -> Finding:
     tight = usage.free < LOW_DISK
     if files.f_files and files.f_favail < LOW_FILES:
         tight, found = True, f"{found}, room for {files.f_favail:,} more files"
-    cure = "gravel cache gc, or another disk with --cache" if tight else None
-    return Finding("cache", "note" if tight else "good", found, cure)
+    return judged("cache", found, "gravel cache gc, or another disk with --cache" if tight else None)
 
 
 def _kind(folder: Path) -> Iterator[Finding]:
@@ -116,9 +115,7 @@ def speed(folder: Path) -> Finding:
     slow = written < SLOW_BYTES or small_files < SLOW_FILES
     found = f"writes {written / 1e6:.0f} MB/s, reads {read / 1e6:.0f} MB/s (64 MiB, synced)"
     found += f", {small_files:.0f} small files/s"
-    return Finding(
-        "cache speed", "note" if slow else "good", found, "a local disk is faster" if slow else None
-    )
+    return judged("cache speed", found, "a local disk is faster" if slow else None)
 
 
 def lock(folder: Path) -> Iterator[Finding]:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import EdgeList, Measurement, Traversal
 
 Json = Any
-Counted = dict[tuple[str, str], list[int]]
-"""Edges by search, of the labels of a traversal and an input list: orders and layouts share them."""
 
 KRONECKER = (0.57, 0.19, 0.19)
 
@@ -62,7 +60,6 @@ def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None =
             f"run {record['run']} has no stage run {only!r}", hint=f"its stage runs are: {', '.join(stages)}"
         )
     blocks: list[Block] = []
-    counted: Counted = {}
     for run in stages.values():
         if run["stage"] not in ("traverse", "graph500") or only not in (None, run["key"]):
             continue
@@ -78,7 +75,7 @@ def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None =
             raise RequestError(f"{run['key']} was not kept", hint="run it with keep: true")
         measured = cache.describe(measurement).attributes
         if measured["algorithm"] == "bfs" and measured["searches"]:
-            blocks.append(_block(run, stages, measured, cache, counted))
+            blocks.append(_block(run, stages, measured, cache))
     if not blocks:
         asked = f"stage run {only!r}" if only else "run"
         raise RequestError(
@@ -107,9 +104,7 @@ def _cached(run: Mapping[str, Json]) -> list[str]:
     return [f"{run['key']} was cached: its times are those of the run that made it"]
 
 
-def _block(
-    run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache, counted: Counted
-) -> Block:
+def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache) -> Block:
     if not measured["graph"].get("symmetric", True):
         raise RequestError(
             f"{run['key']} searched a directed graph, and Graph500 counts undirected edges",
@@ -131,7 +126,7 @@ def _block(
     ingest = next((stages[name] for name in above if stages[name]["stage"] == "ingest"), None)
     built = [stages[name] for name in above if stages[name]["stage"] != "ingest"]
     scale, factor, generated = _size(ingest, measured, cache, notes)
-    edges = _edge_counts(run, ingest, searches, cache, counted, notes)
+    edges = _edge_counts(run, ingest, searches, cache, notes)
     times = [search["milliseconds"] / 1e3 for search in searches]
     prepared = measured["prepare_milliseconds"] / 1e3
     construction = sum(other["seconds"] or 0.0 for other in built) + prepared
@@ -196,7 +191,6 @@ def _edge_counts(
     ingest: Mapping[str, Json] | None,
     searches: Sequence[Json],
     cache: Cache,
-    counted: Counted,
     notes: list[str],
 ) -> list[int]:
     """Count the edges of each search by Graph500's rule, or say by which other one."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gravel.pipeline.report.cells import cell_text
-
 Json = Any
 
 FEW = 4
@@ -14,6 +12,23 @@ FEW = 4
 MANY = 12
 """Rows from which on a table has a filter."""
 VERDICTS = ("passed", "FAILED")
+NAMES = ("source", "largest's name")
+"""Columns whose numbers are names of vertices, so that their digits are not grouped."""
+
+
+def cell_text(cell: Any, column: str = "") -> str:
+    """Write a table cell: thousands separated, three significant digits, vertex ids and counts untouched."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return str(cell) if column in NAMES else f"{cell:,}"
+    if isinstance(cell, float):
+        if cell == 0:
+            return "0"
+        return f"{cell:,.0f}" if abs(cell) >= 999.5 else f"{cell:#.3g}".removesuffix(".")
+    return str(cell)
 
 
 def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
