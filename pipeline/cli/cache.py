@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,12 +20,16 @@ from gravel.pipeline.cli.options import (
     print_json,
     size,
 )
-from gravel.pipeline.cli.sharing import init, trust
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.gc.collect import Policy, collect
 from gravel.pipeline.gc.compiled import collect_compiled
 from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.store import trusted
 from gravel.pipeline.store.listing import Entry
+from gravel.pipeline.store.location import find_cache, locate_cache
+from gravel.pipeline.store.sharing import init_shared
 
 
 @click.group()
@@ -32,8 +37,8 @@ def command() -> None:
     """List, verify, collect, move or share what is cached."""
 
 
-for each in (push, pull, init, trust):
-    command.add_command(each)
+command.add_command(push)
+command.add_command(pull)
 
 
 SORTS: dict[str, Callable[[Entry], Any]] = {
@@ -207,3 +212,42 @@ def collect_garbage(
     left = (rows, outcome.recipes, outcome.runs, outcome.files, outcome.leavings, compiled.entries)
     if not delete and any(left):
         click.echo("nothing was removed; `gravel cache gc --yes` does it")
+
+
+@command.command("init")
+@click.option("--shared", "group", metavar="GROUP", help="Have the members of this group write results, too.")
+@cache_option
+def init(group: str | None, cache_path: str | None) -> None:
+    """Make a cache: for you alone, or with --shared for a group.
+
+    Members read and write each other's results. Schedules, hooks, compiled kernels and pages of others are
+    never taken from a shared cache. Members name it with --cache or GRAVEL_CACHE, or trust it once with
+    `gravel cache trust`. Without this command a cache is made, for you alone, when something is first
+    written.
+    """
+    root = locate_cache(cache_path)
+    if group is None:
+        make_root(find_cache(cache_path))
+        click.echo(f"{root} is a cache of yours alone")
+        return
+    if cache_path is not None and "://" in cache_path:
+        raise RequestError(
+            f"{cache_path} is a store, whose rights are set where it is", hint="share a folder with --cache"
+        )
+    init_shared(root, group)
+    find_cache(cache_path)
+    click.echo(f"{root} is shared with the group {group}; its members name it with --cache {root}")
+
+
+@command.command("trust")
+@click.argument("folder", type=click.Path(path_type=Path))
+def trust_folder(folder: Path) -> None:
+    """Use caches at or below FOLDER whoever owns them and can write there.
+
+    Whoever can write there decides which results you get. The list is a file of your own configuration;
+    GRAVEL_TRUSTED, paths with colons between, adds to it.
+    """
+    if not folder.is_dir():
+        raise RequestError(f"there is no folder {str(folder)!r}", hint="name the folder that was refused")
+    file = trusted.trust(folder)
+    click.echo(f"{folder.resolve()} is trusted; to take that back, remove its line from {file}")

@@ -9,8 +9,13 @@ import click
 
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.forecast import forecast, paint
-from gravel.pipeline.cli.options import cache_option, load_plan, machine_options, selection_options
-from gravel.pipeline.cli.writing import write_text
+from gravel.pipeline.cli.options import (
+    cache_option,
+    load_plan,
+    machine_options,
+    selection_options,
+    write_text,
+)
 from gravel.pipeline.core.errors import RequestError
 
 MANY = 40

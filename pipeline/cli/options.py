@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.file_modes import as_given
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
@@ -145,6 +148,24 @@ def byte_progress(did: str, *, wanted: bool) -> Iterator[Callable[..., None]]:
         *columns, console=console, transient=True, disable=not (wanted and console.is_terminal)
     ) as bar:
         yield functools.partial(bar.update, bar.add_task(did, total=None))
+
+
+def write_text(target: str, text: str) -> None:
+    """Write a UTF-8 file; raises RequestError for a place that takes none, GravelError for a full disk."""
+    path = Path(target)
+    if path.is_dir():
+        raise RequestError(f"{target!r} is a folder", hint="name a file in it")
+    if not path.parent.is_dir():
+        raise RequestError(f"the folder {str(path.parent)!r} does not exist", hint="create it first")
+    there = path.exists()
+    try:
+        path.write_text(text, encoding="utf-8")
+        if not there:
+            as_given(path)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise GravelError(f"could not write {target!r}: the disk is full") from error
+        raise RequestError(f"could not write {target!r}: {(error.strerror or str(error)).lower()}") from error
 
 
 def open_cache(cache_path: str | None) -> Cache:

@@ -88,9 +88,9 @@ def add(
 
     What follows `--` is passed on to `gravel run`, as in `-- --cluster inline --only check`.
     """
+    from gravel.pipeline.schedule.hooks import save_hooks
     from gravel.pipeline.schedule.job import Job, check_name, check_secrets, name_from
     from gravel.pipeline.schedule.listing import local, upcoming
-    from gravel.pipeline.schedule.own_hooks import save_hooks
     from gravel.pipeline.schedule.times import find_zone, local_zone, times_of
 
     zone = zone or local_zone()
@@ -144,7 +144,7 @@ def set_hooks(name: str, hooks: dict[str, str | None], cache_path: str | None) -
     """
     from dataclasses import replace
 
-    from gravel.pipeline.schedule.own_hooks import hooks_file, save_hooks
+    from gravel.pipeline.schedule.hooks import hooks_file, save_hooks
 
     store = _store(cache_path)
     checked = _checked(hooks)
@@ -205,7 +205,7 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
 @cache_option
 def remove(name: str, cache_path: str | None) -> None:
     """Forget the job NAME; a run of it that goes ends by itself."""
-    from gravel.pipeline.schedule.own_hooks import save_hooks
+    from gravel.pipeline.schedule.hooks import save_hooks
 
     store = _store(cache_path)
     if name not in store.names():

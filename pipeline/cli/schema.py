@@ -7,7 +7,7 @@ import json
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.cli.writing import write_text
+from gravel.pipeline.cli.options import write_text
 
 
 @click.command()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.doctor.finding import Finding, judged
+from gravel.pipeline.doctor.finding import Finding, checked
 
 LOW_DISK = 10 << 30
 """Free bytes below which the cache is called tight."""
@@ -58,7 +58,7 @@ def _room(root: Path, existing: Path) -> Finding:
     tight = usage.free < LOW_DISK
     if files.f_files and files.f_favail < LOW_FILES:
         tight, found = True, f"{found}, room for {files.f_favail:,} more files"
-    return judged("cache", found, "gravel cache gc, or another disk with --cache" if tight else None)
+    return checked("cache", found, "gravel cache gc, or another disk with --cache" if tight else None)
 
 
 def _kind(folder: Path) -> Iterator[Finding]:
@@ -115,7 +115,7 @@ def speed(folder: Path) -> Finding:
     slow = written < SLOW_BYTES or small_files < SLOW_FILES
     found = f"writes {written / 1e6:.0f} MB/s, reads {read / 1e6:.0f} MB/s (64 MiB, synced)"
     found += f", {small_files:.0f} small files/s"
-    return judged("cache speed", found, "a local disk is faster" if slow else None)
+    return checked("cache speed", found, "a local disk is faster" if slow else None)
 
 
 def lock(folder: Path) -> Iterator[Finding]:

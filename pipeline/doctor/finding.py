@@ -15,6 +15,6 @@ class Finding:
     cure: str | None = None
 
 
-def judged(subject: str, found: str, cure: str | None, otherwise: str = "note") -> Finding:
+def checked(subject: str, found: str, cure: str | None, otherwise: str = "note") -> Finding:
     """Return a finding that is good where there is nothing to cure."""
     return Finding(subject, otherwise if cure else "good", found, cure)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.memory import format_bytes, host_capacity
-from gravel.pipeline.doctor.finding import Finding, judged
+from gravel.pipeline.doctor.finding import Finding, checked
 from gravel.pipeline.doctor.software import installed
 
 LEAST_CAPABILITY = (7, 0)
@@ -35,7 +35,7 @@ def gpus() -> Iterator[Finding]:
         memory = f"{format_bytes(device.free_bytes)} free of {format_bytes(device.total_bytes)}"
         busy = device.free_bytes < device.total_bytes // 2
         cure = "end what else uses it (nvidia-smi), or cap gravel with --device-memory" if busy else None
-        yield judged("GPU", f"{device.mask}: {device.name}, {memory}", cure)
+        yield checked("GPU", f"{device.mask}: {device.name}, {memory}", cure)
     if devices[0].fake:
         return
     import pynvml
@@ -178,7 +178,7 @@ def _kernel(extra: str) -> Finding:
     except Exception as error:
         return Finding("CUDA", "bad", f"{type(error).__name__}: {error}", f"pip install 'gravel[{extra}]'")
     text = f"a kernel compiles (NVRTC {made[0]}.{made[1]}) and runs"
-    return judged("CUDA", text, None if good else "its result is wrong: run nvidia-smi -q", "bad")
+    return checked("CUDA", text, None if good else "its result is wrong: run nvidia-smi -q", "bad")
 
 
 def pinned_memory() -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gravel.pipeline.core.hardware import core_count, cpu_model
 from gravel.pipeline.core.memory import format_bytes, host_capacity, memory_limit
-from gravel.pipeline.doctor.finding import Finding, judged
+from gravel.pipeline.doctor.finding import Finding, checked
 from gravel.pipeline.schedule.times import local_zone
 
 FEW_FILES = 1024
@@ -35,7 +35,7 @@ def memory() -> Iterator[Finding]:
     usable, _ = host_capacity()
     found = f"{format_bytes(limit)} by {source}; stages may use {format_bytes(usable)}"
     cure = "give the container more memory, or use small graphs" if limit < 2 << 30 else None
-    yield judged("memory", found, cure)
+    yield checked("memory", found, cure)
 
 
 def open_files() -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def open_files() -> Iterator[Finding]:
     text = "no limit" if soft == resource.RLIM_INFINITY else f"at most {soft:,}"
     few = soft != resource.RLIM_INFINITY and soft < FEW_FILES
     more = f"ulimit -n {FEW_FILES if hard == resource.RLIM_INFINITY else min(hard, 65536)}"
-    yield judged("open files", text, f"raise it: {more}" if few else None)
+    yield checked("open files", text, f"raise it: {more}" if few else None)
 
 
 def clock() -> Iterator[Finding]:

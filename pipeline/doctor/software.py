@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.installation import ROOT
-from gravel.pipeline.doctor.finding import Finding, judged
+from gravel.pipeline.doctor.finding import Finding, checked
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def python() -> Iterator[Finding]:
     """Check the version of Python."""
     found = f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}"
-    yield judged("python", found, None if sys.version_info >= (3, 11) else "use Python 3.11 or later", "bad")
+    yield checked("python", found, None if sys.version_info >= (3, 11) else "use Python 3.11 or later", "bad")
 
 
 def packages() -> Iterator[Finding]:
@@ -107,4 +107,4 @@ def threading_layer() -> Iterator[Finding]:
         else "install OpenMP's runtime (libgomp1); other layers abort under two threads"
     )
     threads = numba.config.NUMBA_NUM_THREADS
-    yield judged("threading layer", f"{layer}, {threads} threads", cure, "bad")
+    yield checked("threading layer", f"{layer}, {threads} threads", cure, "bad")

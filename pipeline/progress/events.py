@@ -26,22 +26,6 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-KINDS = (
-    "run_started",
-    "cluster_started",
-    "stage_cached",
-    "stage_started",
-    "stage_progress",
-    "stage_finished",
-    "stage_failed",
-    "stage_skipped",
-    "stage_retried",
-    "damaged",
-    "waiting",
-    "note",
-    "run_finished",
-)
-
 
 @dataclass(frozen=True)
 class Event:

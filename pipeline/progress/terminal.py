@@ -62,14 +62,11 @@ class TerminalReporter(Reporter):
                 self.close()
         if event.kind == "stage_cached" and self._cached > _SHOWN_CACHED:
             return
-        self._line(event.kind, sentence(event) if event.kind != "stage_started" else None)
-
-    def _line(self, kind: str, text: str | None) -> None:
-        if text is None:
-            return
-        mark, style = _STYLES.get(kind, (" ", ""))
-        # Soft: a path that the terminal itself wraps can still be copied.
-        self._console.print(Text(f"{mark} {text}", style=style), highlight=False, soft_wrap=True)
+        text = sentence(event)
+        if text is not None and event.kind != "stage_started":
+            mark, style = _STYLES.get(event.kind, (" ", ""))
+            # Soft: a path that the terminal itself wraps can still be copied.
+            self._console.print(Text(f"{mark} {text}", style=style), highlight=False, soft_wrap=True)
 
     def _start(self) -> None:
         if self._live is None:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
-from gravel.pipeline.report.data_sets import report_tables
 from gravel.pipeline.report.links import counts_of, log_address, makers, relatives
 from gravel.pipeline.report.place import page_path, put
 from gravel.pipeline.report.policy import SCRIPT, TABLES, page_policy
 from gravel.pipeline.report.received import PARTS, checked
-from gravel.pipeline.report.tables import prepared_table
+from gravel.pipeline.report.tables import data_set_tables, prepared_table
 from gravel.pipeline.report.workflow import workflow_picture
 from gravel.pipeline.workflow.scalars import to_text
 
@@ -86,7 +85,7 @@ def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:
 
 def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str, Json]]:
     """Read the sections of a run's report stages, with vertices under the names of the input."""
-    found = list(report_tables(record))
+    found = list(data_set_tables(record))
     by_key = {run["key"]: run for run in record["stages"]}
     for run in record["stages"]:
         if run["stage"] != "report" or not run.get("outputs"):

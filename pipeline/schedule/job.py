@@ -28,7 +28,7 @@ class Job(Record):
 
     `workflow` is an absolute path; `settings` are NAME=VALUE texts of `--set`; `arguments` are further words
     for `gravel run`; `jitter` and `time_limit` are seconds; `hooks` are the events (failure, change) with a
-    hook in the user's configuration (`gravel.pipeline.schedule.own_hooks`); `created` is seconds since 1970.
+    hook in the user's configuration (`gravel.pipeline.schedule.hooks`); `created` is seconds since 1970.
     `id` tells a job from a later one of the same name. `in_cache` are the events whose hook is in the record
     itself, as earlier versions of gravel wrote it; such a hook is not called.
     """

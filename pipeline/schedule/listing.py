@@ -7,9 +7,9 @@ from typing import Any
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.schedule.hooks import load_hooks, missing_hook
 from gravel.pipeline.schedule.job import EVENTS, Job, shown_hook
 from gravel.pipeline.schedule.job_store import Claim, JobStore
-from gravel.pipeline.schedule.own_hooks import load_hooks, missing_hook
 from gravel.pipeline.schedule.policy import State, corrected, next_start
 from gravel.pipeline.schedule.times import find_zone, from_iso, iso
 from gravel.pipeline.store.leases import holder
