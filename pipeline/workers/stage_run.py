@@ -134,7 +134,7 @@ def run_stage(
 
 
 def _limit_threads(task: StageTask) -> None:
-    if task.stage.origin is None and not task.stage.run.__module__.startswith("stages."):
+    if task.stage.origin is None and not task.stage.run.__module__.startswith("gravel.stages."):
         return
     from gravel.kernels.jit import set_threads
 
