@@ -18,11 +18,14 @@ from gravel.pipeline.cli.options import (
     where_option,
 )
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.export.columns import EXPORTABLE, columns_of
+from gravel.pipeline.export.writers import check_target, write_file
+from gravel.pipeline.progress.choosing import make_reporter
+from gravel.pipeline.store.cache import Cache
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan, StageRun
     from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import VertexIds
 
 ATTEMPTS = 3
@@ -58,8 +61,6 @@ def command(
     A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
     the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
     """
-    from gravel.pipeline.export.writers import check_target
-    from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.scheduler.options import RunOptions
 
     path = Path(target)
@@ -88,9 +89,6 @@ def _one_run(plan: Plan, stage: str) -> StageRun:
 
 
 def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache: Cache) -> int:
-    from gravel.pipeline.export.columns import columns_of
-    from gravel.pipeline.export.writers import write_file
-
     for attempt in range(ATTEMPTS):
         outcome = _computed(plan, options)
         try:
@@ -118,8 +116,6 @@ def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
 
 def _source(plan: Plan, run: StageRun) -> _Source:
     """Find what is exported and the ids of its vertices; raises RequestError before anything is computed."""
-    from gravel.pipeline.export.columns import EXPORTABLE
-
     kinds = run.stage.outputs
     kind = next((kind for kind in EXPORTABLE if kind in kinds), None)
     if kind is None:
