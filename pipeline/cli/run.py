@@ -10,7 +10,6 @@ import click
 from gravel.pipeline.cli.errors import echo, render
 from gravel.pipeline.cli.options import (
     cache_option,
-    load_plan,
     machine_options,
     selection_options,
     trust_option,
@@ -95,6 +94,7 @@ def command(
 
 
 def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:
+    from gravel.pipeline.cli.options import load_plan
     from gravel.pipeline.core.trace import traced
     from gravel.pipeline.scheduler.cached_run import save_run
     from gravel.pipeline.scheduler.executing import execute
