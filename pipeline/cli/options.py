@@ -6,6 +6,7 @@ import errno
 import functools
 import json
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_modes import as_given
 
@@ -133,7 +133,7 @@ def size(text: str) -> int:
 
 def print_json(body: Any) -> None:
     """Print one JSON document."""
-    echo(json.dumps(body, indent=1))
+    click.echo(json.dumps(body, indent=1))
 
 
 @contextmanager
@@ -143,10 +143,8 @@ def byte_progress(did: str, *, wanted: bool) -> Iterator[Callable[..., None]]:
     from rich.progress import DownloadColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), DownloadColumn(binary_units=True))
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not (wanted and console.is_terminal)
-    ) as bar:
+    hidden = not (wanted and sys.stderr.isatty())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
         yield functools.partial(bar.update, bar.add_task(did, total=None))
 
 

@@ -21,6 +21,7 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit
 from gravel.pipeline.progress.text_table import text_table
+from gravel.stages.addresses import hidden
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.memory import Capacity
@@ -63,7 +64,7 @@ def command(
 def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
     """Print a plan; the capacity is shown if something has to run."""
     if as_json:
-        print_json(listing)
+        print_json(hidden(listing))
         return
     for line in (*_table(listing["stages"]), "", *_summary(listing, capacity)):
         echo(line)

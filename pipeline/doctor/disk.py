@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.doctor.finding import Finding, checked
 
@@ -62,7 +64,7 @@ def _room(root: Path, existing: Path) -> Finding:
 
 
 def _kind(folder: Path) -> Iterator[Finding]:
-    kind = file_system(folder, Path("/proc/self/mounts"))
+    kind = file_system(folder)
     if kind in IN_MEMORY:
         cure = "choose a disk with --cache unless that is what you want"
         yield Finding("cache disk", "note", f"{kind}: it takes memory and is gone with the machine", cure)
@@ -71,22 +73,12 @@ def _kind(folder: Path) -> Iterator[Finding]:
         yield Finding("cache disk", "note", f"{kind}: a network file system", cure)
 
 
-def file_system(folder: Path, mounts: Path) -> str | None:
+def file_system(folder: Path) -> str | None:
     """Return the kind of file system that a folder is on, as the kernel lists it; None if it is not known."""
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    best: tuple[int, str] | None = None
     real = folder.resolve()
-    for line in lines:
-        _, point, kind, *_ = [*line.split(" "), "", "", ""]
-        point = point.replace("\\040", " ")
-        inside = point and real.is_relative_to(point)
-        # Of equal mount points the last one covers the others.
-        if inside and (best is None or len(point) >= best[0]):
-            best = (len(point), kind)
-    return best[1] if best else None
+    around = [each for each in psutil.disk_partitions(all=True) if real.is_relative_to(each.mountpoint)]
+    # Of equal mount points the last one covers the others.
+    return max(reversed(around), key=lambda each: len(each.mountpoint)).fstype if around else None
 
 
 def speed(folder: Path) -> Finding:
