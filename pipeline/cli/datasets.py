@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -84,7 +83,11 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
     """List the data sets, their counts, and whether they are here."""
     known, downloads = _from(file, settings), _downloads(cache_path)
     if as_json:
-        print_json([_facts(name, each, downloads) for name, each in known.items()])
+        facts = [
+            {"name": name, "state": _state(each, downloads), **hidden(vars(each))}
+            for name, each in known.items()
+        ]
+        print_json([{key: value for key, value in each.items() if key != "place"} for each in facts])
         return
     rows: list[tuple[str, ...]] = [("DATA SET", "STATE", "VERTICES", "EDGES", "LICENCE", "WHERE")]
     for name, each in known.items():
@@ -92,11 +95,6 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
         rows.append((name, _state(each, downloads), *counts, each.licence[:24], shown(each.location)))
     for line in text_table(rows, right=(2, 3)):
         click.echo(line)
-
-
-def _facts(name: str, each: DataSet, downloads: Downloads) -> dict[str, Any]:
-    found = {key: value for key, value in vars(each).items() if key not in ("place", "name")}
-    return {"name": name, "state": _state(each, downloads), **hidden(found)}
 
 
 @command.command("fetch")
@@ -124,8 +122,9 @@ def fetch_them(
     failed = 0
     for name, each in (_chosen(known, names) if names else known).items():
         if not is_fetched(each.location):
-            where = f"{name}: {shown(each.location)} is read where it lies"
-            click.echo(where if each.location else _unfetched(name, each))
+            lies = f"{shown(each.location)} is read where it lies"
+            lacks = f"has no URL of its own; see {each.homepage or 'its catalogue'}"
+            click.echo(f"{name}: {lies if each.location else lacks}")
             continue
         try:
             found = downloads.fetch(each.location, each.sha256, log=lambda message: echo(message, err=True))
@@ -136,10 +135,6 @@ def fetch_them(
             continue
         click.echo(f"{name}: {found.path} (sha256 {found.sha256})")
     return 1 if failed else 0
-
-
-def _unfetched(name: str, each: DataSet) -> str:
-    return f"{name}: has no URL of its own; see {each.homepage or 'its catalogue'}"
 
 
 @command.command("drop")

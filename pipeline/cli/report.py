@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -56,7 +55,11 @@ def command(
     if form == "graph500":
         if watch:
             raise RequestError("--watch serves the page", hint="leave --watch or --format out")
-        return _print_blocks(record, cache, stage)
+        from gravel.pipeline.report.graph500 import graph500_blocks
+
+        blocks = graph500_blocks(record, cache, stage)
+        click.echo("\n\n".join(block.text for block in blocks))
+        return 0 if all(block.valid for block in blocks) else 1
     if stage is not None:
         raise RequestError("--stage chooses a block of --format graph500", hint="add --format graph500")
     if port is not None and not watch:
@@ -87,11 +90,3 @@ def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
         except KeyboardInterrupt:
             click.echo("ended", err=True)
     return 0
-
-
-def _print_blocks(record: Mapping[str, Any], cache: Cache, stage: str | None) -> int:
-    from gravel.pipeline.report.graph500 import graph500_blocks
-
-    blocks = graph500_blocks(record, cache, stage)
-    click.echo("\n\n".join(block.text for block in blocks))
-    return 0 if all(block.valid for block in blocks) else 1

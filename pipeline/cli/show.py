@@ -161,26 +161,21 @@ def _maker(origin: Origin) -> str:
     if origin.recipe is None:
         return "its recipe is gone"
     made = origin.recipe.provenance
-    seconds = made.get("seconds")
+    seconds, when = made.get("seconds"), made.get("started", origin.recipe.created)
     took = f" in {seconds:.3g} s" if isinstance(seconds, int | float) else ""
+    if isinstance(when, int | float):
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
     return (
         f"{made.get('key', '?')} ({origin.recipe.parts.get('stage', '?')} version "
         f"{origin.recipe.parts.get('version', '?')}) of {made.get('workflow', '?')}, "
-        f"{_when(made.get('started', origin.recipe.created))}{took} on {made.get('host', '?')}"
+        f"{when}{took} on {made.get('host', '?')}"
     )
-
-
-def _when(started: Any) -> str:
-    if isinstance(started, int | float):
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(started))
-    return str(started)
 
 
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return (
-        text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} ... ({len(text):,} characters)"
-    )
+    rest = f" ... ({len(text):,} characters)" if len(text) > SHOWN_CHARACTERS else ""
+    return text[:SHOWN_CHARACTERS] + rest
 
 
 def _to_json(origin: Origin) -> dict[str, Any]:

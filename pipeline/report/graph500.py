@@ -90,18 +90,14 @@ def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
     one = cast("Measurement", cache.open(run["outputs"][0]))
     found = fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))
     notes = [f"{rule}: {done}" for rule, done in told_rules(one).items()]
-    return Block(run["key"], True, lines(found), [*notes, *_cached(run), _named(run["key"], one)])
-
-
-def _named(key: str, one: Measurement) -> str:
-    return f"{key}: {one.strategy} on {one.hardware}"
+    notes += [*_cached(run), f"{run['key']}: {one.strategy} on {one.hardware}"]
+    return Block(run["key"], True, lines(found), notes)
 
 
 def _cached(run: Mapping[str, Json]) -> list[str]:
     """Say of a cached stage run whose time it tells."""
-    if run["state"] != "cached":
-        return []
-    return [f"{run['key']} was cached: its times are those of the run that made it"]
+    said = f"{run['key']} was cached: its times are those of the run that made it"
+    return [said] if run["state"] == "cached" else []
 
 
 def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache) -> Block:
@@ -132,15 +128,12 @@ def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, 
     construction = sum(other["seconds"] or 0.0 for other in built) + prepared
 
     each = sum(other["seconds"] or 0.0 for other in verified) / len(times) if verified else UNKNOWN
-    found = fields(Run(scale, factor, generated, _processes(measured), construction, times, edges, (), each))
+    # The ranks of a partition; all other searches are one process.
+    processes = int((measured["graph"].get("partition") or {}).get("ranks", 1))
+    found = fields(Run(scale, factor, generated, processes, construction, times, edges, (), each))
     _say_what_differs(run, measured, verified, built, notes)
     notes += [note for other in (ingest, *built, *verified, run) if other for note in _cached(other)]
     return Block(key, True, lines(found), notes)
-
-
-def _processes(measured: Json) -> int:
-    """Count the ranks of a partition; all other searches are one process."""
-    return int((measured["graph"].get("partition") or {}).get("ranks", 1))
 
 
 def _failed(run: Mapping[str, Json], cache: Cache) -> bool:
