@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.data_set_table import counts_by_state
 from gravel.pipeline.records.reading import read_run
 from gravel.pipeline.store.sharing import is_shared
@@ -60,7 +59,7 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
                 "here": each == folder.name,
                 "state": its.get("state") or "",
                 "started": str(its.get("started") or ""),
-                "seconds": "" if its.get("seconds") is None else format_seconds(its["seconds"]),
+                "seconds": its.get("seconds"),
                 "counts": counts_of(its),
                 "changed": "" if each == folder.name else _changed(its, record),
             }

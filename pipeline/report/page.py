@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -144,6 +144,8 @@ def _render(
 
     source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters["seconds"] = lambda value: "" if value is None else format_seconds(value)
+    environment.filters["bytes"] = lambda value: "" if value is None else format_bytes(value)
     # What did not go well is shown first where not all is.
     chosen = sorted(content["runs"], key=lambda row: row["state"] in DONE)[:most]
     keys = {row["key"] for row in chosen}
@@ -155,7 +157,6 @@ def _render(
         "facts": _facts(record),
         "failures": [run for run in record["stages"] if run.get("error")],
         "headline": headline(record, reports),
-        "took": _if_known(format_seconds, record.get("seconds")),
         "counts": counts_of(record),
         "slowest": _slowest(record),
         "keys": keys,
@@ -204,10 +205,6 @@ def _facts(record: Mapping[str, Json]) -> list[tuple[str, list[str]]]:
     return [(name, lines) for name, lines in (*facts.items(), *machine) if any(lines)]
 
 
-def _if_known(write: Callable[[float], str], value: float | None) -> str:
-    return "" if value is None else write(value)
-
-
 def _stage_rows(
     folder: Path, record: Mapping[str, Json], made: Mapping[str, tuple[str, str | None]], beside: bool
 ) -> list[dict[str, Json]]:
@@ -215,13 +212,8 @@ def _stage_rows(
     longest = max((run["seconds"] or 0.0 for run in stages), default=0.0) or 1.0
     return [
         {
-            "key": run["key"],
-            "stage": run["stage"],
-            "state": run["state"],
-            "seconds": _if_known(format_seconds, run["seconds"]),
+            **run,
             "bar": round(BAR_WIDTH * (run["seconds"] or 0.0) / longest, 2),
-            "size": _if_known(format_bytes, run["bytes"]),
-            "peak": _if_known(format_bytes, run["peak_host_bytes"]),
             "why": "; ".join([*run["why"], *run.get("remarks", ())]),
             "progress": _progress(run.get("progress")),
             "maker": made.get(run["key"]),

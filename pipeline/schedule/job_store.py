@@ -181,8 +181,10 @@ class JobStore:
         """Replace a claim of one's own."""
         self._files.replace(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim))
 
-    def find_claim(self, name: str, claim: str) -> Claim | None:
-        """Return a claim by its file name, or None if it is not there or damaged."""
+    def find_claim(self, name: str, claim: str | None) -> Claim | None:
+        """Return a claim by its file name, or None if there is none, or it is not there or damaged."""
+        if claim is None:
+            return None
         try:
             return self._read(f"schedules/{name}/claims/{claim}.json", Claim)
         except GravelError:
@@ -219,7 +221,7 @@ class JobStore:
             return None
         try:
             data = json.loads(found[0])
-            if data.pop("format") != FORMAT:
+            if data.pop("format", None) != FORMAT:
                 raise ValueError("it is of another version of gravel")
             if kind is Job:  # Hooks of earlier versions stand in the record, and no others are named.
                 old = [event for event in EVENTS if data.get(f"on_{event}")]

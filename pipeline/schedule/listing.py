@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from gravel.pipeline.core.durations import format_seconds
@@ -34,14 +35,12 @@ def describe(store: JobStore, job: Job, now: float, *, history: int = 0, ahead: 
     }
     start = next_start(job, state, now)
     running = holder(store.lease_path(job.name))
-    last = store.find_claim(job.name, state.last) if state.last else None
-    now_open = store.find_claim(job.name, state.open) if state.open else None
     description = {
         **asked,
         "next": [iso(due) for due in upcoming(job, state, now, ahead)],
         "overdue": start is not None and start < now - OVERDUE,
-        "running": None if running is None or now_open is None else _claim(store, now_open),
-        "last": None if last is None else _claim(store, last),
+        "running": None if running is None else _claim(store, store.find_claim(job.name, state.open)),
+        "last": _claim(store, store.find_claim(job.name, state.last)),
         "waiting": [iso(each.due) for each in state.waiting],
         "missed": state.missed,
         "skipped": state.skipped,
@@ -57,26 +56,22 @@ def _hooks(job: Job) -> dict[str, str | None]:
         own = load_hooks(job)
     except GravelError as error:
         return {f"on_{event}": str(error) if event in job.hooks else None for event in EVENTS}
-    description: dict[str, str | None] = {}
-    for event in EVENTS:
-        wanted = event in own or event in job.hooks or event in job.in_cache
-        description[f"on_{event}"] = (
-            (shown_hook(own.get(event)) or missing_hook(job, event)) if wanted else None
-        )
-    return description
+    wanted = {*own, *job.hooks, *job.in_cache}
+    return {
+        f"on_{event}": shown_hook(own.get(event)) or missing_hook(job, event) if event in wanted else None
+        for event in EVENTS
+    }
 
 
 def upcoming(job: Job, state: State, now: float, count: int) -> list[int]:
     """Return the next due times that are not decided yet."""
     moment = now if corrected(state, now) else float(max(now, state.decided))
-    found: list[int] = []
-    while len(found) < count and (due := job.times.after(moment)) is not None:
-        found.append(due)
-        moment = due
-    return found
+    return list(islice(job.times.later(moment), count))
 
 
-def _claim(store: JobStore, claim: Claim) -> dict[str, Any]:
+def _claim(store: JobStore, claim: Claim | None) -> dict[str, Any] | None:
+    if claim is None:
+        return None
     log = store.folder(claim.job) / f"{claim.name}.log"
     return claim.to_json() | {"log": str(log) if log.exists() else None}
 
