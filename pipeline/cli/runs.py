@@ -9,7 +9,8 @@ import click
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.text_table import text_table
-from gravel.pipeline.records.reading import list_runs
+from gravel.pipeline.records.reading import format_of, list_runs, run_folders
+from gravel.pipeline.records.record import FORMAT
 from gravel.pipeline.store.location import find_cache
 
 COUNTS = ("computed", "cached", "failed")
@@ -26,6 +27,11 @@ def command(as_json: bool, limit: int, cache_path: str | None) -> None:
     if as_json:
         print_json(rows)
         return
+    newer = [folder.name for folder in run_folders(root) if format_of(folder) > FORMAT]
+    if newer:
+        click.echo(
+            f"note: {len(newer)} runs of a newer gravel are not listed: {', '.join(newer[:3])}", err=True
+        )
     if not rows:
         click.echo(f"no run is on record in {root}")
         return
