@@ -96,8 +96,8 @@ def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
 
 def _cached(run: Mapping[str, Json]) -> list[str]:
     """Say of a cached stage run whose time it tells."""
-    said = f"{run['key']} was cached: its times are those of the run that made it"
-    return [said] if run["state"] == "cached" else []
+    note = f"{run['key']} was cached: its times are those of the run that made it"
+    return [note] if run["state"] == "cached" else []
 
 
 def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache) -> Block:
