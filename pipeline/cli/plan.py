@@ -146,18 +146,12 @@ def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[
 def _run_json(plan: Plan, status: RunStatus) -> dict[str, Any]:
     run = plan.runs[status.key]
     return {
-        "key": status.key,
         "entry": run.entry,
         "stage": run.stage.name,
         "coordinates": dict(run.coordinates),
         "aliases": list(run.aliases),
         "needs": list(run.upstream),
-        "state": status.state,
-        "waits_on": list(status.waits_on),
-        "reasons": list(status.reasons),
-        "only_hardware": status.only_hardware,
-        "recipe": status.recipe,
-        "outputs": list(status.outputs) if status.outputs is not None else None,
+        **{name: value for name, value in vars(status).items() if name != "need"},
         "host_bytes": status.need.host_bytes if status.need else None,
         "device_bytes": status.need.device_bytes if status.need else None,
     }

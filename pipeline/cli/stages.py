@@ -112,10 +112,7 @@ def _to_json(stage: Stage) -> dict[str, Any]:
         "name": stage.name,
         "version": stage.version,
         "about": stage.about,
-        "inputs": {
-            slot: {"kinds": list(each.kinds), "many": each.many, "about": each.about}
-            for slot, each in stage.inputs.items()
-        },
+        "inputs": {slot: vars(each) for slot, each in stage.inputs.items()},
         "outputs": list(stage.outputs),
         "origin": None if stage.origin is None else vars(stage.origin),
         "measures": stage.measures,
@@ -123,12 +120,8 @@ def _to_json(stage: Stage) -> dict[str, Any]:
         "parameters": stage.parameters.model_json_schema(),
         "strategies": {
             package: [
-                {
-                    "name": each.name,
-                    "about": each.about,
-                    "source": each.source,
-                    "backends": list(_sides(each)),
-                }
+                {name: getattr(each, name) for name in ("name", "about", "source")}
+                | {"backends": list(_sides(each))}
                 for each in found
             ]
             for package, found in strategies_of(stage).items()
