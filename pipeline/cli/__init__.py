@@ -8,8 +8,6 @@ from typing import Any
 
 import click
 
-import gravel
-
 __all__ = ["VERBS", "main"]
 
 VERBS = {
@@ -88,12 +86,31 @@ class Verbs(click.Group):
             run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))
 
 
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("gravel")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        click.echo(f"gravel {number}")
+        ctx.exit()
+
+
 @click.group(
     name="gravel",
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Each verb has its own --help. Start with: gravel run workflows/quickstart.yaml",
 )
-@click.version_option(gravel.__version__, message="gravel %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Print the version and exit.",
+)
 def main() -> None:
     """Workflows that traverse very large graphs: cached, verified, reported."""
